@@ -1,0 +1,34 @@
+/**
+ * Time as a thing that is passed in, so that a simulator can own it. Nothing else in the gateway reads the system clock
+ * or sets a timer.
+ */
+export interface Clock {
+  /** Wall time in milliseconds since 1970. For records and ids; it may jump. */
+  now(): number;
+  /** Milliseconds that only grow. For durations and deadlines. */
+  monotonic(): number;
+  /** Runs `task` once after `delayMs`; the returned function cancels it. */
+  after(delayMs: number, task: () => void): () => void;
+  /** Runs `task` every `periodMs` until cancelled. Does not keep the process alive. */
+  every(periodMs: number, task: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs);
+    return () => clearTimeout(timer);
+  },
+  every(periodMs, task) {
+    const timer = setInterval(task, periodMs);
+    timer.unref();
+    return () => clearInterval(timer);
+  },
+};
+
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(delayMs, resolve);
+  });
+}

@@ -1,0 +1,75 @@
+/**
+ * Ids are UUIDv7: 48 bits of time, then randomness, so that they sort by age. PostgreSQL stores them as `uuid`; people
+ * and APIs see a prefix and 26 lowercase Crockford base32 characters (`req_06dfk…`).
+ */
+import type { Clock } from "./clock.ts";
+import type { Random } from "./random.ts";
+
+const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
+const VALUE = new Map([...ALPHABET].map((char, value) => [char, BigInt(value)]));
+const SUFFIX = /^[0-9a-hjkmnp-tv-z]{26}$/;
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+export const PREFIXES = ["req", "key", "acc", "node", "pay", "evt", "usr", "hst"] as const;
+export type Prefix = (typeof PREFIXES)[number];
+
+/** A UUID in its usual text form, as PostgreSQL reads and writes it. */
+export type Uuid = string & { readonly __uuid: true };
+
+export type NewId = () => Uuid;
+
+export function newIds(clock: Clock, random: Random): NewId {
+  const bytes = new Uint8Array(16);
+  const view = Buffer.from(bytes.buffer);
+  return () => {
+    random.fill(bytes);
+    view.writeUIntBE(clock.now(), 0, 6);
+    view[6] = 0x70 | (view.readUInt8(6) & 0x0f);
+    view[8] = 0x80 | (view.readUInt8(8) & 0x3f);
+    return hexToUuid(view.toString("hex"));
+  };
+}
+
+function hexToUuid(hex: string): Uuid {
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}` as Uuid;
+}
+
+/** The 26 characters that stand for a UUID outside the database. */
+export function suffixOf(id: Uuid): string {
+  const hex = id.replaceAll("-", "");
+  // 128 bits in 26 groups of five: the first group holds three bits.
+  let high = BigInt(`0x${hex}`);
+  let out = "";
+  for (let i = 0; i < 26; i++) {
+    out = ALPHABET.charAt(Number(high & 31n)) + out;
+    high >>= 5n;
+  }
+  return out;
+}
+
+export function publicId(prefix: Prefix, id: Uuid): string {
+  return `${prefix}_${suffixOf(id)}`;
+}
+
+/** The UUID behind `prefix_suffix`, or undefined if the text is not one. */
+export function parseId(prefix: Prefix, text: string): Uuid | undefined {
+  if (!text.startsWith(`${prefix}_`)) return undefined;
+  const suffix = text.slice(prefix.length + 1);
+  if (!SUFFIX.test(suffix)) return undefined;
+  let value = 0n;
+  for (const char of suffix) value = (value << 5n) | (VALUE.get(char) as bigint);
+  if (value >> 128n !== 0n) return undefined;
+  return hexToUuid(value.toString(16).padStart(32, "0"));
+}
+
+/** The wall time a UUIDv7 was made at. */
+export function timeOf(id: Uuid): number {
+  return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+}
+
+/** `length` characters drawn evenly from 0-9A-Za-z. */
+export function base62(random: Random, length: number): string {
+  let out = "";
+  for (let i = 0; i < length; i++) out += BASE62.charAt(random.below(62));
+  return out;
+}

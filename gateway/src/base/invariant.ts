@@ -1,0 +1,8 @@
+/** Users get faults; bugs meet this. */
+export class InvariantError extends Error {
+  override name = "InvariantError";
+}
+
+export function invariant(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new InvariantError(message);
+}

@@ -1,0 +1,9 @@
+/** Structured logs. Prompts, outputs and secrets are never passed to a logger. */
+import pino from "pino";
+
+export type Log = pino.Logger;
+
+export function createLog(level: string, destination?: pino.DestinationStream): Log {
+  const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  return destination === undefined ? pino(options) : pino(options, destination);
+}

@@ -1,0 +1,44 @@
+/**
+ * Money is a whole number of picodollars. A price in microdollars per million tokens is exactly a price in picodollars
+ * per token, so `tokens × price` needs no rounding. Only what an API shows in microdollars is rounded, by name.
+ */
+export type Pico = bigint & { readonly __pico: true };
+
+export const PICO_PER_MICRO = 1_000_000n;
+export const PICO_PER_DOLLAR = 1_000_000_000_000n;
+
+export const pico = (amount: bigint): Pico => amount as Pico;
+export const ZERO = pico(0n);
+export const dollars = (amount: number): Pico => pico(BigInt(amount) * PICO_PER_DOLLAR);
+
+export const cost = (tokens: number, pricePerToken: Pico): Pico => pico(BigInt(tokens) * pricePerToken);
+
+/** What a caller is asked for: never less than the true amount. */
+export function ceilMicro(amount: Pico): bigint {
+  const whole = amount / PICO_PER_MICRO;
+  return amount > 0n && amount % PICO_PER_MICRO !== 0n ? whole + 1n : whole;
+}
+
+/** What a caller has: never more than the true amount. */
+export function floorMicro(amount: Pico): bigint {
+  const whole = amount / PICO_PER_MICRO;
+  return amount < 0n && amount % PICO_PER_MICRO !== 0n ? whole - 1n : whole;
+}
+
+/** The exact amount in microdollars, six decimals: `"9830.400000"`. */
+export function exactMicro(amount: Pico): string {
+  const sign = amount < 0n ? "-" : "";
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");
+  return `${sign}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
+
+/** The exact amount in dollars for people, twelve decimals with trailing zeros cut to at least two: `$4.99`. */
+export function exactDollars(amount: Pico): string {
+  const sign = amount < 0n ? "-" : "";
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(13, "0");
+  const decimals = digits.slice(-12).replace(/0{1,10}$/, "");
+  return `${sign}$${digits.slice(0, -12)}.${decimals}`;
+}
+
+/** The serving host's part: seven tenths, rounded down. The platform has the rest. */
+export const hostShare = (charge: Pico): Pico => pico((charge * 7n) / 10n);

@@ -1,0 +1,34 @@
+/** Randomness as a thing that is passed in, so that a simulator can seed it. */
+import { randomFillSync } from "node:crypto";
+
+export interface Random {
+  fill(bytes: Uint8Array): void;
+  /** A whole number, 0 ≤ n < bound. */
+  below(bound: number): number;
+}
+
+/** Drawn from the system in blocks: one call to the kernel serves many ids. */
+export function systemRandom(): Random {
+  const pool = new Uint8Array(4096);
+  let used = pool.length;
+  const fill = (bytes: Uint8Array): void => {
+    if (bytes.length > pool.length) {
+      randomFillSync(bytes);
+      return;
+    }
+    if (used + bytes.length > pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    bytes.set(pool.subarray(used, used + bytes.length));
+    used += bytes.length;
+  };
+  const word = new Uint8Array(6);
+  const below = (bound: number): number => {
+    fill(word);
+    let value = 0;
+    for (const byte of word) value = value * 256 + byte;
+    return value % bound;
+  };
+  return { fill, below };
+}

@@ -1,0 +1,279 @@
+/**
+ * Frames to bytes and back. Layout: byte 0 the protocol's major version, byte 1 the kind, then the kind's own payload;
+ * integers are little-endian. `decode` trusts nothing: every length is checked against the bytes that are there, text
+ * must be valid UTF-8, JSON must fit its schema. It throws `FrameError` and nothing else.
+ */
+import type { z } from "zod";
+import {
+  Accepted,
+  Busy,
+  Cancel,
+  type Delta,
+  Done,
+  Failed,
+  type Frame,
+  JobHeader,
+  JobId,
+  NodeState,
+  Progress,
+} from "./frames.ts";
+import {
+  DELTA_TEXT_BYTES_MAX,
+  DELTAS_PER_FRAME_MAX,
+  FRAME_BYTES_MAX,
+  JOB_PIECES_MAX,
+  VECTOR_WIDTH_MAX,
+  VECTORS_PER_FRAME_MAX,
+} from "./limits.ts";
+import { PROTOCOL_MAJOR } from "./version.ts";
+
+export class FrameError extends Error {
+  override name = "FrameError";
+}
+
+const KIND = {
+  job: 1,
+  piece: 2,
+  cancel: 3,
+  accepted: 16,
+  busy: 17,
+  progress: 18,
+  deltas: 19,
+  vectors: 20,
+  done: 21,
+  failed: 22,
+  state: 23,
+} as const;
+
+const JOB_ID_BYTES = 28;
+const CHANNELS = ["answer", "reasoning"] as const;
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
+  const bytes = encodeKind(frame);
+  if (bytes.length > FRAME_BYTES_MAX)
+    throw new FrameError(`a ${frame.kind} frame of ${bytes.length} bytes exceeds ${FRAME_BYTES_MAX}`);
+  return bytes;
+}
+
+function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
+  switch (frame.kind) {
+    case "job": {
+      const header = Buffer.from(JSON.stringify(frame.header));
+      const out = Buffer.allocUnsafe(4 + header.length + frame.piece.length);
+      out[0] = PROTOCOL_MAJOR;
+      out[1] = KIND.job;
+      out.writeUInt16LE(header.length, 2);
+      out.set(header, 4);
+      out.set(frame.piece, 4 + header.length);
+      return out;
+    }
+    case "piece": {
+      const out = Buffer.allocUnsafe(2 + JOB_ID_BYTES + 2 + frame.piece.length);
+      out[0] = PROTOCOL_MAJOR;
+      out[1] = KIND.piece;
+      writeJobId(out, frame.job, 2);
+      out.writeUInt16LE(frame.index, 2 + JOB_ID_BYTES);
+      out.set(frame.piece, 4 + JOB_ID_BYTES);
+      return out;
+    }
+    case "deltas":
+      return encodeDeltas(frame.deltas);
+    case "vectors": {
+      const head = 2 + JOB_ID_BYTES + 12;
+      const out = Buffer.allocUnsafe(head + frame.values.length * 4);
+      out[0] = PROTOCOL_MAJOR;
+      out[1] = KIND.vectors;
+      writeJobId(out, frame.job, 2);
+      out.writeUInt32LE(frame.seq, 2 + JOB_ID_BYTES);
+      out.writeUInt32LE(frame.first, 6 + JOB_ID_BYTES);
+      out.writeUInt32LE(frame.width, 10 + JOB_ID_BYTES);
+      for (let i = 0; i < frame.values.length; i++) out.writeFloatLE(frame.values[i] as number, head + 4 * i);
+      return out;
+    }
+    case "state":
+      return encodeJson(KIND.state, frame.state);
+    default: {
+      const { kind, ...body } = frame;
+      return encodeJson(KIND[kind], body);
+    }
+  }
+}
+
+function encodeJson(kind: number, body: object): Buffer {
+  const json = JSON.stringify(body);
+  const out = Buffer.allocUnsafe(2 + Buffer.byteLength(json));
+  out[0] = PROTOCOL_MAJOR;
+  out[1] = kind;
+  out.utf8Write(json, 2);
+  return out;
+}
+
+function encodeDeltas(deltas: Delta[]): Buffer {
+  const head = JOB_ID_BYTES + 4 + 1 + 4;
+  let size = 4;
+  const lengths: number[] = [];
+  for (const delta of deltas) {
+    const length = Buffer.byteLength(delta.text);
+    lengths.push(length);
+    size += head + length;
+  }
+  const out = Buffer.allocUnsafe(size);
+  out[0] = PROTOCOL_MAJOR;
+  out[1] = KIND.deltas;
+  out.writeUInt16LE(deltas.length, 2);
+  let at = 4;
+  for (const [i, delta] of deltas.entries()) {
+    writeJobId(out, delta.job, at);
+    out.writeUInt32LE(delta.seq, at + JOB_ID_BYTES);
+    out[at + JOB_ID_BYTES + 4] = CHANNELS.indexOf(delta.channel);
+    out.writeUInt32LE(lengths[i] as number, at + JOB_ID_BYTES + 5);
+    out.utf8Write(delta.text, at + head);
+    at += head + (lengths[i] as number);
+  }
+  return out;
+}
+
+function writeJobId(out: Buffer, job: string, at: number): void {
+  if (out.latin1Write(job, at) !== JOB_ID_BYTES)
+    throw new FrameError(`job id ${job} is not ${JOB_ID_BYTES} characters long`);
+}
+
+export function decode(bytes: Uint8Array): Frame {
+  const buf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buf.length < 2) throw new FrameError("a frame has at least two bytes");
+  if (buf.length > FRAME_BYTES_MAX) throw new FrameError(`a frame of ${buf.length} bytes exceeds ${FRAME_BYTES_MAX}`);
+  if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol major ${buf[0]} is not ${PROTOCOL_MAJOR}`);
+  switch (buf[1]) {
+    case KIND.job: {
+      const reader = new Reader(buf, 2);
+      const header = parse(JobHeader, reader.bytes(reader.u16()));
+      return { kind: "job", header, piece: reader.rest() };
+    }
+    case KIND.piece: {
+      const reader = new Reader(buf, 2);
+      const job = reader.jobId();
+      const index = reader.u16();
+      if (index === 0 || index >= JOB_PIECES_MAX) throw new FrameError(`piece ${index} is out of range`);
+      return { kind: "piece", job, index, piece: reader.rest() };
+    }
+    case KIND.cancel:
+      return { kind: "cancel", ...parse(Cancel, buf.subarray(2)) };
+    case KIND.accepted:
+      return { kind: "accepted", ...parse(Accepted, buf.subarray(2)) };
+    case KIND.busy:
+      return { kind: "busy", ...parse(Busy, buf.subarray(2)) };
+    case KIND.progress:
+      return { kind: "progress", ...parse(Progress, buf.subarray(2)) };
+    case KIND.deltas:
+      return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2)) };
+    case KIND.vectors:
+      return decodeVectors(new Reader(buf, 2));
+    case KIND.done:
+      return { kind: "done", ...parse(Done, buf.subarray(2)) };
+    case KIND.failed:
+      return { kind: "failed", ...parse(Failed, buf.subarray(2)) };
+    case KIND.state:
+      return { kind: "state", state: parse(NodeState, buf.subarray(2)) };
+    default:
+      return { kind: "unknown", code: buf[1] as number };
+  }
+}
+
+function decodeDeltas(reader: Reader): Delta[] {
+  const count = reader.u16();
+  if (count === 0 || count > DELTAS_PER_FRAME_MAX) throw new FrameError(`${count} deltas in one frame`);
+  const deltas: Delta[] = [];
+  for (let i = 0; i < count; i++) {
+    const job = reader.jobId();
+    const seq = reader.u32();
+    const channel = CHANNELS[reader.u8()];
+    if (channel === undefined) throw new FrameError("unknown channel");
+    const length = reader.u32();
+    if (length > DELTA_TEXT_BYTES_MAX)
+      throw new FrameError(`a delta of ${length} bytes exceeds ${DELTA_TEXT_BYTES_MAX}`);
+    deltas.push({ job, seq, channel, text: text(reader.bytes(length)) });
+  }
+  reader.end();
+  return deltas;
+}
+
+function decodeVectors(reader: Reader): Frame {
+  const job = reader.jobId();
+  const seq = reader.u32();
+  const first = reader.u32();
+  const width = reader.u32();
+  if (width === 0 || width > VECTOR_WIDTH_MAX) throw new FrameError(`vectors of width ${width}`);
+  const raw = reader.rest();
+  const count = raw.length / 4 / width;
+  if (!Number.isInteger(count) || count === 0 || count > VECTORS_PER_FRAME_MAX)
+    throw new FrameError(`${raw.length} bytes are not whole vectors of width ${width}`);
+  const values = new Float32Array(count * width);
+  for (let i = 0; i < values.length; i++) values[i] = raw.readFloatLE(4 * i);
+  if (!values.every(Number.isFinite)) throw new FrameError("a vector holds a value that is not finite");
+  return { kind: "vectors", job, seq, first, width, values };
+}
+
+class Reader {
+  readonly #buf: Buffer;
+  #at: number;
+  constructor(buf: Buffer, at: number) {
+    this.#buf = buf;
+    this.#at = at;
+  }
+  #take(bytes: number): number {
+    const at = this.#at;
+    if (at + bytes > this.#buf.length) throw new FrameError("the frame ends too early");
+    this.#at += bytes;
+    return at;
+  }
+  u8(): number {
+    return this.#buf[this.#take(1)] as number;
+  }
+  u16(): number {
+    return this.#buf.readUInt16LE(this.#take(2));
+  }
+  u32(): number {
+    return this.#buf.readUInt32LE(this.#take(4));
+  }
+  bytes(length: number): Buffer {
+    const at = this.#take(length);
+    return this.#buf.subarray(at, at + length);
+  }
+  jobId(): string {
+    const at = this.#take(JOB_ID_BYTES);
+    const job = this.#buf.latin1Slice(at, at + JOB_ID_BYTES);
+    if (!JobId.safeParse(job).success) throw new FrameError("malformed job id");
+    return job;
+  }
+  rest(): Buffer {
+    return this.bytes(this.#buf.length - this.#at);
+  }
+  end(): void {
+    if (this.#at !== this.#buf.length) throw new FrameError("bytes after the end of the frame");
+  }
+}
+
+function text(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new FrameError("text is not valid UTF-8", { cause });
+  }
+}
+
+function parse<T extends z.ZodType>(schema: T, bytes: Uint8Array): z.infer<T> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text(bytes));
+  } catch (cause) {
+    if (cause instanceof FrameError) throw cause;
+    throw new FrameError("the frame is not JSON", { cause });
+  }
+  const result = schema.safeParse(json);
+  if (!result.success)
+    throw new FrameError(result.error.issues[0]?.message ?? "the frame does not fit its schema", {
+      cause: result.error,
+    });
+  return result.data;
+}

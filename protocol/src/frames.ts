@@ -1,0 +1,116 @@
+/**
+ * The messages between gateway and node. Control frames are JSON checked by these schemas; the three hot kinds (`piece`,
+ * `deltas`, `vectors`) are binary and laid out in codec.ts.
+ *
+ * A job's life on the wire:
+ *   gateway: job, piece*            (pieces only when the body exceeds one piece)
+ *   node:    busy                   the node will not run it; costs the request nothing
+ *        or  accepted, progress*, (deltas | vectors)*, done | failed
+ *   gateway: cancel                 at any time; the node stops and sends nothing more for that job
+ *
+ * `seq` starts at 0 with the first output frame of a job and grows by one with every delta, vectors, done and failed:
+ * a gap means that the plane lost a message, and fails the job.
+ *
+ * Nothing in these frames carries a token count. The gateway counts; what a node claims has no way in.
+ */
+import { z } from "zod";
+import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX } from "./limits.ts";
+
+/** `<request suffix>-<attempt>`: unique per attempt, so that late frames of an abandoned attempt are told apart. */
+export const JobId = z.string().regex(/^[0-9a-z]{26}-[1-9]$/);
+const Id = z.string().regex(/^[0-9A-Za-z_]{1,64}$/);
+const ModelId = z.string().min(1).max(64);
+const Seq = z
+  .int()
+  .min(0)
+  .max(2 ** 31);
+
+export const Sampling = z.object({
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  presence_penalty: z.number().optional(),
+  frequency_penalty: z.number().optional(),
+  seed: z.int().optional(),
+  stop: z.array(z.string()).max(4).optional(),
+});
+export type Sampling = z.infer<typeof Sampling>;
+
+export const Endpoint = z.enum(["chat", "completion", "embedding"]);
+export type Endpoint = z.infer<typeof Endpoint>;
+
+export const JobHeader = z.object({
+  job: JobId,
+  gateway: Id,
+  model: ModelId,
+  endpoint: Endpoint,
+  /** Whether the client streams; an agent may send larger, rarer deltas when it does not. */
+  stream: z.boolean(),
+  /** The output cap. The gateway enforces it; an engine that counts alike may stop by itself. 0 for embeddings. */
+  output_tokens_max: z.int().min(0),
+  sampling: Sampling,
+  /** The body's UTF-8 bytes, and the number of frames that carry it (this one included). */
+  body_bytes: z.int().min(2).max(JOB_BODY_BYTES_MAX),
+  pieces: z.int().min(1).max(JOB_PIECES_MAX),
+});
+export type JobHeader = z.infer<typeof JobHeader>;
+
+/** The body of a job, by endpoint: JSON, reassembled from its pieces. */
+export const ChatBody = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
+export const CompletionBody = z.object({ prompt: z.string() });
+export const EmbeddingBody = z.object({ input: z.array(z.string()) });
+export type ChatBody = z.infer<typeof ChatBody>;
+export type CompletionBody = z.infer<typeof CompletionBody>;
+export type EmbeddingBody = z.infer<typeof EmbeddingBody>;
+export type JobBody = ChatBody | CompletionBody | EmbeddingBody;
+
+export const Accepted = z.object({ job: JobId });
+export const Busy = z.object({ job: JobId });
+/** Prefill progress: the engine is reading the prompt. Counts as activity, up to a bound. */
+export const Progress = z.object({ job: JobId, fraction: z.number().min(0).max(1) });
+export const Done = z.object({ job: JobId, seq: Seq, finish: z.enum(["stop", "length"]) });
+export const Failed = z.object({
+  job: JobId,
+  seq: Seq,
+  /** `engine`: the engine broke; `prompt`: the engine cannot take this prompt; `agent`: the agent itself failed. */
+  cause: z.enum(["engine", "prompt", "agent"]),
+  /** For the operator's log, never for a client. Holds no prompt or output text. */
+  message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
+});
+export const Cancel = z.object({ job: JobId });
+export const NodeState = z.object({
+  /** `major.minor` of this protocol that the agent speaks. */
+  protocol: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
+  agent: z.string().max(64),
+  slots: z.int().min(0).max(4096),
+  busy: z.int().min(0).max(4096),
+  models: z.array(ModelId).max(256),
+  /** The agent finishes what runs and refuses what is new. */
+  draining: z.boolean(),
+});
+export type Done = z.infer<typeof Done>;
+export type Failed = z.infer<typeof Failed>;
+export type NodeState = z.infer<typeof NodeState>;
+
+export type Channel = "answer" | "reasoning";
+export interface Delta {
+  job: string;
+  seq: number;
+  channel: Channel;
+  text: string;
+}
+
+/** Every frame as the codec hands it over. */
+export type Frame =
+  | { kind: "job"; header: JobHeader; piece: Uint8Array }
+  | { kind: "piece"; job: string; index: number; piece: Uint8Array }
+  | { kind: "cancel"; job: string }
+  | { kind: "accepted"; job: string }
+  | { kind: "busy"; job: string }
+  | { kind: "progress"; job: string; fraction: number }
+  | { kind: "deltas"; deltas: Delta[] }
+  | { kind: "vectors"; job: string; seq: number; first: number; width: number; values: Float32Array }
+  | ({ kind: "done" } & Done)
+  | ({ kind: "failed" } & Failed)
+  | { kind: "state"; state: NodeState }
+  /** A kind of a later minor version: ignore it. */
+  | { kind: "unknown"; code: number };

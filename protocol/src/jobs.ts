@@ -1,0 +1,65 @@
+/** A job in pieces: cutting on the gateway's side, joining on the node's. */
+import { FrameError } from "./codec.ts";
+import { ChatBody, CompletionBody, EmbeddingBody, type Frame, type JobBody, type JobHeader } from "./frames.ts";
+import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES } from "./limits.ts";
+
+const SCHEMAS = { chat: ChatBody, completion: CompletionBody, embedding: EmbeddingBody };
+
+type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
+
+export function cutJob(header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody): JobFrame[] {
+  const bytes = Buffer.from(JSON.stringify(body));
+  if (bytes.length > JOB_BODY_BYTES_MAX)
+    throw new FrameError(`a job body of ${bytes.length} bytes exceeds ${JOB_BODY_BYTES_MAX}`);
+  const pieces = Math.ceil(bytes.length / JOB_PIECE_BYTES);
+  const whole: JobHeader = { ...header, body_bytes: bytes.length, pieces };
+  const frames: JobFrame[] = [{ kind: "job", header: whole, piece: bytes.subarray(0, JOB_PIECE_BYTES) }];
+  for (let index = 1; index < pieces; index++) {
+    frames.push({
+      kind: "piece",
+      job: header.job,
+      index,
+      piece: bytes.subarray(index * JOB_PIECE_BYTES, (index + 1) * JOB_PIECE_BYTES),
+    });
+  }
+  return frames;
+}
+
+/** Joins the pieces of one job, which arrive in order on one subject. */
+export class JobJoiner {
+  readonly header: JobHeader;
+  readonly #pieces: Uint8Array[] = [];
+  #bytes = 0;
+
+  constructor(first: Extract<Frame, { kind: "job" }>) {
+    this.header = first.header;
+    this.#push(first.piece);
+  }
+
+  add(next: Extract<Frame, { kind: "piece" }>): void {
+    if (next.index !== this.#pieces.length)
+      throw new FrameError(`piece ${next.index} of job ${next.job} came where ${this.#pieces.length} was due`);
+    this.#push(next.piece);
+  }
+
+  get complete(): boolean {
+    return this.#pieces.length === this.header.pieces;
+  }
+
+  body(): JobBody {
+    if (!this.complete || this.#bytes !== this.header.body_bytes)
+      throw new FrameError(`job ${this.header.job} has ${this.#bytes} of ${this.header.body_bytes} bytes`);
+    const result = SCHEMAS[this.header.endpoint].safeParse(JSON.parse(Buffer.concat(this.#pieces).toString("utf8")));
+    if (!result.success)
+      throw new FrameError(`the body of job ${this.header.job} does not fit its endpoint`, { cause: result.error });
+    return result.data;
+  }
+
+  #push(piece: Uint8Array): void {
+    this.#bytes += piece.length;
+    if (this.#pieces.length >= this.header.pieces || this.#bytes > this.header.body_bytes)
+      throw new FrameError(`job ${this.header.job} carries more than it declared`);
+    // A copy: the transport may reuse its buffer.
+    this.#pieces.push(Uint8Array.from(piece));
+  }
+}

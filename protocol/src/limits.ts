@@ -1,0 +1,16 @@
+/** Bounds that both sides enforce. A frame beyond them is a fault of its sender. */
+
+/** A large job travels in pieces of this size, below the 1 MB payload limit of a NATS server. */
+export const JOB_PIECE_BYTES = 256 * 1024;
+/** No frame is larger than this. */
+export const FRAME_BYTES_MAX = 512 * 1024;
+/** A request body is at most 10 MiB, and what a job carries is a part of it (JSON escapes can only shrink). */
+export const JOB_BODY_BYTES_MAX = 12 * 1024 * 1024;
+export const JOB_PIECES_MAX = Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
+/** Text of one delta; an agent splits longer text. */
+export const DELTA_TEXT_BYTES_MAX = 128 * 1024;
+export const DELTAS_PER_FRAME_MAX = 1024;
+export const VECTOR_WIDTH_MAX = 8192;
+export const FAILURE_MESSAGE_CHARS_MAX = 500;
+/** Keep in step with the agent: vectors of one frame. */
+export const VECTORS_PER_FRAME_MAX = 64;
