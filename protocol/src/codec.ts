@@ -105,7 +105,7 @@ function encodeJson(kind: number, body: object): Buffer {
   const out = Buffer.allocUnsafe(2 + Buffer.byteLength(json));
   out[0] = PROTOCOL_MAJOR;
   out[1] = kind;
-  out.utf8Write(json, 2);
+  out.write(json, 2, "utf8");
   return out;
 }
 
@@ -128,14 +128,14 @@ function encodeDeltas(deltas: Delta[]): Buffer {
     out.writeUInt32LE(delta.seq, at + JOB_ID_BYTES);
     out[at + JOB_ID_BYTES + 4] = CHANNELS.indexOf(delta.channel);
     out.writeUInt32LE(lengths[i] as number, at + JOB_ID_BYTES + 5);
-    out.utf8Write(delta.text, at + head);
+    out.write(delta.text, at + head, "utf8");
     at += head + (lengths[i] as number);
   }
   return out;
 }
 
 function writeJobId(out: Buffer, job: string, at: number): void {
-  if (out.latin1Write(job, at) !== JOB_ID_BYTES)
+  if (out.write(job, at, "latin1") !== JOB_ID_BYTES)
     throw new FrameError(`job id ${job} is not ${JOB_ID_BYTES} characters long`);
 }
 
@@ -242,7 +242,7 @@ class Reader {
   }
   jobId(): string {
     const at = this.#take(JOB_ID_BYTES);
-    const job = this.#buf.latin1Slice(at, at + JOB_ID_BYTES);
+    const job = this.#buf.toString("latin1", at, at + JOB_ID_BYTES);
     if (!JobId.safeParse(job).success) throw new FrameError("malformed job id");
     return job;
   }
