@@ -1,0 +1,15 @@
+#!/usr/bin/env node
+// Runs the command line on the pinned Node, whichever Node started this file: the sources are TypeScript and need 24.
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+if (Number(process.versions.node.split(".")[0]) >= 24) {
+  await import("../src/commands/cli.ts");
+} else {
+  const pinned = join(dirname(createRequire(import.meta.url).resolve("node/package.json")), "bin", "node");
+  const child = spawn(pinned, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: "inherit" });
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code, signal) => process.exit(code ?? (signal === null ? 1 : 128)));
+}

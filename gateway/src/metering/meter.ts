@@ -2,6 +2,8 @@
  * What the rest of the gateway sees of counting. One meter per tokenizer; a request uses the one its build names.
  * Counts are the gateway's own: text goes in, numbers come out, and nothing a node claims is looked at.
  */
+import type { Channel } from "@tollgate/protocol/frames.ts";
+
 export interface ChatMessage {
   role: string;
   content: string;
@@ -19,8 +21,6 @@ export interface PromptCount {
   /** Set when the prompt passed `limit` (for `texts`: an element did): counting stopped there. */
   over: { index: number } | null;
 }
-
-export type Channel = "answer" | "reasoning";
 
 export interface OutputCount {
   answerTokens: number;

@@ -1,0 +1,28 @@
+/** The `tollgate` command: picks the subcommand and turns every expected failure into one clear line and exit code 1. */
+import { dev } from "./dev.ts";
+import { migrateOnly } from "./migrate.ts";
+import { serve } from "./serve.ts";
+
+const COMMANDS: Record<string, { run: (args: string[]) => Promise<void>; help: string }> = {
+  dev: { run: dev, help: "a whole platform on this machine, with data under ./data (npm start)" },
+  serve: { run: serve, help: "the gateway, configured by environment variables alone" },
+  migrate: { run: migrateOnly, help: "bring the database at DATABASE_URL up to date, then exit" },
+};
+
+const [name = "help", ...args] = process.argv.slice(2);
+const command = COMMANDS[name];
+if (command === undefined) {
+  const known = Object.entries(COMMANDS).map(([key, { help }]) => `  tollgate ${key.padEnd(9)} ${help}`);
+  const asked = name === "help" || name === "--help" || name === "-h";
+  if (!asked) console.error(`tollgate: there is no command '${name}'.`);
+  console.log(["Usage: tollgate COMMAND [flags]", ...known].join("\n"));
+  process.exit(asked ? 0 : 1);
+}
+try {
+  await command.run(args);
+} catch (error) {
+  // The message is written for the person at the terminal; the stack is for whoever asks for it.
+  console.error(`tollgate: ${error instanceof Error ? error.message : String(error)}`);
+  if (process.env.TOLLGATE_TRACE !== undefined) console.error(error);
+  process.exit(1);
+}

@@ -1,0 +1,69 @@
+/**
+ * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Made on the first start; their
+ * secrets are kept beside the data (readable by its owner alone), because the store itself holds only hashes.
+ */
+import { randomBytes } from "node:crypto";
+import { readFile, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { dollars } from "../base/money.ts";
+import type { App } from "../build.ts";
+
+const SIGN_UP_CREDIT = dollars(5);
+
+const SignIn = z.object({ email: z.string(), password: z.string() });
+const DevAccounts = z.object({ api_key: z.string(), host_token: z.string(), builder: SignIn, operator: SignIn });
+export type DevAccounts = z.infer<typeof DevAccounts>;
+
+export async function devAccounts(app: App, dataDir: string): Promise<DevAccounts> {
+  const file = join(dataDir, "dev.json");
+  const kept = await readKept(file);
+  // The data may have been removed or swapped while the file stayed: only a key that works is worth keeping.
+  if (kept !== undefined && (await app.apiKeys.authenticate(`Bearer ${kept.api_key}`)) !== undefined) return kept;
+  const builder = await app.accounts.open("builder", "Local builder");
+  await app.ledger.transfer({
+    id: app.newId(),
+    kind: "grant",
+    accountId: builder,
+    amount: SIGN_UP_CREDIT,
+    reason: "credit of a development platform",
+  });
+  const host = await app.accounts.open("host", "Local host");
+  const builderIdentity = await signUp(app, "builder");
+  await app.identities.own(builderIdentity.id, builder);
+  await app.identities.own(builderIdentity.id, host);
+  const operatorIdentity = await signUp(app, "operator");
+  const made: DevAccounts = {
+    api_key: (await app.apiKeys.issue(builder, "local")).token,
+    host_token: (await app.hostTokens.issue(host, "local")).token,
+    builder: builderIdentity.signIn,
+    operator: operatorIdentity.signIn,
+  };
+  await writeFile(`${file}.new`, `${JSON.stringify(made, null, 2)}\n`, { mode: 0o600 });
+  await rename(`${file}.new`, file);
+  return made;
+}
+
+async function signUp(app: App, role: "builder" | "operator"): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> {
+  // The time in the name keeps it free when the file was lost but the data was not.
+  const email = `${role}-${app.newId().slice(0, 13)}@tollgate.local`;
+  const password = randomBytes(12).toString("base64url");
+  const id = await app.identities.create({ email, password, name: `Local ${role}`, operator: role === "operator" });
+  return { id, signIn: { email, password } };
+}
+
+async function readKept(file: string): Promise<DevAccounts | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+  try {
+    return DevAccounts.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new Error(`${file} is damaged. Remove it to get new development accounts.`, { cause });
+  }
+}

@@ -1,0 +1,64 @@
+/** The flags of `npm start`. Every mistake is reported, each naming its flag and rule. */
+import { parseArgs } from "node:util";
+
+export const ENGINES = ["auto", "demo", "scripted"] as const;
+
+export interface DevFlags {
+  port: number;
+  data: string;
+  engine: (typeof ENGINES)[number];
+  nodes: number;
+  /** Undefined: every active model. */
+  models: string[] | undefined;
+  readyFile: string | undefined;
+  help: boolean;
+}
+
+export const DEV_HELP = `Usage: npm start -- [flags]
+  --port N           the gateway's port (8080; 0 for any free one)
+  --data DIR         where everything is kept (./data)
+  --engine NAME      auto, demo or scripted (auto: a local Ollama, llama-server, LM Studio or vLLM
+                     if one answers, else the demo model)
+  --nodes N          how many local nodes to run (1)
+  --no-node          run none
+  --models a,b       what the local nodes elect (every active model)
+  --ready-file FILE  write one JSON object there once the gateway serves`;
+
+export function parseDevFlags(args: string[]): DevFlags {
+  const { values } = parseArgs({
+    args,
+    options: {
+      port: { type: "string", default: "8080" },
+      data: { type: "string", default: "./data" },
+      engine: { type: "string", default: "auto" },
+      nodes: { type: "string", default: "1" },
+      "no-node": { type: "boolean", default: false },
+      models: { type: "string" },
+      "ready-file": { type: "string" },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  });
+  const mistakes: string[] = [];
+  const whole = (flag: string, text: string, max: number): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value > max) mistakes.push(`--${flag} must be a whole number from 0 to ${max}`);
+    return value;
+  };
+  const port = whole("port", values.port, 65535);
+  const nodes = values["no-node"] ? 0 : whole("nodes", values.nodes, 64);
+  const engine = ENGINES.find((name) => name === values.engine);
+  if (engine === undefined) mistakes.push(`--engine must be one of ${ENGINES.join(", ")}`);
+  const models = values.models?.split(",").map((model) => model.trim());
+  if (models?.some((model) => model === "")) mistakes.push("--models must be model ids separated by commas");
+  if (values.data === "") mistakes.push("--data must name a directory");
+  if (mistakes.length > 0) throw new Error(mistakes.join("; "));
+  return {
+    port,
+    data: values.data,
+    engine: engine ?? "auto",
+    nodes,
+    models,
+    readyFile: values["ready-file"],
+    help: values.help,
+  };
+}

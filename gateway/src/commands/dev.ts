@@ -1,0 +1,158 @@
+/**
+ * `tollgate dev` (= `npm start`): a whole platform on one machine. Private PostgreSQL, gateway, a local node with a real
+ * engine, and accounts to try it with. Ctrl-C stops all of it; the next start goes on with the same data.
+ */
+import { mkdirSync } from "node:fs";
+import { rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import pino from "pino";
+import { createLog, type Log } from "../base/log.ts";
+import { type Config, parseConfig } from "../config.ts";
+import { type RunningGateway, startGateway } from "../main.ts";
+import { loadCatalogue } from "../metering/catalogue.ts";
+import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
+import { DEV_HELP, type DevFlags, parseDevFlags } from "./dev-flags.ts";
+import { LocalNode, type Online } from "./dev-nodes.ts";
+import { Screen } from "./screen.ts";
+import { type Stop, untilStopped } from "./signals.ts";
+
+export async function dev(args: string[]): Promise<void> {
+  const flags = parseDevFlags(args);
+  if (flags.help) {
+    console.log(DEV_HELP);
+    return;
+  }
+  const dataDir = resolve(flags.data);
+  const config = parseConfig({
+    ...process.env,
+    PORT: String(flags.port),
+    DATA_DIR: dataDir,
+    // Agents ask the gateway where the plane is, so any free port will do.
+    PLANE_PORT: process.env.PLANE_PORT ?? "0",
+  });
+  await checkModels(config, flags.models);
+  makeDataDir(dataDir);
+  if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
+  const destination = pino.destination({ dest: join(dataDir, "gateway.log"), mode: 0o600, sync: false });
+  const log = createLog(config.logLevel, destination);
+  const stop = untilStopped();
+  const platform = new DevPlatform({ flags, config, dataDir, log, stop, screen: new Screen(process.stdout) });
+  try {
+    await platform.start();
+    const lost = await stop.asked;
+    if (lost !== undefined) throw lost;
+  } finally {
+    await platform.stop();
+    destination.flushSync();
+  }
+}
+
+interface DevOptions {
+  flags: DevFlags;
+  config: Config;
+  dataDir: string;
+  log: Log;
+  stop: Stop;
+  screen: Screen;
+}
+
+class DevPlatform {
+  readonly #o: DevOptions;
+  #gateway: RunningGateway | undefined;
+  #nodes: LocalNode[] = [];
+
+  constructor(options: DevOptions) {
+    this.#o = options;
+  }
+
+  async start(): Promise<void> {
+    const { flags, config, dataDir, log, stop, screen } = this.#o;
+    screen.step("starting the gateway");
+    this.#gateway = await startGateway({
+      config,
+      log,
+      progress: (what) => screen.step(what),
+      onLost: (error) => stop.now(error),
+      anyInternalPort: true,
+    });
+    const baseUrl = `http://${config.host}:${this.#gateway.port}`;
+    const accounts = await devAccounts(this.#gateway, dataDir);
+    const online = await this.#startNodes(baseUrl, accounts);
+    const consoleUrl = `${baseUrl}/console`;
+    if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
+    const model = flags.models?.[0] ?? "tiny-3b";
+    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online, model });
+  }
+
+  /** Nodes first, so that they can finish what they run; then the gateway, and with it the database. */
+  async stop(): Promise<void> {
+    this.#o.screen.step("stopping");
+    await Promise.all(this.#nodes.map((node) => node.stop()));
+    await this.#gateway?.close();
+    this.#o.screen.done();
+  }
+
+  async #startNodes(gatewayUrl: string, accounts: DevAccounts): Promise<Online[]> {
+    const { flags, dataDir, log, screen } = this.#o;
+    if (flags.nodes > 0) screen.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
+    const starting = Array.from({ length: flags.nodes }, (_, i) =>
+      LocalNode.start({
+        name: `local-${i + 1}`,
+        gatewayUrl,
+        hostToken: accounts.host_token,
+        engine: flags.engine,
+        models: flags.models,
+        dataDir,
+        log,
+      }),
+    );
+    const settled = await Promise.allSettled(starting);
+    const failed = settled.find((result) => result.status === "rejected");
+    const started = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+    this.#nodes = started.map(({ node }) => node);
+    if (failed !== undefined) throw failed.reason;
+    return started.map(({ online }) => online);
+  }
+
+  async #writeReadyFile(
+    file: string,
+    { baseUrl, consoleUrl, accounts }: { baseUrl: string; consoleUrl: string; accounts: DevAccounts },
+  ): Promise<void> {
+    const content = {
+      base_url: baseUrl,
+      console_url: consoleUrl,
+      ...accounts,
+      pids: {
+        gateway: process.pid,
+        postgres: this.#gateway?.postgresPid ?? null,
+        nodes: this.#nodes.map((node) => node.pid),
+      },
+    };
+    // Whoever waits for the file must never read half of it.
+    await writeFile(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file);
+  }
+}
+
+async function checkModels(config: Config, models: string[] | undefined): Promise<void> {
+  if (models === undefined || config.catalogueFile !== undefined) return;
+  const { active } = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+  const unknown = models.filter((model) => !active.has(model));
+  if (unknown.length === 0) return;
+  throw new Error(`--models: ${unknown.join(", ")} cannot be called; choose from ${[...active.keys()].join(", ")}`);
+}
+
+function makeDataDir(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const reason =
+      code === "EACCES"
+        ? "this user may not write there"
+        : code === "ENOTDIR" || code === "EEXIST"
+          ? "a file is in the way"
+          : code;
+    throw new Error(`The data directory ${dataDir} cannot be made: ${reason}.`, { cause });
+  }
+}

@@ -1,0 +1,60 @@
+/** What a person sees of `npm start`: progress on one line while things start, then the few lines needed to begin. */
+import type { Online } from "./dev-nodes.ts";
+
+export interface Ready {
+  baseUrl: string;
+  consoleUrl: string;
+  apiKey: string;
+  signIn: { email: string; password: string };
+  online: Online[];
+  model: string;
+}
+
+export class Screen {
+  readonly #out: NodeJS.WriteStream;
+  #lineOpen = false;
+
+  constructor(out: NodeJS.WriteStream) {
+    this.#out = out;
+  }
+
+  /** On a terminal each step replaces the last; elsewhere each is a line of its own. */
+  step(what: string): void {
+    if (this.#out.isTTY) this.#out.write(`\r\x1b[2K  ${what}…`);
+    else this.#out.write(`  ${what}…\n`);
+    this.#lineOpen = this.#out.isTTY;
+  }
+
+  ready({ baseUrl, consoleUrl, apiKey, signIn, online, model }: Ready): void {
+    this.done();
+    const nodes = online.map(({ engine, models, slots }) => `${engine} (${models.length} models, ${slots} slots)`);
+    const question = JSON.stringify({
+      model,
+      stream: true,
+      messages: [{ role: "user", content: "Tell me a story about a fox" }],
+    });
+    this.#out.write(`
+  Tollgate is ready.
+
+  Base address   ${baseUrl}/v1
+  API key        ${apiKey}
+  Console        ${consoleUrl}
+  Sign in        ${signIn.email} / ${signIn.password}
+  Node           ${nodes.length === 0 ? "none" : nodes.join(", ")}
+
+  Try it:
+
+  curl -N ${baseUrl}/v1/chat/completions \\
+    -H "Authorization: Bearer ${apiKey}" \\
+    -H "Content-Type: application/json" \\
+    -d '${question}'
+
+  Ctrl-C stops everything.
+`);
+  }
+
+  done(): void {
+    if (this.#lineOpen) this.#out.write("\r\x1b[2K");
+    this.#lineOpen = false;
+  }
+}

@@ -1,0 +1,92 @@
+/** The environment, parsed once. Every mistake is reported, not only the first. Nothing else reads process.env. */
+import { resolve } from "node:path";
+import { z } from "zod";
+
+const Port = z.coerce
+  .number("must be a port number")
+  .int("must be a port number")
+  .min(0, "must be 0 or more")
+  .max(65535, "must be 65535 or less");
+
+const Environment = z.object({
+  HOST: z.string().min(1).default("127.0.0.1"),
+  PORT: Port.default(8080),
+  INTERNAL_PORT: Port.default(9090),
+  DATA_DIR: z.string().min(1).default("./data"),
+  DATABASE_URL: z
+    .string()
+    .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
+    .optional(),
+  DATABASE_POOL_MAX: z.coerce.number("must be a number").int().min(2, "must be 2 or more").max(100).default(10),
+  KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
+  PLANE_HOST: z.string().min(1).optional(),
+  PLANE_PORT: Port.default(4222),
+  PLANE_PUBLIC_URL: z
+    .string()
+    .regex(/^(nats|tls):\/\//, "must begin with nats:// or tls://")
+    .optional(),
+  PLANE_SEED: z
+    .string()
+    .regex(/^SA[A-Z2-7]{56}$/, "must be an nkey account seed (SA…)")
+    .optional(),
+  CATALOGUE_FILE: z.string().min(1).optional(),
+  DISPATCH_DEADLINE_MS: z.coerce
+    .number("must be a number")
+    .int()
+    .min(100, "must be 100 or more")
+    .max(600_000)
+    .default(10_000),
+  LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
+});
+
+export interface Config {
+  host: string;
+  port: number;
+  internalPort: number;
+  dataDir: string;
+  /** Undefined: the private PostgreSQL under the data directory. */
+  databaseUrl: string | undefined;
+  databasePoolMax: number;
+  /** Undefined: kept in the data directory. */
+  keyPepper: string | undefined;
+  plane: { host: string; port: number; publicUrl: string | undefined; seed: string | undefined };
+  catalogueFile: string | undefined;
+  dispatchDeadlineMs: number;
+  logLevel: string;
+}
+
+export class ConfigError extends Error {
+  override name = "ConfigError";
+  readonly mistakes: string[];
+  constructor(mistakes: string[]) {
+    super(`Configuration: ${mistakes.join("; ")}`);
+    this.mistakes = mistakes;
+  }
+}
+
+export function parseConfig(env: Record<string, string | undefined>): Config {
+  // An empty variable is one that is not set, as container files write it.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const result = Environment.safeParse(given);
+  const mistakes = result.success ? [] : result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  if (given.DATABASE_URL !== undefined && given.KEY_PEPPER === undefined) {
+    mistakes.push(
+      "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
+    );
+  }
+  if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
+  const e = result.data;
+  return {
+    host: e.HOST,
+    port: e.PORT,
+    internalPort: e.INTERNAL_PORT,
+    dataDir: resolve(e.DATA_DIR),
+    databaseUrl: e.DATABASE_URL,
+    databasePoolMax: e.DATABASE_POOL_MAX,
+    keyPepper: e.KEY_PEPPER,
+    plane: { host: e.PLANE_HOST ?? e.HOST, port: e.PLANE_PORT, publicUrl: e.PLANE_PUBLIC_URL, seed: e.PLANE_SEED },
+    catalogueFile: e.CATALOGUE_FILE,
+    dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
+    logLevel: e.LOG_LEVEL,
+  };
+}

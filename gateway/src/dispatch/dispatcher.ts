@@ -1,0 +1,133 @@
+/**
+ * Takes one request to a node and back: waits for a free node, offers it the job, asks the next when it declines, and
+ * tries another node once when the first went quiet before anything reached the client.
+ */
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type AttemptEnd, decideRetry } from "./attempt.ts";
+import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
+import type { Plane } from "./plane.ts";
+import { NodeQueue, type Turn } from "./queue.ts";
+import type { NodeLicence, Roster } from "./roster.ts";
+
+const RETRIES = 1;
+const QUEUE_MAX = 4096;
+const OFFERS_MAX = 99;
+/** When every node declined, they are asked again after a moment, until the deadline. */
+const DECLINED_PAUSE_MS = 250;
+
+export interface DispatchResult {
+  /** `enough`: the sink had what it wanted and the node was stopped. */
+  end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
+  finish: "stop" | "length" | null;
+  /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
+  server: NodeLicence | null;
+  /** How many nodes accepted the request. */
+  attempts: number;
+  /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
+  queueMs: number | null;
+  ttftMs: number | null;
+}
+
+export interface Dispatcher {
+  run(order: DispatchOrder, sink: DispatchSink, signal: AbortSignal): Promise<DispatchResult>;
+  close(): void;
+}
+
+export function openDispatcher(options: {
+  plane: Plane;
+  roster: Roster;
+  clock: Clock;
+  log: Log;
+  gatewayId: string;
+  deadlineMs: number;
+}): Dispatcher {
+  const { roster, clock, deadlineMs } = options;
+  const offers = new Offers(options);
+  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX });
+  return {
+    run: (order, sink, signal) =>
+      new Run({ offers, queue, roster, clock, order, sink, signal, deadline: clock.monotonic() + deadlineMs }).go(),
+    close: () => offers.close(),
+  };
+}
+
+interface RunOptions {
+  offers: Offers;
+  queue: NodeQueue;
+  roster: Roster;
+  clock: Clock;
+  order: DispatchOrder;
+  sink: DispatchSink;
+  signal: AbortSignal;
+  deadline: number;
+}
+
+class Run {
+  readonly #o: RunOptions;
+  readonly #startedAt: number;
+  /** Nodes that went quiet on this request: not asked again. */
+  readonly #quiet = new Set<string>();
+  /** Nodes that declined it just now: asked again later. */
+  readonly #declined = new Set<string>();
+  #accepted = 0;
+
+  constructor(options: RunOptions) {
+    this.#o = options;
+    this.#startedAt = options.clock.monotonic();
+  }
+
+  async go(): Promise<DispatchResult> {
+    let retriesLeft = RETRIES;
+    let abandoned: Attempt | undefined;
+    for (let number = 1; number <= OFFERS_MAX; number++) {
+      const turn = await this.#nextNode();
+      if (turn.kind === "cancelled") return this.#result("cancelled", undefined);
+      // A retry that finds no other node leaves the quiet attempt as the request's ending.
+      if (turn.kind === "no_capacity") break;
+      const { offers, order, sink, signal } = this.#o;
+      const attempt = await offers.make(order, number, turn.node, sink, signal);
+      if (attempt.acceptedAt !== null) this.#accepted += 1;
+      const end = attempt.state as AttemptEnd;
+      if (end === "declined") {
+        this.#declined.add(turn.node.id);
+      } else if (decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft }) === "retry") {
+        retriesLeft -= 1;
+        abandoned = attempt;
+        this.#quiet.add(turn.node.id);
+      } else {
+        return this.#result(attempt.enough ? "enough" : end === "lost" ? "quiet" : end, attempt);
+      }
+    }
+    return this.#result(abandoned === undefined ? "no_capacity" : "quiet", abandoned);
+  }
+
+  async #nextNode(): Promise<Turn> {
+    const { queue, roster, clock, order, signal, deadline } = this.#o;
+    const { model } = order.header;
+    for (;;) {
+      const excluded = this.#declined.union(this.#quiet);
+      const turn = await queue.wait(model, { excluded, deadline, signal });
+      const askAgain =
+        turn.kind === "no_capacity" &&
+        this.#declined.size > 0 &&
+        clock.monotonic() < deadline &&
+        roster.serves(model, this.#quiet);
+      if (!askAgain) return turn;
+      await sleep(clock, DECLINED_PAUSE_MS);
+      this.#declined.clear();
+    }
+  }
+
+  #result(end: DispatchResult["end"], attempt: Attempt | undefined): DispatchResult {
+    const since = (at: number | null | undefined): number | null => (at == null ? null : at - this.#startedAt);
+    return {
+      end,
+      finish: attempt?.finish ?? null,
+      server: attempt?.acceptedAt == null ? null : attempt.node.licence,
+      attempts: this.#accepted,
+      queueMs: since(attempt?.acceptedAt),
+      ttftMs: since(attempt?.firstOutputAt),
+    };
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * Attempts under way: sends a job to a node, listens to what the node says of it, watches the clock, and reports how the
+ * attempt ended. The rules are the table in attempt.ts; here they meet the plane.
+ */
+import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import type { Channel, Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
+import type { Plane } from "./plane.ts";
+import type { Roster, RosterNode } from "./roster.ts";
+
+/** A node may be quiet for this long after it accepted; it has as long to accept. */
+export const QUIET_MAX_MS = 2_000;
+/** Reading a long prompt counts as a sign of life for at most this long. */
+const PREFILL_MAX_MS = 60_000;
+
+export interface DispatchOrder {
+  /** The request's 26 characters. */
+  request: string;
+  header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
+  body: JobBody;
+}
+
+/** Where output goes. `enough` stops the node; `broken` says that the node gave what nobody asked for. */
+export interface DispatchSink {
+  /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
+  begin(): void;
+  delta(channel: Channel, text: string): "more" | "enough";
+  vectors(first: number, width: number, values: Float32Array): "more" | "broken";
+  /** Whether any output has reached the client, so that another attempt would mix two answers. */
+  readonly reachedClient: boolean;
+}
+
+export interface Attempt {
+  readonly job: string;
+  readonly node: RosterNode;
+  state: AttemptState;
+  /** The number that the node's next output must carry. */
+  seq: number;
+  acceptedAt: number | null;
+  firstOutputAt: number | null;
+  aliveAt: number;
+  finish: "stop" | "length" | null;
+  /** The sink had what it wanted, and the node was stopped for that. */
+  enough: boolean;
+}
+
+interface Live extends Attempt {
+  sink: DispatchSink;
+  stopTimer: () => void;
+  over: (end: AttemptEnd) => void;
+}
+
+export class Offers {
+  readonly #options: { plane: Plane; roster: Roster; clock: Clock; log: Log; gatewayId: string };
+  readonly #live = new Map<string, Live>();
+  readonly #unsubscribe: () => void;
+
+  constructor(options: { plane: Plane; roster: Roster; clock: Clock; log: Log; gatewayId: string }) {
+    this.#options = options;
+    this.#unsubscribe = options.plane.subscribe(gatewayInbox(options.gatewayId), (subject, payload) =>
+      this.#hear(senderOf(subject), payload),
+    );
+    options.roster.onGone((node) => this.#eachOf(node.id, "lost"));
+  }
+
+  /** Offers the job to the node as the request's `number`-th try; resolves when the attempt is over. */
+  make(
+    order: DispatchOrder,
+    number: number,
+    node: RosterNode,
+    sink: DispatchSink,
+    signal: AbortSignal,
+  ): Promise<Attempt> {
+    const { plane, roster, clock, gatewayId } = this.#options;
+    return new Promise((resolve) => {
+      const onAbort = (): void => this.#step(attempt, "cancel");
+      const attempt: Live = {
+        job: `${order.request}-${number}`,
+        node,
+        state: "offered",
+        seq: 0,
+        acceptedAt: null,
+        firstOutputAt: null,
+        aliveAt: clock.monotonic(),
+        finish: null,
+        enough: false,
+        sink,
+        stopTimer: () => {},
+        over: (end) => {
+          this.#live.delete(attempt.job);
+          attempt.stopTimer();
+          signal.removeEventListener("abort", onAbort);
+          if (end !== "finished" && end !== "lost") this.#stop(attempt);
+          roster.ended(node);
+          resolve(attempt);
+        },
+      };
+      this.#live.set(attempt.job, attempt);
+      signal.addEventListener("abort", onAbort);
+      const frames = cutJob({ ...order.header, job: attempt.job, gateway: gatewayId }, order.body);
+      for (const frame of frames) plane.publish(toNode(node.id), encode(frame));
+      this.#watch(attempt, QUIET_MAX_MS);
+    });
+  }
+
+  close(): void {
+    this.#unsubscribe();
+  }
+
+  #hear(nodeId: string | undefined, payload: Uint8Array): void {
+    if (nodeId === undefined) return;
+    try {
+      this.#receive(nodeId, decode(payload));
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      // What a node says cannot be trusted in part: everything it runs for this gateway fails.
+      this.#options.log.warn({ node: nodeId, err: error }, "a node sent a malformed frame");
+      this.#eachOf(nodeId, "broken");
+    }
+  }
+
+  #receive(nodeId: string, frame: Frame): void {
+    if (frame.kind === "deltas") {
+      for (const { job, seq, channel, text } of frame.deltas) {
+        this.#output(nodeId, job, seq, (sink) => sink.delta(channel, text));
+      }
+    } else if (frame.kind === "vectors") {
+      const { job, seq, first, width, values } = frame;
+      this.#output(nodeId, job, seq, (sink) => sink.vectors(first, width, values));
+    } else if ("job" in frame) {
+      const attempt = this.#own(nodeId, frame.job);
+      if (attempt !== undefined) this.#control(attempt, frame);
+    }
+  }
+
+  #control(attempt: Live, frame: Extract<Frame, { job: string }>): void {
+    const now = this.#options.clock.monotonic();
+    switch (frame.kind) {
+      case "accepted":
+        attempt.acceptedAt = now;
+        attempt.aliveAt = now;
+        if (attempt.state === "offered") attempt.sink.begin();
+        this.#step(attempt, "accept");
+        break;
+      case "busy":
+        this.#step(attempt, "busy");
+        break;
+      case "progress":
+        if (
+          attempt.acceptedAt !== null &&
+          now - attempt.acceptedAt < PREFILL_MAX_MS &&
+          attempt.firstOutputAt === null
+        ) {
+          attempt.aliveAt = now;
+        }
+        this.#step(attempt, "progress");
+        break;
+      case "done":
+        attempt.finish = frame.finish;
+        if (this.#inOrder(attempt, frame.seq)) this.#step(attempt, "done");
+        break;
+      case "failed": {
+        const { job, cause, message } = frame;
+        this.#options.log.info({ node: attempt.node.id, job, cause, detail: message }, "a node failed a job");
+        if (this.#inOrder(attempt, frame.seq)) this.#step(attempt, "fail");
+        break;
+      }
+      default:
+        // A kind that only gateways send.
+        this.#step(attempt, "broken");
+    }
+  }
+
+  #output(nodeId: string, job: string, seq: number, take: (sink: DispatchSink) => "more" | "enough" | "broken"): void {
+    const attempt = this.#own(nodeId, job);
+    if (attempt === undefined || !this.#inOrder(attempt, seq)) return;
+    this.#step(attempt, "output");
+    if (isOver(attempt.state)) return;
+    attempt.aliveAt = this.#options.clock.monotonic();
+    attempt.firstOutputAt ??= attempt.aliveAt;
+    const answer = take(attempt.sink);
+    if (answer === "broken") this.#step(attempt, "broken");
+    if (answer === "enough") {
+      attempt.enough = true;
+      this.#step(attempt, "cancel");
+    }
+  }
+
+  /** Late frames of an attempt that is over, and frames about another node's job, mean nothing. */
+  #own(nodeId: string, job: string): Live | undefined {
+    const attempt = this.#live.get(job);
+    return attempt?.node.id === nodeId ? attempt : undefined;
+  }
+
+  #inOrder(attempt: Live, seq: number): boolean {
+    if (seq === attempt.seq) {
+      attempt.seq += 1;
+      return true;
+    }
+    const { node, job, seq: due } = attempt;
+    this.#options.log.warn({ node: node.id, job, seq, due }, "a node's output has a gap");
+    this.#step(attempt, "broken");
+    return false;
+  }
+
+  #step(attempt: Live, event: AttemptEvent): void {
+    if (isOver(attempt.state)) return;
+    // An event that the protocol does not allow now breaks the attempt; every state allows "broken".
+    attempt.state = advance(attempt.state, event) ?? (advance(attempt.state, "broken") as AttemptState);
+    if (isOver(attempt.state)) attempt.over(attempt.state);
+  }
+
+  #eachOf(nodeId: string, event: AttemptEvent): void {
+    for (const attempt of [...this.#live.values()]) if (attempt.node.id === nodeId) this.#step(attempt, event);
+  }
+
+  /** One timer per attempt that looks again when the node has spoken meanwhile, instead of one per frame. */
+  #watch(attempt: Live, waitMs: number): void {
+    const { clock } = this.#options;
+    attempt.stopTimer = clock.after(waitMs, () => {
+      const leftMs = attempt.aliveAt + QUIET_MAX_MS - clock.monotonic();
+      if (leftMs > 0) this.#watch(attempt, leftMs);
+      else this.#step(attempt, "quiet");
+    });
+  }
+
+  #stop(attempt: Attempt): void {
+    this.#options.plane.publish(toNode(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The nodes that are connected now, as their own state frames describe them and the fleet's records allow. A node is the
+ * authority on its slots; between its reports the gateway adds what it sent there itself.
+ */
+import { decode, FrameError } from "@tollgate/protocol/codec.ts";
+import type { NodeState } from "@tollgate/protocol/frames.ts";
+import { ALL_NODE_STATES, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import { chooseNode } from "./choice.ts";
+import type { Plane } from "./plane.ts";
+
+/** What the fleet's records say of a node that asks for work. */
+export interface NodeLicence {
+  nodeId: Uuid;
+  hostAccountId: Uuid;
+  /** The models its host elected. */
+  models: string[];
+}
+
+export interface RosterNode {
+  /** As it stands in subjects: `node_…`. */
+  id: string;
+  licence: NodeLicence;
+  models: Set<string>;
+  slots: number;
+  /** What the node last said it runs, plus what was sent since, minus what ended since. */
+  outstanding: number;
+  draining: boolean;
+  ttftMs: number | null;
+  seenAt: number;
+}
+
+const STALE_AFTER_MS = 15_000;
+const LICENCE_FOR_MS = 30_000;
+
+export class Roster {
+  readonly #nodes = new Map<string, RosterNode>();
+  readonly #licences = new Map<string, { licence: NodeLicence | undefined; until: number }>();
+  readonly #options: RosterOptions;
+  readonly #changed = new Set<() => void>();
+  readonly #gone = new Set<(node: RosterNode) => void>();
+  readonly #stop: (() => void)[] = [];
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+    const { plane, clock, log } = options;
+    this.#stop.push(
+      plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
+        this.#receive(subject, payload).catch((error) => log.error({ err: error }, "reading a node's state failed"));
+      }),
+      clock.every(STALE_AFTER_MS / 3, () => this.#dropStale()),
+    );
+    plane.onNodeGone((id) => this.#remove(id));
+    // Nodes connected to the plane before this gateway started report at once.
+    plane.publish(STATE_REQUEST, new Uint8Array(0));
+  }
+
+  /** Whether any connected node but the excluded ones serves the model, busy or not. */
+  serves(model: string, excluded: ReadonlySet<string>): boolean {
+    return this.#able(model, excluded).length > 0;
+  }
+
+  /** A free node for the model; undefined when all are busy. */
+  pick(model: string, excluded: ReadonlySet<string>): RosterNode | undefined {
+    return chooseNode(this.#able(model, excluded), this.#options.random);
+  }
+
+  #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {
+    return this.nodes().filter((node) => node.models.has(model) && !node.draining && !excluded.has(node.id));
+  }
+
+  /** A job was sent to the node, or one that was ended. */
+  sent(node: RosterNode): void {
+    node.outstanding += 1;
+  }
+
+  ended(node: RosterNode): void {
+    node.outstanding = Math.max(0, node.outstanding - 1);
+    this.#notify();
+  }
+
+  nodes(): RosterNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  onChange(run: () => void): () => void {
+    this.#changed.add(run);
+    return () => this.#changed.delete(run);
+  }
+
+  onGone(run: (node: RosterNode) => void): void {
+    this.#gone.add(run);
+  }
+
+  /** Forget what the records said of a node: they changed. */
+  forget(id: string): void {
+    this.#licences.delete(id);
+    this.#remove(id);
+    this.#options.plane.publish(STATE_REQUEST, new Uint8Array(0));
+  }
+
+  close(): void {
+    for (const stop of this.#stop) stop();
+  }
+
+  async #receive(subject: string, payload: Uint8Array): Promise<void> {
+    const id = senderOf(subject);
+    if (id === undefined) return;
+    let state: NodeState;
+    try {
+      const frame = decode(payload);
+      if (frame.kind !== "state") return;
+      state = frame.state;
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.#options.log.warn({ node: id, err: error }, "a node sent a malformed state");
+      return;
+    }
+    const licence = await this.#licenceOf(id);
+    if (licence === undefined) {
+      this.#remove(id);
+      return;
+    }
+    this.#update(id, licence, state);
+  }
+
+  #update(id: string, licence: NodeLicence, state: NodeState): void {
+    const known = this.#nodes.get(id);
+    const node: RosterNode = known ?? {
+      id,
+      licence,
+      models: new Set(),
+      slots: 0,
+      outstanding: 0,
+      draining: false,
+      ttftMs: null,
+      seenAt: 0,
+    };
+    node.licence = licence;
+    node.models = new Set(state.models.filter((model) => licence.models.includes(model)));
+    node.slots = state.slots;
+    node.outstanding = state.busy;
+    node.draining = state.draining;
+    node.seenAt = this.#options.clock.monotonic();
+    if (known === undefined) {
+      this.#nodes.set(id, node);
+      this.#options.log.info({ node: id, models: [...node.models], slots: node.slots }, "a node came online");
+    }
+    this.#notify();
+  }
+
+  async #licenceOf(id: string): Promise<NodeLicence | undefined> {
+    const now = this.#options.clock.monotonic();
+    const known = this.#licences.get(id);
+    if (known !== undefined && known.until > now) return known.licence;
+    const licence = await this.#options.licence(id);
+    this.#licences.set(id, { licence, until: now + LICENCE_FOR_MS });
+    return licence;
+  }
+
+  #dropStale(): void {
+    const oldest = this.#options.clock.monotonic() - STALE_AFTER_MS;
+    for (const node of this.#nodes.values()) if (node.seenAt < oldest) this.#remove(node.id);
+  }
+
+  #remove(id: string): void {
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    this.#nodes.delete(id);
+    this.#options.log.info({ node: id }, "a node went offline");
+    for (const run of this.#gone) run(node);
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const run of [...this.#changed]) run();
+  }
+}
+
+export interface RosterOptions {
+  plane: Plane;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** What the records allow a node; undefined when it may not work at all. */
+  licence: (nodeId: string) => Promise<NodeLicence | undefined>;
+}

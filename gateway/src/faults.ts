@@ -1,0 +1,154 @@
+/**
+ * The one error catalogue: everything the gateway refuses or fails with, its status, whether a client should try again,
+ * and the text a person reads. Clients branch on `code`; the text may change. What went wrong inside goes to `cause`
+ * and the log only.
+ */
+/** `later`: safe and sensible to repeat. `never`: it cannot help, or would be billed again. `unsaid`: as the client likes. */
+export type Retry = "never" | "later" | "unsaid";
+
+export interface FaultSpec {
+  status: number;
+  retry: Retry;
+  text: string;
+}
+
+export const faults = {
+  invalid_api_key: {
+    status: 401,
+    retry: "never",
+    text: "Missing, malformed, unknown or revoked API key. Send it as: Authorization: Bearer tsk_live_…",
+  },
+  insufficient_credits: {
+    status: 402,
+    retry: "never",
+    text: "Your balance is used up. Add credits to go on.",
+  },
+  hold_exceeds_balance: {
+    status: 402,
+    retry: "never",
+    text: "This request needs a larger reservation than your balance. Lower max_tokens or add credits.",
+  },
+  model_not_found: {
+    status: 404,
+    retry: "never",
+    text: "No such model for this endpoint. GET /v1/models lists what can be called.",
+  },
+  request_too_large: { status: 413, retry: "never", text: "The request body exceeds 10 MiB." },
+  rate_limit_requests: { status: 429, retry: "later", text: "Too many requests this minute on this key." },
+  rate_limit_tokens: { status: 429, retry: "later", text: "This key's token budget for this minute is spent." },
+  rate_limit_streams: { status: 429, retry: "later", text: "Too many requests in flight on this key." },
+  rate_limit_sku_capacity: {
+    status: 429,
+    retry: "later",
+    text: "The platform is at its ceiling for this model. Try again in a second, or use another model.",
+  },
+  internal_error: { status: 500, retry: "never", text: "Something went wrong on our side." },
+  upstream_failed: {
+    status: 502,
+    retry: "never",
+    text: "The node that served this request could not finish it. The prompt and what was generated are billed.",
+  },
+  upstream_stall: {
+    status: 502,
+    retry: "never",
+    text: "The node that served this request went quiet. What was generated, with its prompt, is billed; nothing if nothing was.",
+  },
+  no_capacity: {
+    status: 503,
+    retry: "later",
+    text: "No node could take this request in time. Nothing was billed; it is safe to try again.",
+  },
+  not_authenticated: { status: 401, retry: "never", text: "Sign in first." },
+  invalid_host_token: {
+    status: 401,
+    retry: "never",
+    text: "Missing, malformed, unknown or revoked host token. Send it as: Authorization: Bearer tht_live_…",
+  },
+  node_not_found: { status: 404, retry: "never", text: "No such node." },
+  node_quarantined: {
+    status: 409,
+    retry: "never",
+    text: "The node is quarantined. An operator has to release it first.",
+  },
+  node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
+  no_elected_builds: { status: 409, retry: "never", text: "The node has elected no model yet." },
+  dispatch_admin_error: {
+    status: 502,
+    retry: "later",
+    text: "The dispatch plane refused to issue credentials.",
+  },
+} as const satisfies Record<string, FaultSpec>;
+
+export type FaultCode = keyof typeof faults;
+
+export interface FaultBody {
+  error: Record<string, unknown> & { message: string; type: string };
+}
+
+/** A refusal on its way to the client. */
+export class Fault extends Error {
+  override name = "Fault";
+  readonly status: number;
+  readonly retry: Retry;
+  readonly type: string;
+  /** The stable code; absent where the contract says there is none. */
+  readonly code: string | undefined;
+  readonly extra: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(parts: {
+    status: number;
+    retry: Retry;
+    type: string;
+    code?: FaultCode;
+    message: string;
+    extra?: Record<string, unknown>;
+    headers?: Record<string, string>;
+    cause?: unknown;
+  }) {
+    super(parts.message, { cause: parts.cause });
+    this.status = parts.status;
+    this.retry = parts.retry;
+    this.type = parts.type;
+    this.code = parts.code;
+    this.extra = parts.extra ?? {};
+    this.headers = parts.headers ?? {};
+  }
+
+  body(): FaultBody {
+    const code = this.code === undefined ? {} : { code: this.code };
+    return { error: { message: this.message, type: this.type, ...code, ...this.extra } };
+  }
+}
+
+/** A fault of the catalogue. */
+export function fault(
+  code: FaultCode,
+  more: {
+    retry?: Retry;
+    message?: string;
+    extra?: Record<string, unknown>;
+    headers?: Record<string, string>;
+    cause?: unknown;
+  } = {},
+): Fault {
+  const { status, retry, text }: FaultSpec = faults[code];
+  const { message = text, ...rest } = { retry, ...more };
+  return new Fault({ status, type: code, code, message, ...rest });
+}
+
+/** 400: names the field and the rule it broke. */
+export function invalidRequest(param: string | null, message: string, cause?: unknown): Fault {
+  const extra = param === null ? {} : { param };
+  return new Fault({ status: 400, retry: "never", type: "invalid_request_error", message, extra, cause });
+}
+
+export function notFound(message: string): Fault {
+  return new Fault({ status: 404, retry: "never", type: "not_found_error", message });
+}
+
+export function wrongMethod(allowed: string[]): Fault {
+  const allow = allowed.join(", ");
+  const message = `This path takes ${allow}.`;
+  return new Fault({ status: 405, retry: "never", type: "invalid_request_error", message, headers: { allow } });
+}

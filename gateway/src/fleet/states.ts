@@ -1,0 +1,19 @@
+/**
+ * A node's standing, apart from whether it is connected: registered → ready (it elected models) ⇄ paused; any of these →
+ * quarantined → (release) paused; any → retired. "Online" is ready and connected, which only the dispatch plane knows.
+ */
+export type NodeStanding = "registered" | "ready" | "paused" | "quarantined" | "retired";
+export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
+
+const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
+  registered: { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" },
+  ready: { elect: "ready", unelect: "registered", pause: "paused", quarantine: "quarantined", retire: "retired" },
+  paused: { elect: "paused", pause: "paused", resume: "ready", quarantine: "quarantined", retire: "retired" },
+  quarantined: { elect: "quarantined", quarantine: "quarantined", release: "paused", retire: "retired" },
+  retired: {},
+};
+
+/** Where a move leads, or undefined when the standing does not allow it. */
+export function moveNode(from: NodeStanding, move: NodeMove): NodeStanding | undefined {
+  return next[from][move];
+}

@@ -1,0 +1,54 @@
+/** GET /v1/models and GET /v1/catalog/rates: the same catalogue in two shapes. */
+import type { CatalogueEntry } from "../../metering/catalogue.ts";
+
+/** The published share of each dollar that the serving host is paid. The ledger's own rule is `hostShare`. */
+export const PAYOUT_SHARE = 0.7;
+
+export interface Speeds {
+  ttftP50Ms: number | null;
+  tpsP50: number | null;
+}
+
+export function modelList(entries: CatalogueEntry[], speeds: (model: string) => Speeds): string {
+  const data = entries.map((entry) => {
+    const { ttftP50Ms, tpsP50 } = speeds(entry.id);
+    return {
+      id: entry.id,
+      object: "model",
+      created: Date.parse(entry.listed) / 1000,
+      owned_by: "tollgate",
+      vendor: {
+        class: entry.class,
+        quant_label: entry.quant_label,
+        context_limit: entry.context_limit,
+        price_in_micro_1m: entry.price_in_micro_1m,
+        price_out_micro_1m: entry.price_out_micro_1m,
+        status: entry.status,
+        ttft_p50_ms: ttftP50Ms,
+        tps_p50: tpsP50,
+      },
+    };
+  });
+  return JSON.stringify({ object: "list", data });
+}
+
+export function rateSheet(entries: CatalogueEntry[]): string {
+  const data = entries.map((entry) => {
+    const separate = entry.build?.reasoning !== undefined;
+    return {
+      sku_id: entry.id,
+      class: entry.class,
+      quant_label: entry.quant_label,
+      context_limit: entry.context_limit,
+      price_in_micro_1m: entry.price_in_micro_1m,
+      price_out_micro_1m: entry.price_out_micro_1m,
+      status: entry.status,
+      reasoning: {
+        separate,
+        billed_as: separate ? "output" : null,
+        field: separate ? "vendor_reasoning_content" : null,
+      },
+    };
+  });
+  return JSON.stringify({ object: "list", payout_share: PAYOUT_SHARE, data });
+}

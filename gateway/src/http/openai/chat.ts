@@ -1,0 +1,58 @@
+/** POST /v1/chat/completions. */
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { ChatRequest, parseFields } from "./fields.ts";
+import { generationAsk, usageObject } from "./generation.ts";
+
+export const chat: Endpoint = {
+  name: "chat",
+  kind: "generation",
+
+  parse(body) {
+    const fields = parseFields(ChatRequest, body);
+    const messages = fields.messages.map(({ role, content }) => ({
+      role,
+      content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
+    }));
+    return {
+      ...generationAsk(fields),
+      prompt: { kind: "chat", messages },
+      promptField: "messages",
+      body: { messages },
+    };
+  },
+
+  whole(meta, { text, reasoning, finish, usage }) {
+    const thinking = reasoning === undefined ? {} : { vendor_reasoning_content: reasoning };
+    return JSON.stringify({
+      id: `chatcmpl-${meta.suffix}`,
+      object: "chat.completion",
+      created: meta.created,
+      model: meta.model,
+      choices: [{ index: 0, message: { role: "assistant", content: text, ...thinking }, finish_reason: finish }],
+      usage: usageObject(usage),
+    });
+  },
+
+  stream(meta, { includeUsage }) {
+    // One chunk is a template around its text: building the whole object again for every delta costs six times as much.
+    const head = JSON.stringify({
+      id: `chatcmpl-${meta.suffix}`,
+      object: "chat.completion.chunk",
+      created: meta.created,
+      model: meta.model,
+    }).slice(0, -1);
+    const tail = includeUsage ? ',"usage":null}' : "}";
+    const chunk = (delta: string, finish: string): string =>
+      `${head},"choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]${tail}`;
+    return {
+      open: () => chunk('{"role":"assistant","content":""}', "null"),
+      delta: (text) => chunk(`{"content":${JSON.stringify(text)}}`, "null"),
+      finish: ({ finish, reasoning }) =>
+        chunk(
+          reasoning === undefined ? "{}" : `{"vendor_reasoning_content":${JSON.stringify(reasoning)}}`,
+          `"${finish}"`,
+        ),
+      usage: (usage) => `${head},"choices":[],"usage":${JSON.stringify(usageObject(usage))}}`,
+    };
+  },
+};

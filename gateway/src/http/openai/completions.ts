@@ -1,0 +1,44 @@
+/** POST /v1/completions. An array of prompts is joined into one, and yields one completion. */
+import type { Endpoint } from "../../inference/endpoint.ts";
+import { CompletionRequest, parseFields } from "./fields.ts";
+import { generationAsk, usageObject } from "./generation.ts";
+
+export const completions: Endpoint = {
+  name: "completion",
+  kind: "generation",
+
+  parse(body) {
+    const fields = parseFields(CompletionRequest, body);
+    const text = typeof fields.prompt === "string" ? fields.prompt : fields.prompt.join("\n");
+    return { ...generationAsk(fields), prompt: { kind: "text", text }, promptField: "prompt", body: { prompt: text } };
+  },
+
+  whole(meta, { text, finish, usage }) {
+    return JSON.stringify({
+      id: `cmpl-${meta.suffix}`,
+      object: "text_completion",
+      created: meta.created,
+      model: meta.model,
+      choices: [{ index: 0, text, finish_reason: finish }],
+      usage: usageObject(usage),
+    });
+  },
+
+  stream(meta, { includeUsage }) {
+    const head = JSON.stringify({
+      id: `cmpl-${meta.suffix}`,
+      object: "text_completion",
+      created: meta.created,
+      model: meta.model,
+    }).slice(0, -1);
+    const tail = includeUsage ? ',"usage":null}' : "}";
+    const chunk = (text: string, finish: string): string =>
+      `${head},"choices":[{"index":0,"text":${text},"finish_reason":${finish}}]${tail}`;
+    return {
+      open: () => null,
+      delta: (text) => chunk(JSON.stringify(text), "null"),
+      finish: ({ finish }) => chunk('""', `"${finish}"`),
+      usage: (usage) => `${head},"choices":[],"usage":${JSON.stringify(usageObject(usage))}}`,
+    };
+  },
+};

@@ -1,0 +1,137 @@
+/**
+ * The request fields of the public endpoints, checked once. `null` means absent; unknown fields are ignored. A failed
+ * check names the field and the rule: `messages[2].content must be …`.
+ */
+import { z } from "zod";
+import { invalidRequest } from "../../faults.ts";
+
+const between = (min: number, max: number) =>
+  z
+    .number(`must be a number between ${min} and ${max}`)
+    .min(min, `must be between ${min} and ${max}`)
+    .max(max, `must be between ${min} and ${max}`);
+
+const PositiveInteger = z.int("must be an integer of 1 or more").min(1, "must be an integer of 1 or more");
+const NonEmpty = z.string("must be a string").min(1, "must not be empty");
+
+const TextPart = z.object({
+  type: z.literal("text", 'must be "text": other parts are not supported'),
+  text: z.string("must be a string"),
+});
+const Content = z.union([z.string(), z.array(TextPart)], "must be a string or an array of text parts");
+
+export const Message = z
+  .object(
+    {
+      role: z.enum(
+        ["system", "developer", "user", "assistant", "tool", "function"],
+        "must be one of system, developer, user, assistant, tool, function",
+      ),
+      content: Content.nullish(),
+      tool_calls: z.array(z.unknown()).nullish(),
+    },
+    "must be an object with role and content",
+  )
+  .superRefine((message, context) => {
+    if (message.content != null) return;
+    if (message.role === "assistant" && message.tool_calls != null) return;
+    context.addIssue({ code: "custom", path: ["content"], message: "must be a string or an array of text parts" });
+  });
+
+const Model = NonEmpty.describe("A model id of GET /v1/models.");
+
+const Generation = {
+  model: Model,
+  max_tokens: PositiveInteger.optional().describe("Caps the output and sizes the reservation."),
+  max_completion_tokens: PositiveInteger.optional().describe("An alias of max_tokens; wins when both are set."),
+  temperature: between(0, 2).optional(),
+  top_p: between(0, 1).optional(),
+  presence_penalty: between(-2, 2).optional(),
+  frequency_penalty: between(-2, 2).optional(),
+  seed: z.int("must be an integer within ±2^53").optional(),
+  stop: z
+    .union(
+      [NonEmpty, z.array(NonEmpty).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],
+      "must be a string or 1 to 4 strings",
+    )
+    .optional(),
+  n: z.literal(1, "must be 1: a response has exactly one choice").optional(),
+  stream: z.boolean("must be true or false").optional(),
+  stream_options: z
+    .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
+    .optional(),
+  response_format: z
+    .object({ type: z.literal("text", 'must be "text": no other format is enforced') }, "must be an object")
+    .optional(),
+};
+
+export const ChatRequest = z.object({
+  ...Generation,
+  messages: z.array(Message, "must be an array of messages").min(1, "must hold at least one message"),
+});
+
+export const CompletionRequest = z.object({
+  ...Generation,
+  prompt: z
+    .union(
+      [z.string(), z.array(z.string("must be a string: token ids are not supported"))],
+      "must be a string or an array of strings",
+    )
+    .default(""),
+});
+
+export const EmbeddingRequest = z.object({
+  model: Model,
+  input: z.union(
+    [
+      NonEmpty,
+      z
+        .array(z.string("must be a string: token ids are not supported").min(1, "must not be empty"))
+        .min(1, "must hold 1 to 2048 strings")
+        .max(2048, "must hold 1 to 2048 strings"),
+    ],
+    "must be a non-empty string or 1 to 2048 non-empty strings",
+  ),
+});
+
+export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw invalidRequest(null, "The body must be a JSON object.");
+  }
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
+  const field = fieldName(path);
+  throw invalidRequest(
+    field,
+    path.length > 0 && missing(given, path) ? `${field} is required and ${message}` : `${field} ${message}`,
+  );
+}
+
+/** A union fails as a whole; what a person needs is the branch that came furthest. */
+function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
+  if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
+  let best = { path: issue.path, message: issue.message };
+  for (const branch of issue.errors) {
+    const first = branch[0];
+    if (first === undefined) continue;
+    const inner = deepest(first);
+    // A branch that got past the type (an empty string, a bad element) says more than "wrong type".
+    const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
+    if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
+      best = { path: [...issue.path, ...inner.path], message: inner.message };
+    }
+  }
+  return best;
+}
+
+function fieldName(path: PropertyKey[]): string {
+  let name = "";
+  for (const part of path) name += typeof part === "number" ? `[${part}]` : `${name === "" ? "" : "."}${String(part)}`;
+  return name;
+}
+
+function missing(body: object, path: PropertyKey[]): boolean {
+  return path.length === 1 && !(String(path[0]) in body);
+}

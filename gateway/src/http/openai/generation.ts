@@ -1,0 +1,37 @@
+/** What chat and completions share: the decoding parameters and the shape of usage. */
+import type { Sampling } from "@tollgate/protocol/frames.ts";
+import type { z } from "zod";
+import type { Ask, Usage } from "../../inference/endpoint.ts";
+import type { ChatRequest, CompletionRequest } from "./fields.ts";
+
+type Generation = z.infer<typeof ChatRequest> | z.infer<typeof CompletionRequest>;
+
+export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptField" | "body"> {
+  return {
+    model: fields.model,
+    stream: fields.stream ?? false,
+    includeUsage: fields.stream === true && fields.stream_options?.include_usage === true,
+    outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
+    sampling: sampling(fields),
+  };
+}
+
+function sampling(fields: Generation): Sampling {
+  const { temperature, top_p, presence_penalty, frequency_penalty, seed, stop } = fields;
+  return {
+    ...(temperature !== undefined && { temperature }),
+    ...(top_p !== undefined && { top_p }),
+    ...(presence_penalty !== undefined && { presence_penalty }),
+    ...(frequency_penalty !== undefined && { frequency_penalty }),
+    ...(seed !== undefined && { seed }),
+    ...(stop !== undefined && { stop: typeof stop === "string" ? [stop] : stop }),
+  };
+}
+
+export function usageObject({ promptTokens, completionTokens }: Usage): Record<string, number> {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+  };
+}

@@ -1,0 +1,66 @@
+/** The public API: five endpoints, and honest answers for the paths that clients try and that do not exist. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { fault, notFound, wrongMethod } from "../../faults.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import type { Gateway } from "../../inference/gateway.ts";
+import { serve } from "../../inference/serve.ts";
+import { type DoorOptions, type OpenCall, through } from "../door.ts";
+import { modelList, rateSheet, type Speeds } from "./catalogue.ts";
+import { chat } from "./chat.ts";
+import { completions } from "./completions.ts";
+import { embeddings } from "./embeddings.ts";
+
+export interface OpenAiOptions {
+  door: DoorOptions;
+  gateway: Gateway;
+  speeds: (model: string) => Speeds;
+}
+
+type Handle = (call: OpenCall) => Promise<void>;
+
+const POSTS: [string, Endpoint][] = [
+  ["/v1/chat/completions", chat],
+  ["/v1/completions", completions],
+  ["/v1/embeddings", embeddings],
+];
+
+/** Prefixes of an alternate dialect that is not implemented. */
+const RESERVED = ["/anthropic", "/anthropic/*", "/v1/messages", "/v1/messages/*"];
+
+export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void {
+  const { door, gateway, speeds } = options;
+  const handler = (handle: Handle) => async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.hijack();
+    await through(door, { request: request.raw, response: reply.raw }, handle);
+  };
+  const refuse = (make: () => Error) =>
+    handler(async () => {
+      throw make();
+    });
+  /** One path, one method; every other method is told which. */
+  const route = (path: string, method: "GET" | "POST", handle: Handle): void => {
+    app.route({ method, url: path, handler: handler(handle) });
+    const others = app.supportedMethods.filter((other) => other !== method);
+    app.route({ method: others, url: path, handler: refuse(() => wrongMethod([method])) });
+  };
+
+  for (const [path, endpoint] of POSTS) route(path, "POST", (call) => serve(gateway, endpoint, call));
+
+  route("/v1/models", "GET", async (call) => {
+    if ((await gateway.keys.authenticate(call.authorization)) === undefined) throw fault("invalid_api_key");
+    call.reply.json(200, modelList(gateway.catalogue().entries, speeds));
+  });
+
+  route("/v1/catalog/rates", "GET", async (call) => {
+    call.reply.json(200, rateSheet(gateway.catalogue().entries), { "cache-control": "public, max-age=300" });
+  });
+
+  const unknown = (text: string) => refuse(() => notFound(text));
+  for (const path of RESERVED) app.all(path, unknown("This dialect is not implemented. Use /v1/chat/completions."));
+  for (const path of ["/v1/responses", "/v1/responses/*"]) {
+    app.all(path, unknown("This endpoint does not exist here. Use POST /v1/chat/completions instead."));
+  }
+  app.setNotFoundHandler(
+    unknown("No such path. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates."),
+  );
+}

@@ -1,0 +1,77 @@
+/** The steps between a parsed request and its dispatch: which model, how long a prompt, how large a hold. */
+import type { Uuid } from "../base/ids.ts";
+import { ceilMicro, floorMicro, type Pico, pico, ZERO } from "../base/money.ts";
+import { fault, invalidRequest } from "../faults.ts";
+import type { Holder } from "../keys/keys.ts";
+import { holdAmount } from "../ledger/rules.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Meter } from "../metering/meter.ts";
+import type { Call } from "./call.ts";
+import type { Ask, Endpoint } from "./endpoint.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** One answer for a model that does not exist, is coming, or is of the wrong kind. */
+export function findModel(gw: Gateway, ask: Ask, kind: Endpoint["kind"]): ActiveModel {
+  const model = gw.catalogue().active.get(ask.model);
+  if (model === undefined || model.kind !== kind) throw fault("model_not_found");
+  return model;
+}
+
+export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): Promise<number> {
+  const { tokens, over } = await meter.countPrompt(ask.prompt, model.contextLimit);
+  if (over !== null) {
+    const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : ask.promptField;
+    throw invalidRequest(field, `${field} is longer than the context of ${model.id}: ${model.contextLimit} tokens`);
+  }
+  return tokens;
+}
+
+/** The caller's cap or the context limit, whichever is smaller. Embeddings have no output. */
+export function outputCap(model: ActiveModel, ask: Ask): number {
+  return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
+}
+
+export interface Hold {
+  id: Uuid;
+  amount: Pico;
+}
+
+export async function placeHold(
+  gw: Gateway,
+  parts: {
+    call: Call;
+    key: Holder;
+    endpoint: Endpoint;
+    ask: Ask;
+    model: ActiveModel;
+    meter: Meter;
+    promptTokens: number;
+  },
+): Promise<Hold> {
+  const { call, key, endpoint, ask, model, meter, promptTokens } = parts;
+  const amount = holdAmount(model.prices, { prompt: promptTokens, outputMax: outputCap(model, ask) });
+  const outcome = await gw.ledger.hold({
+    id: call.id,
+    accountId: key.accountId,
+    amount,
+    keyId: key.id,
+    keyName: key.name,
+    endpoint: endpoint.name,
+    model: model.id,
+    build: model.build.id,
+    tokenizer: `${meter.tokenizer}:${meter.tokenizerSha256}`,
+    stream: ask.stream,
+    promptTokens,
+    priceVersion: model.priceVersion,
+    client: call.client,
+  });
+  if (outcome.kind === "held") return { id: call.id, amount };
+  if (outcome.kind === "exceeds_balance") {
+    // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
+    const available = outcome.available > 0n ? outcome.available : ZERO;
+    const micro = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
+    throw fault("hold_exceeds_balance", { extra: micro });
+  }
+  if (outcome.kind === "no_credit") throw fault("insufficient_credits");
+  throw new Error(`request id ${call.id} was used before`);
+}

@@ -1,0 +1,26 @@
+/** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
+import type { Uuid } from "../base/ids.ts";
+
+export interface Call {
+  id: Uuid;
+  /** When the request arrived, in the clock's monotonic milliseconds. */
+  arrivedAt: number;
+  authorization: string | undefined;
+  /** The client's family, from its user agent: `openai-js`, `curl`. */
+  client: string;
+  /** Reads the body to its end and parses it. Faults: 413, 400. */
+  readJson(): Promise<unknown>;
+  reply: Reply;
+  /** Aborts when the client goes away before its answer is complete. */
+  gone: AbortSignal;
+}
+
+export interface Reply {
+  /** Answers in one piece; `body` is JSON text. */
+  json(status: number, body: string, headers?: Record<string, string>): void;
+  /** Commits to 200 and an event stream. */
+  openStream(): void;
+  /** One `data:` event. */
+  event(data: string): void;
+  endStream(): void;
+}

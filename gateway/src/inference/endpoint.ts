@@ -1,0 +1,61 @@
+/**
+ * What tells chat, completions and embeddings apart: how to parse, what to count, how to answer. Everything else is one
+ * path, serve.ts.
+ */
+import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
+import type { Prompt } from "../metering/meter.ts";
+
+export interface Endpoint {
+  name: WireEndpoint;
+  kind: "generation" | "embedding";
+  /** Checks the fields; throws the 400 that names the first wrong one. */
+  parse(body: unknown): Ask;
+  /** The whole answer as JSON text. */
+  whole(meta: AnswerMeta, answer: Answer): string;
+  /** Writes the events of a stream; null for an endpoint that has none. */
+  stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
+}
+
+/** A request whose fields are in order. */
+export interface Ask {
+  model: string;
+  prompt: Prompt;
+  /** The field that holds the prompt, for messages about it. */
+  promptField: "messages" | "prompt" | "input";
+  body: JobBody;
+  stream: boolean;
+  includeUsage: boolean;
+  outputTokensMax: number | undefined;
+  sampling: Sampling;
+}
+
+export interface AnswerMeta {
+  /** The request's 26 characters, which also make the answer's id. */
+  suffix: string;
+  /** Unix seconds. */
+  created: number;
+  model: string;
+}
+
+export interface Usage {
+  promptTokens: number;
+  completionTokens: number;
+}
+
+export interface Answer {
+  text: string;
+  /** Undefined for a model that does not think apart. */
+  reasoning: string | undefined;
+  finish: "stop" | "length";
+  vectors: Float32Array[];
+  usage: Usage;
+}
+
+/** Each returns the JSON text of one event. */
+export interface StreamWriter {
+  /** Before any output; null when the format has no such event. */
+  open(): string | null;
+  delta(text: string): string;
+  finish(answer: Pick<Answer, "finish" | "reasoning">): string;
+  usage(usage: Usage): string;
+}

@@ -1,0 +1,22 @@
+/** Everything one request needs, passed in. Put together in build.ts. */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Secrets } from "../keys/keys.ts";
+import type { Leases } from "../ledger/leases.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Catalogue } from "../metering/catalogue.ts";
+import type { Meter } from "../metering/meter.ts";
+
+export interface Gateway {
+  clock: Clock;
+  log: Log;
+  keys: Secrets;
+  /** The catalogue in force now. */
+  catalogue: () => Catalogue;
+  /** The meter of a tokenizer named in the catalogue. */
+  meter: (tokenizer: string) => Meter;
+  ledger: Ledger;
+  leases: Leases;
+  dispatcher: Dispatcher;
+}

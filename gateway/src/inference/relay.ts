@@ -1,0 +1,98 @@
+/**
+ * Carries a node's output to the client: parts thinking from answer, counts and caps both, and writes the answer to the
+ * stream as it comes or keeps it for the end. A new attempt starts from nothing.
+ */
+import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { DispatchSink } from "../dispatch/offers.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
+import type { Reply } from "./call.ts";
+import type { StreamWriter } from "./endpoint.ts";
+import { ThinkingSplitter } from "./thinking.ts";
+
+export interface RelayOptions {
+  model: ActiveModel;
+  meter: Meter;
+  outputTokensMax: number;
+  /** How many vectors an embedding has to bring. */
+  vectorsDue: number;
+  /** Null when the answer goes out in one piece. */
+  stream: { writer: StreamWriter; reply: Reply } | null;
+}
+
+export class Relay implements DispatchSink {
+  readonly #options: RelayOptions;
+  #output: OutputMeter;
+  #splitter: ThinkingSplitter | undefined;
+  #reached = false;
+  /** Whether the node gave anything at all in the current attempt. */
+  hadOutput = false;
+  text = "";
+  reasoning = "";
+  embeddings: Float32Array[] = [];
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#output = options.meter.openOutput(options.outputTokensMax);
+    this.begin();
+  }
+
+  get reachedClient(): boolean {
+    return this.#reached;
+  }
+
+  begin(): void {
+    const { meter, model, outputTokensMax } = this.#options;
+    this.#output = meter.openOutput(outputTokensMax);
+    this.#splitter = model.build.reasoning === undefined ? undefined : new ThinkingSplitter(model.build.reasoning);
+    this.hadOutput = false;
+    this.text = "";
+    this.reasoning = "";
+    this.embeddings = [];
+  }
+
+  delta(channel: Channel, text: string): "more" | "enough" {
+    this.hadOutput = true;
+    if (this.#splitter === undefined) {
+      // A build that does not think apart has one channel, whatever its engine calls it.
+      this.#pass("answer", text);
+    } else if (channel === "reasoning") {
+      this.#pass("reasoning", text);
+    } else {
+      for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);
+    }
+    return this.#output.full ? "enough" : "more";
+  }
+
+  vectors(first: number, width: number, values: Float32Array): "more" | "broken" {
+    const { model, vectorsDue } = this.#options;
+    const count = values.length / width;
+    const fits = first === this.embeddings.length && first + count <= vectorsDue && width === model.build.vector_width;
+    if (!fits) return "broken";
+    this.hadOutput = true;
+    for (let i = 0; i < count; i++) this.embeddings.push(values.slice(i * width, (i + 1) * width));
+    return "more";
+  }
+
+  /** Lets through what was held back, once the output is complete, and returns the exact counts. */
+  end(): OutputCount {
+    for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
+    return this.#output.end();
+  }
+
+  #pass(channel: Channel, text: string): void {
+    const kept = this.#output.push(channel, text);
+    if (kept === "") return;
+    if (channel === "reasoning") {
+      this.reasoning += kept;
+      return;
+    }
+    const { stream } = this.#options;
+    if (stream === null) {
+      this.text += kept;
+    } else {
+      this.#reached = true;
+      stream.reply.event(stream.writer.delta(kept));
+    }
+  }
+}

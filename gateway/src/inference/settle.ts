@@ -1,0 +1,62 @@
+/** The end of a request: what it cost, who is paid, what its record says. */
+import { sleep } from "../base/clock.ts";
+import { ZERO } from "../base/money.ts";
+import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { Holder } from "../keys/keys.ts";
+import { chargeAmount } from "../ledger/rules.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { OutputCount } from "../metering/meter.ts";
+import type { Hold } from "./admit.ts";
+import type { Call } from "./call.ts";
+import type { Ending } from "./endings.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** A client does not wait longer than this for the books; the settlement goes on without it. */
+const WAIT_MAX_MS = 2_000;
+
+export interface Closing {
+  call: Call;
+  key: Holder;
+  model: ActiveModel;
+  hold: Hold;
+  promptTokens: number;
+  counts: OutputCount;
+  result: DispatchResult;
+  ending: Ending;
+}
+
+/** Settles the request. When this returns the charge is final, unless the store is slow or away. */
+export async function settle(gw: Gateway, closing: Closing): Promise<void> {
+  const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
+  const output = counts.answerTokens + counts.reasoningTokens;
+  const charge = ending.billed ? chargeAmount(model.prices, { prompt: promptTokens, output }, hold.amount) : ZERO;
+  const settling = gw.ledger
+    .settle({
+      id: hold.id,
+      accountId: key.accountId,
+      server: ending.billed
+        ? result.server && { hostAccountId: result.server.hostAccountId, nodeId: result.server.nodeId }
+        : null,
+      charge,
+      outcome: ending.outcome,
+      httpStatus: ending.httpStatus,
+      finishReason: ending.outcome === "ok" ? (result.end === "enough" ? "length" : result.finish) : null,
+      promptTokens,
+      completionTokens: output,
+      reasoningTokens: counts.reasoningTokens,
+      attempts: result.attempts,
+      queueMs: wholeMs(result.queueMs),
+      ttftMs: wholeMs(result.ttftMs),
+      durationMs: wholeMs(gw.clock.monotonic() - call.arrivedAt) ?? 0,
+    })
+    .then(
+      (outcome) => {
+        if (outcome === "late")
+          gw.log.error({ request: hold.id }, "a request ended after its hold; it was not charged");
+      },
+      (error) => gw.log.error({ request: hold.id, err: error }, "a request could not be settled; its hold will expire"),
+    );
+  await Promise.race([settling, sleep(gw.clock, WAIT_MAX_MS)]);
+}
+
+const wholeMs = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

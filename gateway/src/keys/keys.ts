@@ -1,0 +1,93 @@
+/**
+ * API keys and host tokens: issue, verify, revoke. Verification is cached (good ones for 60 s, bad ones for at most 60 s,
+ * both bounded in number), so that a busy key costs no query and a wrong one no more than a query a minute.
+ */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { NewId, Uuid } from "../base/ids.ts";
+import type { Random } from "../base/random.ts";
+import { bearerToken, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
+
+const REMEMBER_MS = 60_000;
+const REMEMBERED_MAX = 50_000;
+
+/** Whom a verified secret acts for. */
+export interface Holder {
+  id: Uuid;
+  name: string;
+  accountId: Uuid;
+}
+
+export interface Secrets {
+  /** The token is returned here and never again. */
+  issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
+  /** The holder behind an Authorization header; undefined for every reason it may not act. */
+  authenticate(authorization: string | undefined): Promise<Holder | undefined>;
+  revoke(id: Uuid): Promise<boolean>;
+}
+
+interface Options {
+  pool: pg.Pool;
+  pepper: string;
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+}
+
+export const openApiKeys = (options: Options): Secrets => openSecrets("tsk", "api_key", options);
+export const openHostTokens = (options: Options): Secrets => openSecrets("tht", "host_token", options);
+
+function openSecrets(kind: SecretKind, table: "api_key" | "host_token", options: Options): Secrets {
+  const { pool, pepper, clock, random, newId } = options;
+  const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
+
+  const lookUp = async (reference: string, hash: Buffer): Promise<Holder | undefined> => {
+    const { rows } = await pool.query({
+      name: `find_${table}`,
+      text: `select k.id, k.name, k.account_id, k.secret_hash from ${table} k join account a on a.id = k.account_id
+              where k.reference = $1 and k.revoked_at is null and a.suspended_at is null`,
+      values: [reference],
+    });
+    const row = rows[0];
+    if (row === undefined || !sameHash(row.secret_hash, hash)) return undefined;
+    return { id: row.id, name: row.name, accountId: row.account_id };
+  };
+
+  return {
+    async issue(accountId, name) {
+      const id = newId();
+      const { token, reference, hash } = makeSecret(kind, random, pepper);
+      await pool.query(
+        `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
+        [id, accountId, name, reference, hash],
+      );
+      return { id, token };
+    },
+
+    async authenticate(authorization) {
+      const token = bearerToken(authorization);
+      if (token === undefined) return undefined;
+      const reference = referenceOf(kind, token);
+      if (reference === undefined) return undefined;
+      const hash = hashToken(token, pepper);
+      const cacheKey = hash.toString("latin1");
+      const now = clock.monotonic();
+      const known = remembered.get(cacheKey);
+      if (known !== undefined && known.until > now) return known.holder;
+      const holder = await lookUp(reference, hash);
+      // The oldest goes first: a Map keeps the order of insertion.
+      remembered.delete(cacheKey);
+      if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
+      remembered.set(cacheKey, { holder, until: now + REMEMBER_MS });
+      return holder;
+    },
+
+    async revoke(id) {
+      const result = await pool.query(`update ${table} set revoked_at = now() where id = $1 and revoked_at is null`, [
+        id,
+      ]);
+      for (const [cacheKey, known] of remembered) if (known.holder?.id === id) remembered.delete(cacheKey);
+      return result.rowCount === 1;
+    },
+  };
+}

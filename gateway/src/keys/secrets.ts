@@ -1,0 +1,47 @@
+/**
+ * The form of API keys and host tokens: `tsk_live_<reference>_<secret>`. The reference is public and finds the row; the
+ * secret is 256 bits, shown once and stored as an HMAC under the server's pepper, so that a stolen database opens nothing.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { base62 } from "../base/ids.ts";
+import type { Random } from "../base/random.ts";
+
+const REFERENCE_LENGTH = 12;
+const SECRET_LENGTH = 43;
+const FORM = /^(tsk|tht)_live_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})$/;
+
+export type SecretKind = "tsk" | "tht";
+
+export interface NewSecret {
+  /** The whole token; never stored. */
+  token: string;
+  reference: string;
+  hash: Buffer;
+}
+
+export function makeSecret(kind: SecretKind, random: Random, pepper: string): NewSecret {
+  const reference = base62(random, REFERENCE_LENGTH);
+  const token = `${kind}_live_${reference}_${base62(random, SECRET_LENGTH)}`;
+  return { token, reference, hash: hashToken(token, pepper) };
+}
+
+export function hashToken(token: string, pepper: string): Buffer {
+  return createHmac("sha256", pepper).update(token).digest();
+}
+
+/** The reference of a well-formed token of this kind. */
+export function referenceOf(kind: SecretKind, token: string): string | undefined {
+  const match = FORM.exec(token);
+  return match?.[1] === kind ? match[2] : undefined;
+}
+
+export function sameHash(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** The token of an `Authorization: Bearer …` header. */
+export function bearerToken(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined;
+  const match = /^bearer +(\S+) *$/i.exec(header);
+  return match?.[1];
+}

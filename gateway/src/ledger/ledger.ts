@@ -1,0 +1,226 @@
+/**
+ * The books: holds before work, settlements after it, transfers in and out. Every rule that protects money lives in the
+ * SQL functions (gateway/sql/0005_ledger_functions.sql), under row locks; this file feeds them in batches.
+ */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { isConnectionLoss } from "../db/errors.ts";
+import { parseBigints, parseNumbers, plainArray, textArray } from "./arrays.ts";
+import { Batcher } from "./batcher.ts";
+
+export const HOLD_LEASE_MS = 60_000;
+const BATCH_SIZE_MAX = 128;
+/** A client waits for its hold, so it gives up soon; a settlement is tried for as long as its hold can live. */
+const HOLD_RETRY_MS = 5_000;
+const SETTLE_RETRY_MS = HOLD_LEASE_MS;
+
+export interface HoldOrder {
+  id: Uuid;
+  accountId: Uuid;
+  amount: Pico;
+  keyId: Uuid;
+  keyName: string;
+  endpoint: string;
+  model: string;
+  build: string;
+  tokenizer: string;
+  stream: boolean;
+  promptTokens: number;
+  priceVersion: number;
+  client: string;
+}
+
+export type HoldOutcome =
+  | { kind: "held" }
+  | { kind: "exceeds_balance"; available: Pico }
+  | { kind: "no_credit" }
+  /** The id was used before by a request that ended. */
+  | { kind: "ended" };
+
+export interface Settlement {
+  id: Uuid;
+  accountId: Uuid;
+  /** Who served it, and so is paid; null when nobody is. */
+  server: { hostAccountId: Uuid; nodeId: Uuid } | null;
+  charge: Pico;
+  outcome: string;
+  httpStatus: number;
+  finishReason: "stop" | "length" | null;
+  promptTokens: number;
+  completionTokens: number;
+  reasoningTokens: number;
+  attempts: number;
+  queueMs: number | null;
+  ttftMs: number | null;
+  durationMs: number;
+}
+
+export type TransferKind = "grant" | "purchase" | "refund" | "dispute" | "payout";
+export interface Transfer {
+  id: Uuid;
+  kind: TransferKind;
+  accountId: Uuid;
+  amount: Pico;
+  reason: string;
+}
+
+export interface Balance {
+  balance: Pico;
+  held: Pico;
+}
+
+export interface Ledger {
+  balance(accountId: Uuid): Promise<Balance | undefined>;
+  hold(order: HoldOrder): Promise<HoldOutcome>;
+  /** `late`: the lease had run out before, so nothing was charged. */
+  settle(settlement: Settlement): Promise<"settled" | "late">;
+  /** Gives a hold back; nothing was dispatched for it. */
+  void(id: Uuid): Promise<void>;
+  transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
+  renew(ids: Uuid[]): Promise<void>;
+  /** Ends holds whose lease ran out; returns how many. */
+  expire(): Promise<number>;
+  /** Resolves when every queued operation has been answered. */
+  idle(): Promise<void>;
+}
+
+const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::text::uuid[],
+  $3::text::bigint[], $4, $5::interval, $6::text::uuid[], $7::text::text[], $8::text::text[], $9::text::text[],
+  $10::text::text[], $11::text::text[], $12::text::boolean[], $13::text::integer[], $14::text::integer[],
+  $15::text::text[])`;
+const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[],
+  $5::text::bigint[], $6::text::text[], $7::text::smallint[], $8::text::text[], $9::text::integer[],
+  $10::text::integer[], $11::text::integer[], $12::text::smallint[], $13::text::integer[], $14::text::integer[],
+  $15::text::integer[])::text as codes`;
+
+export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string }): Ledger {
+  const { pool, clock, gatewayId } = options;
+  const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
+  const lease = `${HOLD_LEASE_MS} milliseconds`;
+
+  const holds = new Batcher<HoldOrder, HoldOutcome>(
+    async (orders) => {
+      const result = await pool.query({
+        name: "ledger_hold",
+        text: HOLD_SQL,
+        values: holdParameters(orders, gatewayId, lease),
+      });
+      const codes = parseNumbers(result.rows[0].codes);
+      const available = parseBigints(result.rows[0].available);
+      return codes.map((code, i) => holdOutcome(code, pico(available[i] as bigint)));
+    },
+    { ...common, retryForMs: HOLD_RETRY_MS },
+  );
+
+  const settlements = new Batcher<Settlement, "settled" | "late">(
+    async (batch) => {
+      const result = await pool.query({ name: "ledger_settle", text: SETTLE_SQL, values: settleParameters(batch) });
+      return parseNumbers(result.rows[0].codes).map((code) => (code === 1 ? "settled" : "late"));
+    },
+    { ...common, retryForMs: SETTLE_RETRY_MS },
+  );
+
+  const voids = new Batcher<Uuid, void>(
+    async (ids) => {
+      await pool.query({
+        name: "ledger_void",
+        text: "select ledger_void($1::text::uuid[])",
+        values: [plainArray(ids)],
+      });
+      return ids.map(() => undefined);
+    },
+    { ...common, retryForMs: SETTLE_RETRY_MS },
+  );
+
+  return {
+    async balance(accountId) {
+      const { rows } = await pool.query("select balance, held from ledger_account where id = $1", [accountId]);
+      const row = rows[0];
+      return row === undefined ? undefined : { balance: pico(BigInt(row.balance)), held: pico(BigInt(row.held)) };
+    },
+    hold: (order) => holds.add(order),
+    settle: (settlement) => settlements.add(settlement),
+    void: (id) => voids.add(id),
+    async transfer({ id, kind, accountId, amount, reason }) {
+      invariant(amount > 0n, "a transfer moves a positive amount");
+      const { rows } = await pool.query("select ledger_transfer($1, $2, $3, $4, $5) as code", [
+        id,
+        kind,
+        accountId,
+        amount.toString(),
+        reason,
+      ]);
+      const code: number = rows[0].code;
+      return code === 1 ? "moved" : code === 2 ? "repeated" : code === 0 ? "exceeds_balance" : "no_account";
+    },
+    async renew(ids) {
+      if (ids.length === 0) return;
+      await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [plainArray(ids), lease]);
+    },
+    async expire() {
+      const { rows } = await pool.query("select ledger_expire(1000) as expired");
+      return rows[0].expired;
+    },
+    async idle() {
+      await Promise.all([holds.idle(), settlements.idle(), voids.idle()]);
+    },
+  };
+}
+
+function holdOutcome(code: number, available: Pico): HoldOutcome {
+  switch (code) {
+    case 1:
+    case 2:
+      return { kind: "held" };
+    case 3:
+      return { kind: "ended" };
+    case 0:
+      return { kind: "exceeds_balance", available };
+    default:
+      // -1: nothing left; -2: an account that never had credit.
+      return { kind: "no_credit" };
+  }
+}
+
+function holdParameters(orders: HoldOrder[], gatewayId: string, lease: string): string[] {
+  return [
+    plainArray(orders.map((o) => o.id)),
+    plainArray(orders.map((o) => o.accountId)),
+    plainArray(orders.map((o) => o.amount)),
+    gatewayId,
+    lease,
+    plainArray(orders.map((o) => o.keyId)),
+    textArray(orders.map((o) => o.keyName)),
+    textArray(orders.map((o) => o.endpoint)),
+    textArray(orders.map((o) => o.model)),
+    textArray(orders.map((o) => o.build)),
+    textArray(orders.map((o) => o.tokenizer)),
+    plainArray(orders.map((o) => o.stream)),
+    plainArray(orders.map((o) => o.promptTokens)),
+    plainArray(orders.map((o) => o.priceVersion)),
+    textArray(orders.map((o) => o.client)),
+  ];
+}
+
+function settleParameters(batch: Settlement[]): string[] {
+  return [
+    plainArray(batch.map((s) => s.id)),
+    plainArray(batch.map((s) => s.accountId)),
+    plainArray(batch.map((s) => s.server?.hostAccountId ?? null)),
+    plainArray(batch.map((s) => s.server?.nodeId ?? null)),
+    plainArray(batch.map((s) => s.charge)),
+    textArray(batch.map((s) => s.outcome)),
+    plainArray(batch.map((s) => s.httpStatus)),
+    textArray(batch.map((s) => s.finishReason)),
+    plainArray(batch.map((s) => s.promptTokens)),
+    plainArray(batch.map((s) => s.completionTokens)),
+    plainArray(batch.map((s) => s.reasoningTokens)),
+    plainArray(batch.map((s) => s.attempts)),
+    plainArray(batch.map((s) => s.queueMs)),
+    plainArray(batch.map((s) => s.ttftMs)),
+    plainArray(batch.map((s) => s.durationMs)),
+  ];
+}

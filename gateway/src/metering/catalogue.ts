@@ -1,0 +1,112 @@
+/**
+ * The models on offer: a data file, checked once at the door. An active model has a build, a context and a price; a
+ * coming one is listed and cannot be called.
+ */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { type Pico, pico } from "../base/money.ts";
+
+const Price = z.int().min(0).max(1_000_000_000_000).nullable();
+
+const Build = z.strictObject({
+  id: z.string().min(1).max(64),
+  tokenizer: z.string().min(1),
+  /** How the build delimits its thinking; absent when it does not think apart. */
+  reasoning: z.strictObject({ open: z.string().min(1), close: z.string().min(1) }).optional(),
+  vector_width: z.int().min(1).optional(),
+});
+
+const Model = z.strictObject({
+  id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lowercase letters, digits, '.', '_' or '-'"),
+  kind: z.enum(["generation", "embedding"]),
+  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  quant_label: z.string().nullable(),
+  context_limit: z.int().min(1).nullable(),
+  price_in_micro_1m: Price,
+  price_out_micro_1m: Price,
+  status: z.enum(["active", "coming"]),
+  listed: z.iso.date(),
+  build: Build.nullable(),
+  /** Overrides the admission ceiling worked out from the connected slots. */
+  admission_max: z.int().min(1).optional(),
+});
+
+const CatalogueFile = z.strictObject({ price_version: z.int().min(1), models: z.array(Model).min(1) });
+
+export type CatalogueEntry = z.infer<typeof Model>;
+export type Build = z.infer<typeof Build>;
+
+/** A model that can be called. */
+export interface ActiveModel {
+  id: string;
+  kind: "generation" | "embedding";
+  contextLimit: number;
+  prices: { in: Pico; out: Pico };
+  priceVersion: number;
+  build: Build;
+}
+
+export interface Catalogue {
+  priceVersion: number;
+  /** Every listed model, in the file's order. */
+  entries: CatalogueEntry[];
+  /** The models that can be called, by id. */
+  active: Map<string, ActiveModel>;
+}
+
+export class CatalogueError extends Error {
+  override name = "CatalogueError";
+}
+
+export async function loadCatalogue(file: string | URL): Promise<Catalogue> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CatalogueError(`The catalogue ${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
+  return parseCatalogue(text, String(file));
+}
+
+export function parseCatalogue(text: string, name: string): Catalogue {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (cause) {
+    throw new CatalogueError(`The catalogue ${name} is not JSON: ${(cause as Error).message}`, { cause });
+  }
+  const result = CatalogueFile.safeParse(json);
+  if (!result.success) {
+    const mistakes = result.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`);
+    throw new CatalogueError(`The catalogue ${name} has mistakes: ${mistakes.join("; ")}`, { cause: result.error });
+  }
+  const { price_version: priceVersion, models } = result.data;
+  const active = new Map<string, ActiveModel>();
+  const seen = new Set<string>();
+  for (const entry of models) {
+    if (seen.has(entry.id)) throw new CatalogueError(`The catalogue ${name} lists ${entry.id} twice`);
+    seen.add(entry.id);
+    if (entry.status === "active") active.set(entry.id, activeModel(entry, priceVersion, name));
+  }
+  return { priceVersion, entries: models, active };
+}
+
+function activeModel(entry: CatalogueEntry, priceVersion: number, name: string): ActiveModel {
+  const { build, context_limit: contextLimit, price_in_micro_1m: priceIn, price_out_micro_1m: priceOut } = entry;
+  const needsOut = entry.kind === "generation";
+  if (build === null || contextLimit === null || priceIn === null || (needsOut && priceOut === null)) {
+    throw new CatalogueError(`The catalogue ${name}: the active model ${entry.id} needs a build, a context and prices`);
+  }
+  if (entry.kind === "embedding" && build.vector_width === undefined) {
+    throw new CatalogueError(`The catalogue ${name}: the embedding model ${entry.id} needs build.vector_width`);
+  }
+  return {
+    id: entry.id,
+    kind: entry.kind,
+    contextLimit,
+    // Microdollars per million tokens are picodollars per token: the same number.
+    prices: { in: pico(BigInt(priceIn)), out: pico(BigInt(priceOut ?? 0)) },
+    priceVersion,
+    build,
+  };
+}

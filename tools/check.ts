@@ -1,0 +1,17 @@
+/** `npm run check`: types, lint and format, and the tests that hold the structure of the sources. */
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
+const steps: [string, string[]][] = [
+  [bin("tsc"), ["-p", "."]],
+  [bin("biome"), ["check", "."]],
+  [process.execPath, ["--test", "--test-reporter=dot", "tools/**/*.test.ts"]],
+];
+
+for (const [command, args] of steps) {
+  const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(1);
+}
+console.log("check: types, lint, format and imports are in order");
