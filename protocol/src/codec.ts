@@ -12,8 +12,8 @@ import {
   Done,
   Failed,
   type Frame,
+  JOB_ID_FORM,
   JobHeader,
-  JobId,
   NodeState,
   Progress,
 } from "./frames.ts";
@@ -45,7 +45,7 @@ const KIND = {
   state: 23,
 } as const;
 
-const JOB_ID_BYTES = 28;
+const JOB_ID_BYTES = 29;
 const CHANNELS = ["answer", "reasoning"] as const;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -243,7 +243,7 @@ class Reader {
   jobId(): string {
     const at = this.#take(JOB_ID_BYTES);
     const job = this.#buf.toString("latin1", at, at + JOB_ID_BYTES);
-    if (!JobId.safeParse(job).success) throw new FrameError("malformed job id");
+    if (!JOB_ID_FORM.test(job)) throw new FrameError("malformed job id");
     return job;
   }
   rest(): Buffer {

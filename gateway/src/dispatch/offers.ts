@@ -79,7 +79,7 @@ export class Offers {
     return new Promise((resolve) => {
       const onAbort = (): void => this.#step(attempt, "cancel");
       const attempt: Live = {
-        job: `${order.request}-${number}`,
+        job: `${order.request}-${String(number).padStart(2, "0")}`,
         node,
         state: "offered",
         seq: 0,

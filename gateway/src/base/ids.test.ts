@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { systemClock } from "./clock.ts";
+import { base62, newIds, parseId, publicId, suffixOf, timeOf, type Uuid } from "./ids.ts";
+import { systemRandom } from "./random.ts";
+
+const newId = newIds(systemClock, systemRandom());
+
+describe("ids", () => {
+  test("are UUIDv7 that sort by their time, as text and as suffix", () => {
+    let now = 1_700_000_000_000;
+    const ids = newIds({ ...systemClock, now: () => now }, systemRandom());
+    const made = Array.from({ length: 50 }, () => {
+      now += 1;
+      return ids();
+    });
+    assert.deepEqual([...made].sort(), made);
+    assert.deepEqual(made.map(suffixOf).sort(), made.map(suffixOf));
+    assert.equal(timeOf(made[0] as Uuid), 1_700_000_000_001);
+    assert.match(made[0] as string, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  test("go out as prefix and 26 Crockford characters, and come back", () => {
+    for (let i = 0; i < 200; i++) {
+      const id = newId();
+      const shown = publicId("req", id);
+      assert.match(shown, /^req_[0-9a-hjkmnp-tv-z]{26}$/);
+      assert.equal(parseId("req", shown), id);
+    }
+  });
+
+  test("text that is no id is none", () => {
+    const good = publicId("req", newId());
+    for (const bad of [
+      "",
+      "req_",
+      good.slice(0, -1),
+      `${good}0`,
+      good.toUpperCase(),
+      good.replace("req", "key"),
+      "req_zzzzzzzzzzzzzzzzzzzzzzzzzz",
+    ]) {
+      assert.equal(parseId("req", bad), undefined, bad);
+    }
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        const id = parseId("req", text);
+        if (id !== undefined) assert.equal(publicId("req", id), text);
+      }),
+    );
+  });
+
+  test("secrets use the whole alphabet", () => {
+    const drawn = base62(systemRandom(), 5000);
+    assert.match(drawn, /^[0-9A-Za-z]{5000}$/);
+    assert.equal(new Set(drawn).size, 62);
+  });
+});

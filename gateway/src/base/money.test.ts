@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { ceilMicro, cost, dollars, exactDollars, exactMicro, floorMicro, hostShare, pico } from "./money.ts";
+
+test("a price in microdollars per million tokens is picodollars per token: the specification's example", () => {
+  // reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
+  assert.equal(exactMicro(cost(32_768, pico(300_000n))), "9830.400000");
+});
+
+test("rounding has a direction: up for what is asked, down for what is there", () => {
+  for (const [amount, up, down] of [
+    [0n, 0n, 0n],
+    [1n, 1n, 0n],
+    [999_999n, 1n, 0n],
+    [1_000_000n, 1n, 1n],
+    [1_000_001n, 2n, 1n],
+    [-1n, 0n, -1n],
+    [-1_000_000n, -1n, -1n],
+  ] as const) {
+    assert.equal(ceilMicro(pico(amount)), up, `ceil ${amount}`);
+    assert.equal(floorMicro(pico(amount)), down, `floor ${amount}`);
+  }
+});
+
+test("exact texts", () => {
+  assert.equal(exactMicro(pico(-1n)), "-0.000001");
+  assert.equal(exactMicro(dollars(5)), "5000000.000000");
+  assert.equal(exactDollars(dollars(5)), "$5.00");
+  assert.equal(exactDollars(pico(4_999_998_240_000n)), "$4.99999824");
+  assert.equal(exactDollars(pico(-1n)), "-$0.000000000001");
+});
+
+test("the host's share and the platform's make the whole, and the host never gets more than seven tenths", () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 62n }), (amount) => {
+      const share = hostShare(pico(amount));
+      assert.ok(share * 10n <= amount * 7n && amount * 7n - share * 10n < 10n);
+    }),
+  );
+});

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Fault } from "../../faults.ts";
+import { chat } from "./chat.ts";
+import { completions } from "./completions.ts";
+import { embeddings } from "./embeddings.ts";
+
+const messages = [{ role: "user", content: "hi" }];
+const good = { model: "tiny-3b", messages };
+
+function refusal(parse: (body: unknown) => unknown, body: unknown): { param: unknown; message: string } {
+  try {
+    parse(body);
+  } catch (error) {
+    assert.ok(error instanceof Fault, String(error));
+    const { error: shown } = error.body();
+    assert.equal(error.status, 400);
+    assert.equal(shown.type, "invalid_request_error");
+    assert.ok(!("code" in shown));
+    return { param: shown.param, message: shown.message };
+  }
+  throw new Error("nothing was refused");
+}
+
+describe("chat fields", () => {
+  for (const [name, body, param, rule] of [
+    ["no object", [], undefined, /JSON object/],
+    ["no model", { messages }, "model", /model is required and must be a string/],
+    ["empty model", { ...good, model: "" }, "model", /must not be empty/],
+    ["no messages", { model: "m" }, "messages", /messages is required/],
+    ["no message", { ...good, messages: [] }, "messages", /at least one/],
+    ["a message that is none", { ...good, messages: ["hi"] }, "messages[0]", /must be an object/],
+    [
+      "unknown role",
+      { ...good, messages: [...messages, { role: "boss", content: "x" }] },
+      "messages[1].role",
+      /one of system/,
+    ],
+    [
+      "content of the wrong type",
+      { ...good, messages: [{ role: "user", content: 5 }] },
+      "messages[0].content",
+      /string or an array/,
+    ],
+    ["no content", { ...good, messages: [{ role: "user" }] }, "messages[0].content", /string or an array/],
+    [
+      "null content without tool calls",
+      { ...good, messages: [{ role: "assistant", content: null }] },
+      "messages[0].content",
+      /./,
+    ],
+    [
+      "an image part",
+      {
+        ...good,
+        messages: [
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "a" },
+              { type: "image_url", image_url: {} },
+            ],
+          },
+        ],
+      },
+      "messages[0].content[1].type",
+      /must be "text"/,
+    ],
+    ["max_tokens 0", { ...good, max_tokens: 0 }, "max_tokens", /1 or more/],
+    ["max_tokens 1.5", { ...good, max_tokens: 1.5 }, "max_tokens", /integer/],
+    ["max_completion_tokens -1", { ...good, max_completion_tokens: -1 }, "max_completion_tokens", /1 or more/],
+    ["temperature 2.1", { ...good, temperature: 2.1 }, "temperature", /between 0 and 2/],
+    ["temperature text", { ...good, temperature: "hot" }, "temperature", /number between 0 and 2/],
+    ["top_p 2", { ...good, top_p: 2 }, "top_p", /between 0 and 1/],
+    ["presence_penalty -3", { ...good, presence_penalty: -3 }, "presence_penalty", /between -2 and 2/],
+    ["seed 1.5", { ...good, seed: 1.5 }, "seed", /integer/],
+    ["empty stop", { ...good, stop: "" }, "stop", /must not be empty/],
+    ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /1 to 4/],
+    ["an empty stop among others", { ...good, stop: ["a", ""] }, "stop[1]", /must not be empty/],
+    ["n 2", { ...good, n: 2 }, "n", /must be 1/],
+    ["stream yes", { ...good, stream: "yes" }, "stream", /true or false/],
+    [
+      "include_usage 1",
+      { ...good, stream_options: { include_usage: 1 } },
+      "stream_options.include_usage",
+      /true or false/,
+    ],
+    ["json mode", { ...good, response_format: { type: "json_object" } }, "response_format.type", /must be "text"/],
+  ] as [string, unknown, string | undefined, RegExp][]) {
+    test(`${name} is refused, naming ${param ?? "the body"}`, () => {
+      const refused = refusal(chat.parse, body);
+      assert.equal(refused.param, param);
+      assert.match(refused.message, rule);
+      if (param !== undefined) assert.ok(refused.message.startsWith(param), refused.message);
+    });
+  }
+
+  test("null means absent, unknown fields are ignored, the alias wins", () => {
+    const ask = chat.parse({
+      ...good,
+      temperature: null,
+      stop: null,
+      max_tokens: 5,
+      max_completion_tokens: 7,
+      tools: [{}],
+      user: 4,
+      whatever: true,
+    });
+    assert.equal(ask.outputTokensMax, 7);
+    assert.deepEqual(ask.sampling, {});
+    assert.equal(ask.stream, false);
+  });
+
+  test("text parts are joined; assistant content may be null beside tool calls", () => {
+    const ask = chat.parse({
+      ...good,
+      messages: [
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "a" },
+            { type: "text", text: "b" },
+          ],
+        },
+        { role: "assistant", content: null, tool_calls: [{}] },
+      ],
+    });
+    assert.deepEqual(ask.body, {
+      messages: [
+        { role: "user", content: "ab" },
+        { role: "assistant", content: "" },
+      ],
+    });
+  });
+
+  test("stream_options count only with stream", () => {
+    const options = { stream_options: { include_usage: true } };
+    assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
+    assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
+  });
+});
+
+describe("completion fields", () => {
+  test("the prompt defaults to nothing and an array is one prompt", () => {
+    assert.deepEqual(completions.parse({ model: "m" }).body, { prompt: "" });
+    assert.deepEqual(completions.parse({ model: "m", prompt: ["a", "b"] }).body, { prompt: "a\nb" });
+  });
+  test("token ids are refused", () => {
+    assert.equal(refusal(completions.parse, { model: "m", prompt: [1, 2] }).param, "prompt[0]");
+    assert.equal(refusal(completions.parse, { model: "m", prompt: 7 }).param, "prompt");
+  });
+});
+
+describe("embedding fields", () => {
+  test("one vector per element", () => {
+    assert.deepEqual(embeddings.parse({ model: "m", input: "a", encoding_format: "base64", dimensions: 3 }).body, {
+      input: ["a"],
+    });
+  });
+  for (const [input, param] of [
+    [undefined, "input"],
+    ["", "input"],
+    [[], "input"],
+    [["a", ""], "input[1]"],
+    [[1, 2], "input[0]"],
+    [Array(2049).fill("x"), "input"],
+  ] as const) {
+    test(`input ${JSON.stringify(input)?.slice(0, 20)} is refused, naming ${param}`, () => {
+      assert.equal(refusal(embeddings.parse, { model: "m", input }).param, param);
+    });
+  }
+});

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { dollars, hostShare, type Pico, pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
+const EXTERNAL = "00000000-0000-0000-0000-000000000002" as Uuid;
+
+describe("the ledger", () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+  before(async () => {
+    db = await openTestDatabase();
+    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+  });
+  after(() => db.close());
+
+  const openAccount = async (kind: "builder" | "host", credit = pico(0n)): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+    if (credit > 0n)
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: credit, reason: "test" });
+    return id;
+  };
+  const order = (accountId: Uuid, amount: bigint, id = newId()): HoldOrder => ({
+    id,
+    accountId,
+    amount: pico(amount),
+    keyId: newId(),
+    keyName: 'quo"te, back\\slash {brace} NULL',
+    endpoint: "chat",
+    model: "tiny-3b",
+    build: "tiny-3b-q4-1",
+    tokenizer: "llama3",
+    stream: false,
+    promptTokens: 7,
+    priceVersion: 1,
+    client: "test",
+  });
+  const settlement = (hold: HoldOrder, charge: bigint, server: Settlement["server"] = null): Settlement => ({
+    id: hold.id,
+    accountId: hold.accountId,
+    server,
+    charge: pico(charge),
+    outcome: "ok",
+    httpStatus: 200,
+    finishReason: "stop",
+    promptTokens: 7,
+    completionTokens: 3,
+    reasoningTokens: 0,
+    attempts: 1,
+    queueMs: 1,
+    ttftMs: 2,
+    durationMs: 3,
+  });
+  const balance = async (id: Uuid) => {
+    const found = await ledger.balance(id);
+    assert.ok(found);
+    return found;
+  };
+  const entries = async (operation: Uuid): Promise<Map<string, bigint>> => {
+    const { rows } = await db.pool.query("select account_id, amount from ledger_entry where operation = $1", [
+      operation,
+    ]);
+    return new Map(rows.map((row) => [row.account_id, row.amount]));
+  };
+
+  test("a request is held, charged, shared seven to three, and the rest given back", async () => {
+    const builder = await openAccount("builder", dollars(5));
+    const host = await openAccount("host");
+    const platformBefore = (await balance(PLATFORM)).balance;
+    const hold = order(builder, 9_830_400_001n);
+    assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+    assert.deepEqual(await balance(builder), { balance: dollars(5), held: 9_830_400_001n });
+
+    const charge = 1_000_003n as Pico;
+    const server = { hostAccountId: host, nodeId: newId() };
+    assert.equal(await ledger.settle(settlement(hold, charge, server)), "settled");
+
+    assert.deepEqual(await balance(builder), { balance: dollars(5) - charge, held: 0n });
+    assert.equal((await balance(host)).balance, 700_002n);
+    assert.equal((await balance(host)).balance, hostShare(charge));
+    assert.equal((await balance(PLATFORM)).balance - platformBefore, 300_001n);
+    const lines = await entries(hold.id);
+    assert.equal(
+      [...lines.values()].reduce((sum, amount) => sum + amount, 0n),
+      0n,
+    );
+    assert.deepEqual(
+      lines,
+      new Map<string, bigint>([
+        [builder, -charge],
+        [host, 700_002n],
+        [PLATFORM, 300_001n],
+      ]),
+    );
+
+    const { rows } = await db.pool.query(
+      "select key_name, outcome, charge_pico, host_pico, hold_pico from request where id = $1",
+      [hold.id],
+    );
+    assert.deepEqual(rows, [
+      { key_name: hold.keyName, outcome: "ok", charge_pico: charge, host_pico: 700_002n, hold_pico: 9_830_400_001n },
+    ]);
+    const used = await db.pool.query(
+      "select requests, prompt_tokens, completion_tokens, charge_pico from usage_hour where account_id = $1",
+      [builder],
+    );
+    assert.deepEqual(used.rows, [
+      { requests: 1n, prompt_tokens: 7n, completion_tokens: 3n, charge_pico: String(charge) },
+    ]);
+  });
+
+  test("repeating any operation changes nothing", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const hold = order(builder, 1000n);
+    for (let i = 0; i < 3; i++) assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+    assert.equal((await balance(builder)).held, 1000n);
+    assert.equal(await ledger.settle(settlement(hold, 400n)), "settled");
+    assert.equal(await ledger.settle(settlement(hold, 400n)), "late");
+    assert.deepEqual(await ledger.hold(hold), { kind: "ended" });
+    assert.deepEqual(await balance(builder), { balance: dollars(1) - 400n, held: 0n });
+    const grant = { id: newId(), kind: "grant", accountId: builder, amount: dollars(2), reason: "twice" } as const;
+    assert.deepEqual(await Promise.all([ledger.transfer(grant), ledger.transfer(grant)]).then((r) => r.sort()), [
+      "moved",
+      "repeated",
+    ]);
+  });
+
+  test("refusals: not enough for this hold, no credit at all, no such account", async () => {
+    const builder = await openAccount("builder", pico(1000n));
+    assert.deepEqual(await ledger.hold(order(builder, 600n)), { kind: "held" });
+    assert.deepEqual(await ledger.hold(order(builder, 401n)), { kind: "exceeds_balance", available: 400n });
+    assert.deepEqual(await ledger.hold(order(builder, 400n)), { kind: "held" });
+    assert.deepEqual(await ledger.hold(order(builder, 1n)), { kind: "exceeds_balance", available: 0n });
+    assert.deepEqual(await ledger.hold(order(await openAccount("builder"), 1n)), { kind: "no_credit" });
+    assert.deepEqual(await ledger.hold(order(newId(), 1n)), { kind: "no_credit" });
+  });
+
+  test("of 200 holds at once, exactly those that fit are taken, first come first served", async () => {
+    const builder = await openAccount("builder", pico(3750n));
+    const outcomes = await Promise.all(Array.from({ length: 200 }, () => ledger.hold(order(builder, 100n))));
+    assert.equal(outcomes.filter(({ kind }) => kind === "held").length, 37);
+    assert.deepEqual(
+      outcomes.slice(0, 37).every(({ kind }) => kind === "held"),
+      true,
+    );
+    assert.deepEqual(outcomes[199], { kind: "exceeds_balance", available: 50n });
+    assert.equal((await balance(builder)).held, 3700n);
+  });
+
+  test("a bad operation does not fail its neighbours", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const [good, bad, alsoGood] = [order(builder, 10n), order(builder, 10n), order(builder, 10n)];
+    await Promise.all([good, bad, alsoGood].map((o) => ledger.hold(o)));
+    const results = await Promise.allSettled([
+      ledger.settle(settlement(good, 10n)),
+      ledger.settle(settlement(bad, 11n)), // More than was held: the database refuses it.
+      ledger.settle(settlement(alsoGood, 9n)),
+    ]);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ["fulfilled", "rejected", "fulfilled"],
+    );
+    assert.deepEqual(await balance(builder), { balance: dollars(1) - 19n, held: 10n });
+  });
+
+  test("a hold is given back by a void, or by its lease with a record", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];
+    await Promise.all([voided, abandoned, renewed].map((o) => ledger.hold(o)));
+    await ledger.void(voided.id);
+    assert.equal((await balance(builder)).held, 60n);
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where account_id = $1", [builder]);
+    await ledger.renew([renewed.id]);
+    assert.equal(await ledger.expire(), 1);
+    assert.deepEqual(await balance(builder), { balance: dollars(1), held: 40n });
+    assert.equal(await ledger.settle(settlement(abandoned, 5n)), "late");
+    const { rows } = await db.pool.query("select id, outcome, charge_pico from request where account_id = $1", [
+      builder,
+    ]);
+    assert.deepEqual(rows, [{ id: abandoned.id, outcome: "gateway_lost", charge_pico: 0n }]);
+  });
+
+  test("a refund may take a builder below zero; nothing else may, and nobody is served there", async () => {
+    const builder = await openAccount("builder", pico(100n));
+    const hold = order(builder, 80n);
+    await ledger.hold(hold);
+    assert.equal(
+      await ledger.transfer({ id: newId(), kind: "refund", accountId: builder, amount: pico(150n), reason: "r" }),
+      "moved",
+    );
+    assert.deepEqual(await balance(builder), { balance: -50n, held: 80n });
+    assert.deepEqual(await ledger.hold(order(builder, 1n)), { kind: "no_credit" });
+    assert.equal(await ledger.settle(settlement(hold, 80n)), "settled");
+    assert.deepEqual(await balance(builder), { balance: -130n, held: 0n });
+    const host = await openAccount("host");
+    assert.equal(
+      await ledger.transfer({ id: newId(), kind: "payout", accountId: host, amount: pico(1n), reason: "p" }),
+      "exceeds_balance",
+    );
+    await assert.rejects(
+      db.pool.query("update ledger_account set balance = balance - 1000000, overdrawn = false where id = $1", [
+        builder,
+      ]),
+      /never_overspent/,
+    );
+  });
+
+  test("entries are final and must balance", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    await assert.rejects(
+      db.pool.query("update ledger_entry set amount = 1 where account_id = $1", [builder]),
+      /append only/,
+    );
+    await assert.rejects(db.pool.query("delete from ledger_entry"), /append only/);
+    await assert.rejects(
+      db.pool.query("insert into ledger_entry (operation, account_id, kind, amount) values ($1, $2, 'grant', 5)", [
+        newId(),
+        builder,
+      ]),
+      /do not balance/,
+    );
+  });
+
+  test("every balance is the sum of its entries, and the outside world's is numeric", async () => {
+    const { rows } = await db.pool.query(
+      `select a.id, a.balance::text, coalesce(sum(e.amount), 0)::text as entries
+         from ledger_account a left join ledger_entry e on e.account_id = a.id group by a.id having a.balance <> coalesce(sum(e.amount), 0)`,
+    );
+    assert.deepEqual(rows, []);
+    // Beyond 64 bits without an overflow.
+    for (let i = 0; i < 3; i++) await openAccount("builder", pico(8_000_000_000_000_000_000n));
+    assert.ok((await balance(EXTERNAL)).balance < -(2n ** 63n));
+  });
+});

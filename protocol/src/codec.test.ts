@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { decode, encode, FrameError } from "./codec.ts";
+import type { Frame } from "./frames.ts";
+import { FRAME_BYTES_MAX } from "./limits.ts";
+
+const JOB = "06dfk3zq9v8n2x4m7t1c5w0rbe-01";
+type Sendable = Exclude<Frame, { kind: "unknown" }>;
+
+const GOLDEN: Record<string, Sendable> = {
+  job: {
+    kind: "job",
+    header: {
+      job: JOB,
+      gateway: "gw1",
+      model: "tiny-3b",
+      endpoint: "chat",
+      stream: true,
+      output_tokens_max: 64,
+      sampling: { temperature: 0.5, stop: ["\n"] },
+      body_bytes: 2,
+      pieces: 1,
+    },
+    piece: Buffer.from("{}"),
+  },
+  piece: { kind: "piece", job: JOB, index: 3, piece: Buffer.from("abc") },
+  cancel: { kind: "cancel", job: JOB },
+  accepted: { kind: "accepted", job: JOB },
+  busy: { kind: "busy", job: JOB },
+  progress: { kind: "progress", job: JOB, fraction: 0.25 },
+  deltas: {
+    kind: "deltas",
+    deltas: [
+      { job: JOB, seq: 0, channel: "reasoning", text: "hm" },
+      { job: JOB, seq: 1, channel: "answer", text: "naïve 日本 😀" },
+    ],
+  },
+  vectors: { kind: "vectors", job: JOB, seq: 0, first: 0, width: 2, values: Float32Array.of(0.5, -1, 2, 0) },
+  done: { kind: "done", job: JOB, seq: 2, finish: "length" },
+  failed: { kind: "failed", job: JOB, seq: 2, cause: "engine", message: "out of memory" },
+  state: {
+    kind: "state",
+    state: { protocol: "1.0", agent: "tollgate-host/0.1.0", slots: 2, busy: 1, models: ["tiny-3b"], draining: false },
+  },
+};
+
+describe("frames", () => {
+  const golden: Record<string, string> = JSON.parse(
+    readFileSync(new URL("golden-frames.json", import.meta.url), "utf8"),
+  );
+
+  for (const [name, frame] of Object.entries(GOLDEN)) {
+    test(`${name}: the bytes are those of protocol 1, and come back whole`, () => {
+      const bytes = encode(frame);
+      assert.equal(bytes.toString("hex"), golden[name]);
+      assert.deepEqual(plain(decode(bytes)), plain(frame));
+    });
+  }
+
+  test("a kind of a later minor version is told apart from a broken frame", () => {
+    assert.deepEqual(decode(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
+  });
+
+  test("another major version is refused", () => {
+    assert.throws(() => decode(Buffer.from([2, 3])), FrameError);
+  });
+
+  test("fields a schema does not know are dropped: no count of a node gets in", () => {
+    const claim = Buffer.from(
+      `\x01\x15${JSON.stringify({ job: JOB, seq: 0, finish: "stop", tokens: 1e9, usage: {} })}`,
+      "latin1",
+    );
+    assert.deepEqual(decode(claim), { kind: "done", job: JOB, seq: 0, finish: "stop" });
+  });
+
+  test("what is cut short, too long or out of bounds is refused", () => {
+    const bytes = encode(GOLDEN.deltas as Sendable);
+    for (let length = 0; length < bytes.length; length++)
+      assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
+    assert.throws(() => decode(Buffer.concat([bytes, Buffer.from([0])])), FrameError);
+    assert.throws(() => decode(Buffer.alloc(FRAME_BYTES_MAX + 1, 1)), FrameError);
+    const vectors = Buffer.from(encode(GOLDEN.vectors as Sendable));
+    vectors.writeFloatLE(Number.NaN, vectors.length - 4);
+    assert.throws(() => decode(vectors), FrameError);
+  });
+
+  test("hostile bytes raise FrameError and nothing else", () => {
+    const kinds = fc.constantFrom(1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 99);
+    fc.assert(
+      fc.property(kinds, fc.uint8Array({ maxLength: 300 }), (kind, rest) => {
+        try {
+          decode(Buffer.concat([Buffer.from([1, kind]), rest]));
+        } catch (error) {
+          assert.ok(error instanceof FrameError, String(error));
+        }
+      }),
+      { numRuns: 3000 },
+    );
+    // Valid frames with a few bytes changed come closer to the edges than noise does.
+    const valid = fc.constantFrom(...Object.values(GOLDEN).map((frame) => encode(frame)));
+    const changes = fc.array(fc.tuple(fc.nat(200), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 4 });
+    fc.assert(
+      fc.property(valid, changes, (bytes, edits) => {
+        const changed = Buffer.from(bytes);
+        for (const [at, value] of edits) changed[at % changed.length] = value;
+        try {
+          decode(changed);
+        } catch (error) {
+          assert.ok(error instanceof FrameError, String(error));
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+/** Buffers and typed arrays compare by content. */
+function plain(frame: Frame): unknown {
+  return JSON.parse(JSON.stringify(frame, (_key, value) => (value instanceof Uint8Array ? [...value] : value)));
+}

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { decode, encode, FrameError } from "./codec.ts";
+import type { Frame, JobHeader } from "./frames.ts";
+import { cutJob, JobJoiner } from "./jobs.ts";
+import { JOB_PIECE_BYTES } from "./limits.ts";
+
+const header: Omit<JobHeader, "body_bytes" | "pieces"> = {
+  job: "06dfk3zq9v8n2x4m7t1c5w0rbe-01",
+  gateway: "gw1",
+  model: "tiny-3b",
+  endpoint: "completion",
+  stream: false,
+  output_tokens_max: 10,
+  sampling: {},
+};
+const first = (frames: Frame[]) => frames[0] as Extract<Frame, { kind: "job" }>;
+const rest = (frames: Frame[]) => frames.slice(1) as Extract<Frame, { kind: "piece" }>[];
+
+describe("jobs in pieces", () => {
+  test("a small job is one frame", () => {
+    const frames = cutJob(header, { prompt: "hi" });
+    assert.equal(frames.length, 1);
+    assert.deepEqual(new JobJoiner(first(frames)).body(), { prompt: "hi" });
+  });
+
+  test("a large one comes back whole, over the wire and across character boundaries", () => {
+    const body = { prompt: "日本😀".repeat(100_000) };
+    const frames = cutJob(header, body).map((frame) => decode(encode(frame)));
+    assert.ok(frames.length > 3);
+    const joiner = new JobJoiner(first(frames));
+    for (const piece of rest(frames)) joiner.add(piece);
+    assert.ok(joiner.complete);
+    assert.deepEqual(joiner.body(), body);
+  });
+
+  test("pieces out of order, missing, repeated or too many are refused", () => {
+    const frames = cutJob(header, { prompt: "x".repeat(JOB_PIECE_BYTES * 3) });
+    const [second, third] = rest(frames);
+    assert.ok(second && third);
+    assert.throws(() => new JobJoiner(first(frames)).add(third), FrameError);
+    const joiner = new JobJoiner(first(frames));
+    joiner.add(second);
+    assert.throws(() => joiner.add(second), FrameError);
+    assert.throws(() => joiner.body(), FrameError);
+    const lying = first(frames);
+    assert.throws(() => new JobJoiner({ ...lying, header: { ...lying.header, body_bytes: 5 } }), FrameError);
+  });
+
+  test("a body that does not fit its endpoint is refused", () => {
+    const [frame] = cutJob(header, { input: ["a"] });
+    assert.throws(() => new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), FrameError);
+  });
+});
