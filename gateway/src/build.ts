@@ -2,12 +2,14 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
+import { createHmac } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import prometheus from "prom-client";
 import { type Accounts, openAccounts } from "./accounts/accounts.ts";
+import { type Identities, openIdentities } from "./accounts/identities.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
-import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
+import { type NewId, newIds, parseId, suffixOf, type Uuid } from "./base/ids.ts";
 import { invariant } from "./base/invariant.ts";
 import type { Log } from "./base/log.ts";
 import { type Random, systemRandom } from "./base/random.ts";
@@ -46,6 +48,7 @@ export interface BuildOptions {
 
 export interface App {
   accounts: Accounts;
+  identities: Identities;
   apiKeys: Secrets;
   hostTokens: Secrets;
   ledger: Ledger;
@@ -111,6 +114,10 @@ async function assemble(
   await secrets.keepPlaneSeed(plane.accountSeed);
 
   const accounts = openAccounts({ pool, newId });
+  const { publicUrl } = config;
+  // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
+  const secret = createHmac("sha256", secrets.pepper).update("console sessions").digest("base64url");
+  const identities = await openIdentities({ pool, newId, log, secret, publicUrl });
   const keyOptions = { pool, pepper: secrets.pepper, clock, random, newId };
   const apiKeys = openApiKeys(keyOptions);
   const hostTokens = openHostTokens(keyOptions);
@@ -151,6 +158,7 @@ async function assemble(
       isConnected: (id: string) => roster.nodes().some((node) => node.id === id),
       changed: (id: string) => roster.forget(id),
     },
+    console: { door, identities, balance: (id: Uuid) => ledger.balance(id), publicUrl },
   };
   const health = healthOf({
     ping: () => pool.query("select 1"),
@@ -159,6 +167,7 @@ async function assemble(
   });
   return {
     accounts,
+    identities,
     apiKeys,
     hostTokens,
     ledger,

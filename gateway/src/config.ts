@@ -12,6 +12,7 @@ const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
   INTERNAL_PORT: Port.default(9090),
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }).optional(),
   DATA_DIR: z.string().min(1).default("./data"),
   DATABASE_URL: z
     .string()
@@ -43,6 +44,8 @@ export interface Config {
   host: string;
   port: number;
   internalPort: number;
+  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  publicUrl: string | undefined;
   dataDir: string;
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
@@ -80,6 +83,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     host: e.HOST,
     port: e.PORT,
     internalPort: e.INTERNAL_PORT,
+    publicUrl: e.PUBLIC_URL,
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,

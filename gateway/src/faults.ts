@@ -59,6 +59,14 @@ export const faults = {
     text: "No node could take this request in time. Nothing was billed; it is safe to try again.",
   },
   not_authenticated: { status: 401, retry: "never", text: "Sign in first." },
+  no_account: { status: 403, retry: "never", text: "You are signed in, but you have no account yet." },
+  account_suspended: { status: 403, retry: "never", text: "Your account is suspended." },
+  member_only: { status: 403, retry: "never", text: "This needs a builder account, and this sign-in has none." },
+  cross_site_blocked: {
+    status: 403,
+    retry: "never",
+    text: "This request came from another site. Send it from the console itself.",
+  },
   invalid_host_token: {
     status: 401,
     retry: "never",

@@ -1,17 +1,20 @@
 /** The two listeners: the public one with every door, and the internal one for health and metrics. */
 import Fastify, { type FastifyInstance } from "fastify";
+import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
 import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
 
 export interface Doors {
   openai: OpenAiOptions;
   nodes: NodeApiOptions;
+  console: ConsoleOptions;
 }
 
 export function publicServer(doors: Doors): FastifyInstance {
   const app = bareServer();
   openAiRoutes(app, doors.openai);
   nodeRoutes(app, doors.nodes);
+  consoleRoutes(app, doors.console);
   return app;
 }
 

@@ -1,0 +1,35 @@
+/** For tests: a clock to turn by hand. */
+import type { Clock } from "./clock.ts";
+
+export interface ManualClock extends Clock {
+  /** Moves time on and runs what falls due, in order. */
+  advance(ms: number): void;
+}
+
+export function manualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
+  let nowMs = startMs;
+  const tasks = new Set<{ dueMs: number; everyMs: number | undefined; run: () => void }>();
+  const schedule = (delayMs: number, everyMs: number | undefined, run: () => void): (() => void) => {
+    const task = { dueMs: nowMs + delayMs, everyMs, run };
+    tasks.add(task);
+    return () => tasks.delete(task);
+  };
+  return {
+    now: () => nowMs,
+    monotonic: () => nowMs,
+    after: (delayMs, run) => schedule(delayMs, undefined, run),
+    every: (periodMs, run) => schedule(periodMs, periodMs, run),
+    advance(ms) {
+      const untilMs = nowMs + ms;
+      for (;;) {
+        const [next] = [...tasks].filter((task) => task.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs);
+        if (next === undefined) break;
+        nowMs = Math.max(nowMs, next.dueMs);
+        if (next.everyMs === undefined) tasks.delete(next);
+        else next.dueMs += next.everyMs;
+        next.run();
+      }
+      nowMs = untilMs;
+    },
+  };
+}

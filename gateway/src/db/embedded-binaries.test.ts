@@ -1,0 +1,45 @@
+/** PostgreSQL's programs when npm's install script did not run, or when the checkout is closed to its user. */
+import assert from "node:assert/strict";
+import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { test } from "node:test";
+import { type Binaries, binary, installedBinaries, usableBinaries } from "./embedded-binaries.ts";
+import { chooseRunAs, runToEnd } from "./embedded-user.ts";
+import { isRoot, scratch } from "./testing-embedded.ts";
+
+/** The package as npm leaves it when install scripts are off. */
+async function withoutLinks(to: string): Promise<Binaries> {
+  const installed = await installedBinaries();
+  await cp(installed.native, to, { recursive: true, verbatimSymlinks: true });
+  const links = JSON.parse(await readFile(join(to, "pg-symlinks.json"), "utf8")) as { target: string }[];
+  for (const { target } of links) await rm(join(to, relative("native", target)));
+  return { ...installed, native: to };
+}
+
+test("missing links between libraries are made in place", async (t) => {
+  const place = await scratch(t);
+  const given = await withoutLinks(join(place.directory, "native"));
+  assert.notEqual((await runToEnd(binary(given, "initdb"), ["--version"], undefined)).code, 0);
+  const runAs = await chooseRunAs();
+  const usable = await usableBinaries(given, { runAs, place: place.rootPlace, progress: assert.fail });
+  assert.equal(usable.native, given.native);
+  assert.equal(await readlink(join(given.native, "lib", "libpq.so.5")), "libpq.so.5.18");
+});
+
+test("programs out of reach are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
+  const place = await scratch(t);
+  const hidden = join(place.directory, "hidden");
+  await mkdir(hidden, { mode: 0o700 });
+  const given = await withoutLinks(join(hidden, "native"));
+  const runAs = await chooseRunAs();
+  const said: string[] = [];
+  const use = () => usableBinaries(given, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
+  const [usable] = await Promise.all([use(), use()]);
+  assert.equal(usable.native, join(place.rootPlace, `postgresql-${given.version}`));
+  const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
+  assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
+  assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${given.version}`]);
+  const before = said.length;
+  assert.deepEqual(await use(), usable);
+  assert.equal(said.length, before);
+});

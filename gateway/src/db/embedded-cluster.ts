@@ -1,0 +1,116 @@
+/**
+ * The cluster: PostgreSQL's data directory. initdb works in a temporary neighbour that is renamed when it is whole, so
+ * an interrupted first start leaves rubbish at worst, never half a cluster.
+ */
+import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Log } from "../base/log.ts";
+import { type Binaries, binary } from "./embedded-binaries.ts";
+import { firstLine, namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+import type { Home } from "./embedded-home.ts";
+import { ownUid, runToEnd } from "./embedded-user.ts";
+
+const UNFINISHED = "cluster.new-";
+const INITDB_MS_MAX = 300_000;
+
+/** Who administers the server. The gateway itself connects as an ordinary database user. */
+export const SUPERUSER = "postgres";
+
+export async function createCluster(home: Home, binaries: Binaries, options: { sync: boolean }): Promise<void> {
+  const unfinished = await namingPath("Directory", home.directory, () => makeUnfinished(home));
+  try {
+    await initialise(unfinished, home, binaries, options.sync);
+    await namingPath("Directory", home.directory, () => putInPlace(unfinished, home));
+  } catch (error) {
+    // A gateway started at the same time was faster, and may have cleared ours away. The lock decides which goes on.
+    if (!(await orAbsent(stat(join(home.cluster, "PG_VERSION"))))) throw error;
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+}
+
+async function makeUnfinished(home: Home): Promise<string> {
+  const unfinished = await mkdtemp(join(home.directory, UNFINISHED));
+  if (home.runAs) await chown(unfinished, home.runAs.uid, home.runAs.gid);
+  return unfinished;
+}
+
+async function initialise(directory: string, home: Home, binaries: Binaries, sync: boolean): Promise<void> {
+  const args = [
+    `--pgdata=${directory}`,
+    `--username=${SUPERUSER}`,
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--data-checksums",
+    // The socket directory is private, and nothing listens on TCP.
+    "--auth-local=trust",
+    "--auth-host=reject",
+    "--no-instructions",
+    ...(sync ? [] : ["--no-sync"]),
+  ];
+  const end = await runToEnd(binary(binaries, "initdb"), args, home.runAs, INITDB_MS_MAX);
+  if (end.code === 0) return;
+  const output = `${end.stdout}\n${end.stderr}`.trim();
+  throw new PrivatePostgresError(whyInitdbFailed(home, output, end.stderr), {
+    cause: new Error(output, { cause: end.error }),
+  });
+}
+
+function whyInitdbFailed(home: Home, output: string, stderr: string): string {
+  if (/No space left on device|Disk quota exceeded/.test(output)) {
+    return `The disk of ${home.directory} is full: PostgreSQL needs about 100 MB to begin.`;
+  }
+  if (/could not look up effective user ID/.test(output)) {
+    const uid = home.runAs?.uid ?? ownUid();
+    return `The user id ${uid} has no entry in /etc/passwd, which initdb needs: add one, or set DATABASE_URL.`;
+  }
+  return `The database cluster ${home.cluster} could not be made: ${firstLine(stderr) || "initdb did not end"}.`;
+}
+
+async function putInPlace(unfinished: string, home: Home): Promise<void> {
+  await rename(unfinished, home.cluster);
+  // The new name must outlive a power cut as the files in it do.
+  const parent = await open(home.directory, "r");
+  try {
+    await parent.sync();
+  } finally {
+    await parent.close();
+  }
+}
+
+/** Refuses what this PostgreSQL cannot serve, before anything is started on it. */
+export async function checkCluster(home: Home, binaries: Binaries): Promise<void> {
+  await namingPath("The database cluster", home.cluster, async () => {
+    const version = (await orAbsent(readFile(join(home.cluster, "PG_VERSION"), "utf8")))?.trim();
+    if (version === undefined) {
+      throw new PrivatePostgresError(
+        `The directory ${home.cluster} is not a database cluster: move it away or restore it from a backup.`,
+      );
+    }
+    if (version !== String(binaries.major)) {
+      throw new PrivatePostgresError(
+        `The database cluster ${home.cluster} was made by PostgreSQL ${firstLine(version)} ` +
+          `and this is PostgreSQL ${binaries.major}: ` +
+          "move the data with pg_dump, or serve it yourself and set DATABASE_URL.",
+      );
+    }
+    // PostgreSQL refuses a data directory that others can read, as a careless copy or restore leaves it.
+    const { mode } = await stat(home.cluster);
+    if (mode & 0o077) await chmod(home.cluster, 0o700);
+  });
+}
+
+/** Removes what interrupted first starts left. Only for the holder of the lock: nobody else can be in the middle. */
+export async function removeUnfinished(home: Home, log: Log): Promise<void> {
+  for (const name of await readdir(home.directory)) {
+    if (!name.startsWith(UNFINISHED)) continue;
+    try {
+      await rm(join(home.directory, name), { recursive: true, force: true });
+    } catch (error) {
+      // An initdb whose gateway was killed may still be writing there. The next start tries again.
+      log.warn({ err: error, name }, "the rest of an interrupted first start could not be removed");
+    }
+  }
+}

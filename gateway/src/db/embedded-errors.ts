@@ -1,0 +1,69 @@
+/**
+ * What can keep the private PostgreSQL from running. Every message is one line that a person can act on; the detail
+ * (a system error, the end of a log) is the `cause`.
+ */
+
+export class PrivatePostgresError extends Error {
+  override name = "PrivatePostgresError";
+}
+
+/** Another gateway serves from this data directory. Its server must not be touched. */
+export class DataDirectoryInUse extends PrivatePostgresError {
+  override name = "DataDirectoryInUse";
+  readonly dataDir: string;
+  readonly holderPid: number | undefined;
+
+  constructor(dataDir: string, holderPid: number | undefined) {
+    const holder = holderPid === undefined ? "another process" : `process ${holderPid}`;
+    super(`Data directory ${dataDir} is in use by ${holder}: stop that one first, or use another data directory.`);
+    this.dataDir = dataDir;
+    this.holderPid = holderPid;
+  }
+}
+
+const REASONS: Record<string, string> = {
+  EACCES: "permission denied",
+  EPERM: "operation not permitted",
+  EROFS: "the file system is read-only",
+  ENOSPC: "the disk is full",
+  EDQUOT: "the disk quota is used up",
+  ENOTDIR: "a part of the path is not a directory",
+  EEXIST: "something that is not a directory is in the way",
+  ELOOP: "a symbolic link is in the way",
+  ENAMETOOLONG: "the path is too long",
+};
+
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/** A system error in plain words: "permission denied". */
+export function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  return (code && REASONS[code]) ?? (error instanceof Error ? firstLine(error.message) : String(error));
+}
+
+export function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0] ?? "";
+}
+
+/** Runs `work` on files of `path`; a failure becomes one line that names the path and the reason. */
+export async function namingPath<T>(what: string, path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof PrivatePostgresError) throw error;
+    throw new PrivatePostgresError(`${what} ${path} cannot be used: ${reasonOf(error)}.`, { cause: error });
+  }
+}
+
+/** `work`, or undefined when the file it needs is not there. */
+export async function orAbsent<T>(work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}

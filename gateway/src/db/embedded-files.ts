@@ -1,0 +1,80 @@
+/** The socket directory and the log of a private server. */
+import { constants } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+import { type Home, shortHash } from "./embedded-home.ts";
+import { canWrite, ownUid, type RunAs } from "./embedded-user.ts";
+
+/** Only names the socket file; nothing listens on TCP. */
+export const PORT = 5432;
+/** The system's limit is 104 bytes on macOS, 108 on Linux. */
+const SOCKET_PATH_BYTES_MAX = 100;
+const LOG_BYTES_MAX = 10 << 20;
+const LOG_TAIL_BYTES = 4096;
+
+/** In the home if the path is short enough for a socket, else in the system's temporary directory. */
+export async function openSocketDir(home: Home): Promise<string> {
+  const inHome = join(home.directory, "run");
+  const name = `tollgate-${shortHash(home.cluster)}`;
+  for (const path of [inHome, join(tmpdir(), name), join("/tmp", name)]) {
+    if (Buffer.byteLength(join(path, `.s.PGSQL.${PORT}`)) > SOCKET_PATH_BYTES_MAX) continue;
+    await namingPath("Socket directory", path, () => makePrivate(path, home.runAs));
+    if (await canWrite(path, home.runAs)) return path;
+  }
+  throw new PrivatePostgresError(
+    `No directory for PostgreSQL's socket: ${inHome} is too long a path and /tmp cannot be used.`,
+  );
+}
+
+/** A directory of PostgreSQL's user that nobody else can enter. In /tmp the name may have been taken by a stranger. */
+async function makePrivate(path: string, runAs: RunAs): Promise<void> {
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  const directory = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+  try {
+    const owner = (await directory.stat()).uid;
+    if (owner !== ownUid() && owner !== runAs?.uid) {
+      throw new PrivatePostgresError(`The directory ${path} belongs to another user: remove it.`);
+    }
+    if (runAs) await directory.chown(runAs.uid, runAs.gid);
+    await directory.chmod(0o700);
+  } finally {
+    await directory.close();
+  }
+}
+
+/** One old log is kept. */
+export function openServerLog(home: Home): Promise<FileHandle> {
+  return namingPath("PostgreSQL's log", home.log, async () => {
+    const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
+    if (size > LOG_BYTES_MAX) await rename(home.log, `${home.log}.1`);
+    const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+    const log = await open(home.log, flags, 0o600);
+    if (home.runAs) await log.chown(home.runAs.uid, home.runAs.gid);
+    return log;
+  });
+}
+
+/** A server that runs keeps its file open, so the file is emptied rather than renamed. */
+export async function trimServerLog(home: Home): Promise<void> {
+  const size = (await orAbsent(lstat(home.log)))?.size ?? 0;
+  if (size <= LOG_BYTES_MAX) return;
+  await namingPath("PostgreSQL's log", home.log, async () => {
+    const log = await open(home.log, constants.O_WRONLY | constants.O_NOFOLLOW);
+    await log.truncate(0).finally(() => log.close());
+  });
+}
+
+export async function logTail(path: string, from = 0): Promise<string> {
+  const log = await orAbsent(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+  if (!log) return "";
+  try {
+    const { size } = await log.stat();
+    const start = Math.max(from, size - LOG_TAIL_BYTES, 0);
+    const { buffer, bytesRead } = await log.read(Buffer.alloc(LOG_TAIL_BYTES), 0, LOG_TAIL_BYTES, start);
+    return buffer.toString("utf8", 0, bytesRead).trim();
+  } finally {
+    await log.close();
+  }
+}

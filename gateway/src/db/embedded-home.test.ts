@@ -1,0 +1,124 @@
+/** Under which user PostgreSQL runs, and where its cluster is when that user cannot reach the data directory. */
+import assert from "node:assert/strict";
+import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import { PrivatePostgresError } from "./embedded-errors.ts";
+import { NOTE, openDataDir } from "./embedded-home.ts";
+import { runToEnd } from "./embedded-user.ts";
+import { isRoot, log, otherGateway, query, scratch } from "./testing-embedded.ts";
+
+const onlyRoot = isRoot ? {} : { skip: "needs root" };
+/** An ordinary user. Any id with a passwd entry will do. */
+const NOBODY = { uid: 65534, gid: 65534 };
+
+async function canNobodyRunUs(): Promise<boolean> {
+  const read = 'test -r "$1" && test -x "$2"';
+  const args = ["-c", read, "sh", import.meta.filename, process.execPath];
+  return (await runToEnd("/bin/sh", args, { ...NOBODY, name: "nobody" })).code === 0;
+}
+
+const asNobody = isRoot && (await canNobodyRunUs()) ? {} : { skip: "needs root and a checkout others can read" };
+
+async function uidOfProcess(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  return Number(/^Uid:\t(\d+)/m.exec(status)?.[1]);
+}
+
+/** One cluster for those tests that need any: made by this process's user. */
+const place = await scratch({ after });
+afterEach(() => place.stopAll());
+
+test("root runs PostgreSQL as another user, who owns the cluster", onlyRoot, async () => {
+  const postgres = await place.start();
+  const uid = await uidOfProcess(postgres.pid);
+  assert.notEqual(uid, 0);
+  assert.equal((await stat(place.cluster)).uid, uid);
+});
+
+test("an ordinary user runs it as itself; root keeps that user", asNobody, async (t) => {
+  const fresh = await scratch(t);
+  await mkdir(fresh.dataDir);
+  await chown(fresh.dataDir, NOBODY.uid, NOBODY.gid);
+  const ordinary = otherGateway(t, fresh, NOBODY);
+  const { pid } = await ordinary.next("ready");
+  assert.equal(await uidOfProcess(pid), NOBODY.uid);
+  await ordinary.stop();
+
+  const byRoot = await fresh.start();
+  assert.equal(await uidOfProcess(byRoot.pid), NOBODY.uid);
+  await byRoot.stop();
+
+  const again = otherGateway(t, fresh, NOBODY);
+  await again.next("ready");
+  await again.stop();
+});
+
+test("an ordinary user is told whose cluster it is", asNobody, async (t) => {
+  await (await place.start()).stop();
+  const ordinary = otherGateway(t, place, NOBODY);
+  await assert.rejects(ordinary.next("ready"), /cluster \S+ belongs to \S+: run the gateway as that user or as root/);
+});
+
+test("a data directory that may not be written is named with the reason", asNobody, async (t) => {
+  const fresh = await scratch(t);
+  await mkdir(fresh.dataDir, { mode: 0o755 });
+  const ordinary = otherGateway(t, fresh, NOBODY);
+  await assert.rejects(ordinary.next("ready"), /Data directory \S+ cannot be used: permission denied\./);
+});
+
+test("the cluster is elsewhere when its user cannot reach the data directory", onlyRoot, async (t) => {
+  const fresh = await scratch(t);
+  const hidden = join(fresh.directory, "hidden");
+  await mkdir(hidden, { mode: 0o700 });
+  const dataDir = join(hidden, "data");
+
+  const first = await fresh.start({ dataDir });
+  const home = (await readFile(join(dataDir, NOTE), "utf8")).split("\n")[0] ?? "";
+  assert.ok(home.startsWith(fresh.rootPlace));
+  assert.deepEqual(await readdir(dataDir), [NOTE]);
+  assert.equal((await stat(join(home, "cluster"))).mode & 0o777, 0o700);
+  await query(first.connection, "create table kept (a int)");
+  await first.stop();
+
+  // As if the first start had been interrupted before it wrote the note.
+  await rm(join(dataDir, NOTE));
+  const second = await fresh.start({ dataDir });
+  assert.deepEqual(await query(second.connection, "select a from kept"), []);
+  await second.stop();
+
+  const moved = join(hidden, "moved");
+  await rename(dataDir, moved);
+  const third = await fresh.start({ dataDir: moved });
+  assert.deepEqual(await query(third.connection, "select a from kept"), []);
+  await third.stop();
+
+  await rename(home, `${home}-away`);
+  await assert.rejects(fresh.start({ dataDir: moved }), /cluster is not in \S+, where \S+ says: restore it/);
+});
+
+test("a cluster that can no longer be reached is not replaced by an empty one", onlyRoot, async () => {
+  await (await place.start()).stop();
+  const { mode } = await stat(place.dataDir);
+  await chmod(place.dataDir, 0o700);
+  await assert.rejects(place.start(), (error) => {
+    assert.ok(error instanceof PrivatePostgresError);
+    assert.match(error.message, /cannot be reached by its owner \S+: let others pass through/);
+    return true;
+  });
+  await chmod(place.dataDir, mode);
+});
+
+test("an existing directory is closed to others if it is empty, else left as it is", async () => {
+  const empty = join(place.directory, "empty");
+  await mkdir(empty);
+  await chmod(empty, 0o755);
+  assert.equal(await openDataDir(empty, log), empty);
+  assert.equal((await stat(empty)).mode & 0o777, 0o751);
+
+  await (await place.start()).stop();
+  await chmod(place.dataDir, 0o755);
+  await (await place.start()).stop();
+  assert.equal((await stat(place.dataDir)).mode & 0o777, 0o755);
+  assert.equal((await stat(place.cluster)).mode & 0o777, 0o700);
+});

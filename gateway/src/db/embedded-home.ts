@@ -1,0 +1,195 @@
+/**
+ * Where the private PostgreSQL lives. Its home is `<data directory>/postgres`, with the cluster, the socket directory
+ * and the server's log in it. When the gateway is root and the user PostgreSQL runs under cannot reach the data
+ * directory, the home is a folder under the root place instead and a note in the data directory says where.
+ *
+ * A cluster that exists is always found again before a new one is thought of: an empty database in place of the real
+ * one would look like lost money.
+ */
+import { createHash } from "node:crypto";
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import type { Log } from "../base/log.ts";
+import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+import { canWrite, chooseRunAs, ownUid, type RunAs, runAsOwner } from "./embedded-user.ts";
+
+export const NOTE = "postgres-location.txt";
+
+export interface Home {
+  directory: string;
+  /** PostgreSQL's data directory. */
+  cluster: string;
+  log: string;
+  runAs: RunAs;
+}
+
+export interface Places {
+  /** Absolute, links resolved. */
+  dataDir: string;
+  /** Where root keeps what must be reachable for others. */
+  rootPlace: string;
+}
+
+/** Makes the data directory and gives its real path. */
+export function openDataDir(dataDir: string, log: Log): Promise<string> {
+  const path = resolve(dataDir);
+  return namingPath("Data directory", path, async () => {
+    if (await orAbsent(stat(path))) {
+      await hideFromOthers(path, log);
+    } else {
+      await mkdir(dirname(path), { recursive: true });
+      await makePassable(path);
+    }
+    return await realpath(path);
+  });
+}
+
+/** Others may pass through a directory of root's, so that PostgreSQL's user can, but never list it. */
+function passableMode(): number {
+  return ownUid() === 0 ? 0o711 : 0o700;
+}
+
+/** A directory with other things in it may be someone's home or /tmp, whose mode is not ours to change. */
+async function hideFromOthers(path: string, log: Log): Promise<void> {
+  const { mode, uid } = await stat(path);
+  if ((mode & 0o006) === 0) return;
+  const isOurs = uid === ownUid() && (await readdir(path)).length === 0;
+  if (isOurs) await chmod(path, mode & 0o7771);
+  else log.warn({ dataDir: path }, "other users can list the data directory; what is in it stays private");
+}
+
+/** The home of the cluster that exists, or undefined when there is none yet. */
+export async function findHome(places: Places): Promise<Home | undefined> {
+  const noted = await readNote(places.dataDir);
+  if (noted !== undefined) {
+    const home = await homeOfCluster(noted);
+    if (home) return home;
+    throw new PrivatePostgresError(
+      `The database cluster is not in ${noted}, where ${join(places.dataDir, NOTE)} says: ` +
+        "restore it, or remove that file to begin with an empty database.",
+    );
+  }
+  const inPlace = await homeOfCluster(homeIn(places.dataDir));
+  if (inPlace || ownUid() !== 0) return inPlace;
+  const elsewhere = await homeOfCluster(homeAt(places));
+  // A start that was interrupted between making that cluster and writing the note.
+  if (elsewhere) await writeNote(places.dataDir, elsewhere);
+  return elsewhere;
+}
+
+/** The home for a new cluster: in the data directory if PostgreSQL's user can reach it. */
+export async function makeHome(places: Places): Promise<Home> {
+  const runAs = await chooseRunAs();
+  const inPlace = homeIn(places.dataDir);
+  const made = await namingPath("Data directory", places.dataDir, () => makePassable(inPlace));
+  if (!runAs || (await canWork(inPlace, runAs))) return homeOf(inPlace, runAs);
+  if (made) await rmdir(inPlace);
+  const elsewhere = homeAt(places);
+  await namingPath("Directory", elsewhere, async () => {
+    await mkdir(dirname(places.rootPlace), { recursive: true });
+    await makePassable(places.rootPlace);
+    await makePassable(elsewhere);
+  });
+  if (await canWork(elsewhere, runAs)) return homeOf(elsewhere, runAs);
+  throw new PrivatePostgresError(
+    `Neither ${places.dataDir} nor ${elsewhere} can be reached by ${runAs.name}, whom PostgreSQL has to run as: ` +
+      "use a data directory that others may pass through, or set DATABASE_URL.",
+  );
+}
+
+/** Says in the data directory where the cluster is, once it is there. */
+export async function writeNote(dataDir: string, home: Home): Promise<void> {
+  if (home.directory === homeIn(dataDir)) return;
+  const text = `${home.directory}
+
+The database of this data directory is in the folder named in the first line, because
+PostgreSQL runs as ${home.runAs?.name ?? "another user"}, who cannot reach this directory.
+Keep this file, and back up that folder too.
+`;
+  await namingPath("Data directory", dataDir, () => writeFile(join(dataDir, NOTE), text, { mode: 0o600 }));
+}
+
+async function readNote(dataDir: string): Promise<string | undefined> {
+  const path = join(dataDir, NOTE);
+  const text = await namingPath("File", path, () => orAbsent(readFile(path, "utf8")));
+  if (text === undefined) return undefined;
+  const directory = text.split("\n", 1)[0]?.trim() ?? "";
+  if (isAbsolute(directory)) return directory;
+  throw new PrivatePostgresError(`The first line of ${path} does not name the folder of the database: correct it.`);
+}
+
+const homeIn = (dataDir: string): string => join(dataDir, "postgres");
+const homeAt = ({ dataDir, rootPlace }: Places): string => join(rootPlace, shortHash(dataDir));
+
+export function shortHash(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+}
+
+function homeOf(directory: string, runAs: RunAs): Home {
+  return { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
+}
+
+async function homeOfCluster(directory: string): Promise<Home | undefined> {
+  const cluster = join(directory, "cluster");
+  const owner = await namingPath("The database cluster", cluster, () => clusterOwner(cluster));
+  if (!owner) return undefined;
+  const runAs = await runAsOwner(cluster, owner);
+  // Its own tools must have reached it once. A cluster elsewhere instead of this one would be an empty one.
+  if (runAs && !(await canWrite(cluster, runAs))) {
+    throw new PrivatePostgresError(
+      `The database cluster ${cluster} cannot be reached by its owner ${runAs.name}: ` +
+        "let others pass through the directories above it (chmod o+x).",
+    );
+  }
+  return homeOf(directory, runAs);
+}
+
+/** An empty directory is no cluster yet: initdb's result is renamed over it. */
+async function clusterOwner(cluster: string): Promise<{ uid: number; gid: number } | undefined> {
+  const found = await orAbsent(stat(cluster));
+  if (!found) return undefined;
+  try {
+    if ((await readdir(cluster)).length === 0) return undefined;
+  } catch (error) {
+    // Of another user; whose it is makes the better message.
+    if (codeOf(error) !== "EACCES") throw error;
+  }
+  return found;
+}
+
+/** True if the directory was not there before. */
+async function makePassable(directory: string): Promise<boolean> {
+  let made = true;
+  try {
+    // Not recursive: that reports a read-only file system as a missing directory.
+    await mkdir(directory);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    made = false;
+  }
+  if ((await stat(directory)).uid === ownUid()) await chmod(directory, passableMode());
+  return made;
+}
+
+/** Whether that user can work in a directory of its own inside `home`, as it will in the cluster. */
+async function canWork(home: string, runAs: NonNullable<RunAs>): Promise<boolean> {
+  const trial = await mkdtemp(join(home, "trial-"));
+  try {
+    await chown(trial, runAs.uid, runAs.gid);
+    return await canWrite(trial, runAs);
+  } finally {
+    await rm(trial, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,99 @@
+/** The lock on the data directory, when the connection that holds it is lost. */
+import assert from "node:assert/strict";
+import { after, afterEach, test } from "node:test";
+import pg from "pg";
+import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import type { PrivatePostgres } from "./embedded.ts";
+import type { PrivatePostgresError } from "./embedded-errors.ts";
+import { adminConfig } from "./embedded-postmaster.ts";
+import { eventually } from "./testing.ts";
+import { otherGateway, query, scratch } from "./testing-embedded.ts";
+
+/** One cluster for all: every test begins with no server running. */
+const place = await scratch({ after });
+afterEach(() => place.stopAll());
+
+async function holder({ connection }: Pick<PrivatePostgres, "connection">): Promise<number | undefined> {
+  const rows = await query<{ pid: number }>(
+    connection,
+    `select pid from pg_locks
+      where locktype = 'advisory' and granted and classid = ${LOCK_CLASS} and objid = ${LOCK.dataDirectory}`,
+    "superuser",
+  );
+  return rows[0]?.pid;
+}
+
+test("the lock is taken again after its session ends", async () => {
+  const postgres = await place.start({ onLost: (error) => assert.fail(error) });
+  const before = await holder(postgres);
+  await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
+  await eventually("another session holds it", async () => {
+    const now = await holder(postgres);
+    return now !== undefined && now !== before;
+  });
+});
+
+test("the lock is taken again after PostgreSQL has recovered from a crash", async () => {
+  const postgres = await place.start({ onLost: (error) => assert.fail(error) });
+  const before = await holder(postgres);
+  assert.ok(before);
+  // One of the server's own processes dies: it ends all sessions and restarts itself.
+  process.kill(before, "SIGKILL");
+  await eventually("another session holds it", async () => {
+    // Connections fail while it recovers.
+    const now = await holder(postgres).catch(() => undefined);
+    return now !== undefined && now !== before;
+  });
+});
+
+test("the session of a killed gateway may take a moment to go", async (t) => {
+  const killed = otherGateway(t, place);
+  const { host } = await killed.next("ready");
+  const connection = { host, port: 5432, user: "tollgate", database: "tollgate" };
+  const before = await holder({ connection });
+  assert.ok(before);
+  process.kill(before, "SIGSTOP");
+  await killed.kill();
+  const starting = place.start();
+  await eventually("the next gateway asks for the lock", async () => {
+    const sql = `select from pg_stat_activity where application_name = 'tollgate gateway ${process.pid}'`;
+    return (await query(connection, sql, "superuser")).length === 1;
+  });
+  process.kill(before, "SIGCONT");
+  assert.equal((await starting).adopted, true);
+});
+
+test("the loss of the lock to another is told", async (t) => {
+  const lost = Promise.withResolvers<PrivatePostgresError>();
+  const postgres = await place.start({ onLost: lost.resolve });
+  const before = await holder(postgres);
+  const rival = new pg.Client(adminConfig(postgres.connection, "tollgate gateway 1"));
+  t.after(() => rival.end());
+  rival.on("error", () => undefined);
+  await rival.connect();
+  const taken = rival.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.dataDirectory]);
+  await eventually("the rival waits", async () => {
+    const rows = await query(
+      postgres.connection,
+      "select from pg_locks where locktype = 'advisory' and not granted",
+      "superuser",
+    );
+    return rows.length === 1;
+  });
+  await query(postgres.connection, `select pg_terminate_backend(${before})`, "superuser");
+  await taken;
+  const error = await lost.promise;
+  assert.match(error.message, /is in use by process 1: stop that one first/);
+});
+
+test("the death of the server is told, and the next start recovers", async () => {
+  const lost = Promise.withResolvers<PrivatePostgresError>();
+  const postgres = await place.start({ onLost: lost.resolve });
+  await query(postgres.connection, "create table kept (a int)");
+  await query(postgres.connection, "insert into kept values (1)");
+  process.kill(postgres.pid, "SIGKILL");
+  assert.match((await lost.promise).message, new RegExp(`process ${postgres.pid}\\) ended unexpectedly`));
+  await postgres.stop();
+  const next = await place.start();
+  assert.deepEqual(await query(next.connection, "select a from kept"), [{ a: 1 }]);
+});

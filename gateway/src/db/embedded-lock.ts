@@ -1,0 +1,148 @@
+/**
+ * One gateway per data directory. The lock is a session-level advisory lock on a connection of its own: it goes with
+ * the process that holds it, however that process ends. Whoever holds it may stop the server; nobody else may.
+ */
+import pg from "pg";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded-errors.ts";
+import { adminConfig, isPostmasterOf } from "./embedded-postmaster.ts";
+
+const APPLICATION = "tollgate gateway ";
+/** How long the session of a killed gateway may take to be noticed by the server. */
+const DEAD_HOLDER_MS_MAX = 5_000;
+const RETAKE_MS_MAX = 60_000;
+const RETRY_MS = 100;
+
+export interface LockOptions {
+  dataDir: string;
+  cluster: string;
+  server: { pid: number; host: string; port: number };
+  log: Log;
+  clock: Clock;
+  /** The lock is gone for good: this process must stop writing. Called at most once. */
+  onLost: (error: PrivatePostgresError) => void;
+}
+
+export class DirectoryLock {
+  readonly #options: LockOptions;
+  #client: pg.Client | undefined;
+  #letGo = false;
+
+  private constructor(options: LockOptions) {
+    this.#options = options;
+  }
+
+  static async take(options: LockOptions): Promise<DirectoryLock> {
+    const lock = new DirectoryLock(options);
+    await lock.#take();
+    return lock;
+  }
+
+  /** The loss of the connection is expected from here on: the server is about to be stopped. */
+  letGo(): void {
+    this.#letGo = true;
+  }
+
+  async close(): Promise<void> {
+    this.#letGo = true;
+    await this.#client?.end();
+  }
+
+  async #take(): Promise<void> {
+    const { clock, dataDir, server } = this.#options;
+    const deadline = clock.monotonic() + DEAD_HOLDER_MS_MAX;
+    const client = new pg.Client(adminConfig(server, APPLICATION + process.pid));
+    client.on("error", (error) => {
+      const level = this.#letGo ? "debug" : "warn";
+      this.#options.log[level]({ err: error }, "the connection that holds the data directory's lock ended");
+    });
+    try {
+      await client.connect();
+      // Waiting on this connection must never be cut short by a server-wide setting.
+      await client.query("set idle_session_timeout = 0");
+      while (!(await tryLock(client))) {
+        const holder = await findHolder(client);
+        const mayGo = holder === undefined || holder === process.pid || !isAlive(holder);
+        if (!mayGo || clock.monotonic() > deadline) throw new DataDirectoryInUse(dataDir, holder);
+        await sleep(clock, RETRY_MS);
+      }
+    } catch (error) {
+      await client.end();
+      throw error;
+    }
+    if (this.#letGo) return await client.end();
+    this.#client = client;
+    client.once("end", () => this.#onEnd());
+  }
+
+  #onEnd(): void {
+    this.#client = undefined;
+    if (this.#letGo) return;
+    this.#options.log.warn({ dataDir: this.#options.dataDir }, "the data directory's lock was lost; taking it again");
+    this.#retake().catch((error: unknown) => {
+      if (this.#letGo) return;
+      this.#options.onLost(
+        error instanceof PrivatePostgresError
+          ? error
+          : new PrivatePostgresError("The data directory's lock could not be taken again.", { cause: error }),
+      );
+    });
+  }
+
+  /** The server restarts itself after a crash of one of its processes, which takes a moment. */
+  async #retake(): Promise<void> {
+    const { clock, log, server, cluster } = this.#options;
+    const deadline = clock.monotonic() + RETAKE_MS_MAX;
+    while (!this.#letGo) {
+      try {
+        await this.#take();
+        log.info({ dataDir: this.#options.dataDir }, "the data directory's lock is held again");
+        return;
+      } catch (error) {
+        if (error instanceof DataDirectoryInUse) throw error;
+        if (!(await isPostmasterOf(server.pid, cluster))) {
+          throw new PrivatePostgresError(`PostgreSQL (process ${server.pid}) ended unexpectedly.`, { cause: error });
+        }
+        if (clock.monotonic() > deadline) throw error;
+        log.debug({ err: error }, "the data directory's lock cannot be taken yet");
+      }
+      await sleep(clock, RETRY_MS);
+    }
+  }
+}
+
+async function tryLock(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1, $2) as taken", [
+    LOCK_CLASS,
+    LOCK.dataDirectory,
+  ]);
+  return rows[0]?.taken === true;
+}
+
+/** The process id of the gateway that holds the lock, as far as its session tells. */
+async function findHolder(client: pg.Client): Promise<number | undefined> {
+  const { rows } = await client.query<{ application_name: string }>(
+    `select a.application_name
+       from pg_locks l
+       join pg_stat_activity a on a.pid = l.pid
+       join pg_database d on d.oid = l.database and d.datname = current_database()
+      where l.locktype = 'advisory' and l.granted and l.classid = $1 and l.objid = $2`,
+    [LOCK_CLASS, LOCK.dataDirectory],
+  );
+  const name = rows[0]?.application_name ?? "";
+  const pid = Number(name.slice(APPLICATION.length));
+  return name.startsWith(APPLICATION) && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ESRCH") return false;
+    if (codeOf(error) === "EPERM") return true;
+    throw error;
+  }
+}

@@ -1,0 +1,195 @@
+/**
+ * Who serves a cluster. `postmaster.pid` in it names a process, but the file outlives a crash and process ids are used
+ * again, so the process is recognised by its command line before it is believed, and again before it is sent a signal.
+ */
+import { execFile } from "node:child_process";
+import { readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import pg from "pg";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { SUPERUSER } from "./embedded-cluster.ts";
+import { codeOf, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+
+const STOP_FAST_MS_MAX = 30_000;
+const STOP_NOW_MS_MAX = 15_000;
+const POLL_MS = 20;
+const EMPTY_FILE_MS = 1_000;
+const CONNECT_MS_MAX = 5_000;
+
+/** The lines of postmaster.pid, written one after the other while the server comes up. */
+export interface PidFile {
+  text: string;
+  pid: number;
+  port: number;
+  socketDir: string;
+  /** "starting", "ready", "stopping"; empty before the first of them. */
+  status: string;
+}
+
+export type Sighting =
+  | { kind: "none" }
+  /** The file names a process that is not this cluster's server. */
+  | { kind: "stale"; text: string }
+  | { kind: "live"; file: PidFile };
+
+export async function lookForPostmaster(cluster: string): Promise<Sighting> {
+  const text = await orAbsent(readFile(join(cluster, "postmaster.pid"), "utf8"));
+  if (text === undefined) return { kind: "none" };
+  const file = parsePidFile(text);
+  if (file === undefined) return { kind: "stale", text };
+  if (await isPostmasterOf(file.pid, cluster)) return { kind: "live", file };
+  // Not a process of this machine, or not one we know by its looks, but if it answers it must not be disturbed.
+  if ((await askForCluster(file)) === cluster) {
+    throw new PrivatePostgresError(
+      `The database cluster ${cluster} is served by a PostgreSQL that was not started here ` +
+        `(process ${file.pid}, perhaps in another container): stop it first.`,
+    );
+  }
+  return { kind: "stale", text };
+}
+
+export function parsePidFile(text: string): PidFile | undefined {
+  const lines = text.split("\n");
+  const pid = Number(lines[0]);
+  if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;
+  return { text, pid, port: Number(lines[3]), socketDir: lines[4] ?? "", status: lines[7]?.trim() ?? "" };
+}
+
+/** Whether that process is alive and serves that cluster. A dead process not yet reaped has no command line. */
+export async function isPostmasterOf(pid: number, cluster: string): Promise<boolean> {
+  if (process.platform !== "linux") return (await commandLineByPs(pid)).includes(`postgres -D ${cluster} `);
+  const argv = (await commandLineByProc(pid)).split("\0");
+  if (basename(argv[0] ?? "") !== "postgres") return false;
+  const directoryAt = argv.indexOf("-D");
+  if (directoryAt > 0 && argv[directoryAt + 1] === cluster) return true;
+  // The data directory was moved while the server ran: its working directory moved along.
+  return await isWorkingDirectory(pid, cluster);
+}
+
+async function commandLineByProc(pid: number): Promise<string> {
+  try {
+    return await readFile(`/proc/${pid}/cmdline`, "utf8");
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES") return "";
+    throw error;
+  }
+}
+
+function commandLineByPs(pid: number): Promise<string> {
+  return new Promise((resolve) => {
+    // ps exits with 1 when there is no such process; its output is empty then.
+    execFile("/bin/ps", ["-ww", "-p", String(pid), "-o", "command="], (_error, stdout) => resolve(stdout));
+  });
+}
+
+async function isWorkingDirectory(pid: number, directory: string): Promise<boolean> {
+  try {
+    const [theirs, ours] = await Promise.all([stat(`/proc/${pid}/cwd`), stat(directory)]);
+    return theirs.dev === ours.dev && theirs.ino === ours.ino;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ESRCH" || code === "EACCES" || code === "EPERM") return false;
+    throw error;
+  }
+}
+
+/** The data directory of whoever answers on that socket, or undefined when nobody does. */
+async function askForCluster(file: PidFile): Promise<string | undefined> {
+  if (!file.socketDir.startsWith("/")) return undefined;
+  try {
+    return await withClient({ host: file.socketDir, port: file.port }, async (client) => {
+      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
+      return rows[0]?.data_directory;
+    });
+  } catch (error) {
+    if (isUnavailable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Nobody there, not yet, or not any more. */
+export function isUnavailable(error: unknown): boolean {
+  const code = codeOf(error);
+  if (code !== undefined) return /^(ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|57P0[123])$/.test(code);
+  return error instanceof Error && /terminated|timeout/i.test(error.message);
+}
+
+/** For the server's own affairs: as its superuser, in the database that is always there. */
+export function adminConfig(at: { host: string; port: number }, applicationName: string): pg.ClientConfig {
+  return {
+    host: at.host,
+    port: at.port,
+    user: SUPERUSER,
+    database: "postgres",
+    // Otherwise PGSSLMODE in the environment would ask for TLS on a socket file.
+    ssl: false,
+    application_name: applicationName,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+  };
+}
+
+export async function withClient<T>(
+  at: { host: string; port: number },
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client(adminConfig(at, "tollgate launcher"));
+  // A lost connection may be told more than once; without a listener each time would end the process.
+  const lost = new Promise<never>((_, reject) => client.on("error", reject));
+  try {
+    return await Promise.race([client.connect().then(() => work(client)), lost]);
+  } finally {
+    await client.end();
+  }
+}
+
+/**
+ * Takes a stale postmaster.pid away. PostgreSQL does that itself when the process is gone, but not when its id now
+ * belongs to another process of the same user. Renaming first shows whether a server has written a new one meanwhile.
+ */
+export async function removeStalePidFile(cluster: string, text: string, clock: Clock): Promise<void> {
+  const path = join(cluster, "postmaster.pid");
+  // A crash can leave an empty file, but so does a server that is about to write its first line.
+  if (text === "") await sleep(clock, EMPTY_FILE_MS);
+  const aside = `${path}.stale`;
+  if (!(await orAbsent(rename(path, aside).then(() => true)))) return;
+  if ((await readFile(aside, "utf8")) === text) await rm(aside);
+  else await rename(aside, path);
+}
+
+/** Fast shutdown: sessions are ended, everything is written. Returns when the process is gone. */
+export async function stopPostmaster(target: { pid: number; cluster: string }, tools: { log: Log; clock: Clock }) {
+  const steps = [
+    { signal: "SIGINT", waitMs: STOP_FAST_MS_MAX },
+    { signal: "SIGQUIT", waitMs: STOP_NOW_MS_MAX },
+  ] as const;
+  for (const { signal, waitMs } of steps) {
+    if (!(await isPostmasterOf(target.pid, target.cluster))) return;
+    if (signal === "SIGQUIT") {
+      // Nothing committed is lost: the next start replays the log.
+      tools.log.warn({ pid: target.pid }, "PostgreSQL does not stop; ending it at once");
+    }
+    sendSignal(target.pid, signal);
+    if (await isGone(target, tools.clock, waitMs)) return;
+  }
+  throw new PrivatePostgresError(`PostgreSQL (process ${target.pid}) of ${target.cluster} does not stop.`);
+}
+
+function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    // It went on its own between the look and the signal.
+    if (codeOf(error) !== "ESRCH") throw error;
+  }
+}
+
+async function isGone(target: { pid: number; cluster: string }, clock: Clock, waitMs: number): Promise<boolean> {
+  const deadline = clock.monotonic() + waitMs;
+  while (await isPostmasterOf(target.pid, target.cluster)) {
+    if (clock.monotonic() > deadline) return false;
+    await sleep(clock, POLL_MS);
+  }
+  return true;
+}

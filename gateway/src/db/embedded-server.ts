@@ -1,0 +1,179 @@
+/**
+ * Brings the server of a cluster up: waits for the one that is there, or starts one. The server is a session of its
+ * own, so that a Ctrl-C in the terminal reaches the gateway alone, which then stops it in order.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { statfs } from "node:fs/promises";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type Binaries, binary } from "./embedded-binaries.ts";
+import { namingPath, PrivatePostgresError } from "./embedded-errors.ts";
+import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./embedded-files.ts";
+import type { Home } from "./embedded-home.ts";
+import {
+  isUnavailable,
+  lookForPostmaster,
+  removeStalePidFile,
+  type Sighting,
+  withClient,
+} from "./embedded-postmaster.ts";
+import { spawnOptions } from "./embedded-user.ts";
+
+/** Less than one segment of the write-ahead log. */
+const DISK_BYTES_MIN = 16 << 20;
+const READY_MS_MAX = 60_000;
+const POLL_MS = 20;
+const RACE_MS = 250;
+
+/** Money is in here: what is committed must be on the disk. */
+const SETTINGS: Record<string, string> = {
+  fsync: "on",
+  synchronous_commit: "on",
+  full_page_writes: "on",
+  shared_buffers: "128MB",
+  max_connections: "50",
+  max_wal_size: "512MB",
+  min_wal_size: "80MB",
+  jit: "off",
+  timezone: "UTC",
+  cluster_name: "tollgate",
+};
+
+/** What every private server is started with, tests' servers too. */
+export function serverArguments(cluster: string, socketDir: string, settings: Record<string, string>): string[] {
+  const all: Record<string, string> = {
+    listen_addresses: "",
+    // A list: quotes keep a comma or a space in the path from splitting it.
+    unix_socket_directories: `"${socketDir.replaceAll('"', '""')}"`,
+    unix_socket_permissions: "0700",
+    port: String(PORT),
+    log_timezone: "UTC",
+    log_line_prefix: "%m [%p] ",
+    log_checkpoints: "off",
+    // Neither statements nor values of rows belong in a log; whoever sent them gets the error in full.
+    log_min_error_statement: "panic",
+    log_error_verbosity: "terse",
+    ...settings,
+  };
+  return ["-D", cluster, ...Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`])];
+}
+
+export interface Server {
+  pid: number;
+  host: string;
+  port: number;
+  adopted: boolean;
+}
+
+interface Tools {
+  log: Log;
+  clock: Clock;
+  progress: (what: string) => void;
+}
+
+export async function bringUp(home: Home, binaries: Binaries, tools: Tools): Promise<Server> {
+  const deadline = tools.clock.monotonic() + READY_MS_MAX;
+  const said = onceEach(tools.progress);
+  let started: Started | undefined;
+  for (;;) {
+    const sighting = await namingPath("The database cluster", home.cluster, () => lookForPostmaster(home.cluster));
+    if (sighting.kind === "live") {
+      const { pid, socketDir, port, status } = sighting.file;
+      const at = { host: socketDir, port };
+      const adopted = pid !== started?.child.pid;
+      if (status === "ready" && (await answers(at))) {
+        if (adopted) await trimServerLog(home);
+        return { pid, ...at, adopted };
+      }
+      if (adopted) said(status === "stopping" ? "waiting for PostgreSQL to stop" : "waiting for PostgreSQL");
+    } else if (started === undefined || started.ended()) {
+      if (started) {
+        if (!(await lostARace(home, started))) throw await startFailed(home, started);
+        await sleep(tools.clock, RACE_MS);
+      }
+      said("starting PostgreSQL");
+      started = await start(home, binaries, sighting, tools.clock);
+    }
+    if (tools.clock.monotonic() > deadline) throw await notReady(home, sighting, started);
+    await sleep(tools.clock, POLL_MS);
+  }
+}
+
+function onceEach(progress: (what: string) => void): (what: string) => void {
+  const seen = new Set<string>();
+  return (what) => {
+    if (seen.has(what)) return;
+    seen.add(what);
+    progress(what);
+  };
+}
+
+async function answers(at: { host: string; port: number }): Promise<boolean> {
+  try {
+    await withClient(at, (client) => client.query("select 1"));
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) return false;
+    throw error;
+  }
+}
+
+interface Started {
+  child: ChildProcess;
+  ended: () => boolean;
+  /** Where in the log this start's lines begin. */
+  logFrom: number;
+}
+
+async function start(home: Home, binaries: Binaries, sighting: Sighting, clock: Clock): Promise<Started> {
+  if (sighting.kind === "stale") await removeStalePidFile(home.cluster, sighting.text, clock);
+  const socketDir = await openSocketDir(home);
+  const log = await openServerLog(home);
+  try {
+    const logFrom = (await log.stat()).size;
+    const child = spawn(binary(binaries, "postgres"), serverArguments(home.cluster, socketDir, SETTINGS), {
+      ...spawnOptions(home.runAs),
+      detached: true,
+      stdio: ["ignore", log.fd, log.fd],
+    });
+    let ended = false;
+    child.once("exit", () => {
+      ended = true;
+    });
+    await new Promise((resolve, reject) => child.once("spawn", resolve).once("error", reject));
+    child.unref();
+    return { child, ended: () => ended, logFrom };
+  } catch (error) {
+    throw new PrivatePostgresError(`PostgreSQL could not be started from ${binaries.native}.`, { cause: error });
+  } finally {
+    await log.close();
+  }
+}
+
+/** Another start took the cluster first, or the last processes of a killed server have yet to go. */
+async function lostARace(home: Home, started: Started): Promise<boolean> {
+  const tail = await logTail(home.log, started.logFrom);
+  return /lock file "[^"]*" already exists|pre-existing shared memory block/.test(tail);
+}
+
+async function startFailed(home: Home, started: Started): Promise<PrivatePostgresError> {
+  const tail = await logTail(home.log, started.logFrom);
+  const cause = new Error(tail || `no output, exit status ${started.child.exitCode ?? started.child.signalCode}`);
+  // The log is on the same disk, so that its last words may be missing.
+  const { bavail, bsize } = await statfs(home.directory);
+  if (/No space left on device|Disk quota exceeded/.test(tail) || bavail * bsize < DISK_BYTES_MIN) {
+    return new PrivatePostgresError(`The disk of ${home.directory} is full: PostgreSQL cannot start.`, { cause });
+  }
+  const fatal = /(?:FATAL|PANIC): +(.*)/.exec(tail)?.[1] ?? "see the log";
+  return new PrivatePostgresError(`PostgreSQL did not start on ${home.cluster}: ${fatal} (${home.log}).`, { cause });
+}
+
+/** The server is left as it is: it may be replaying a long log, and the next start will wait for it again. */
+async function notReady(home: Home, sighting: Sighting, started: Started | undefined): Promise<PrivatePostgresError> {
+  const pid = sighting.kind === "live" ? sighting.file.pid : started?.child.pid;
+  return new PrivatePostgresError(
+    `PostgreSQL (process ${pid ?? "unknown"}) on ${home.cluster} was not ready after ${READY_MS_MAX / 1000} s: ` +
+      `see ${home.log}, and try again or stop that process.`,
+    { cause: new Error(await logTail(home.log, started?.logFrom)) },
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * The user id PostgreSQL runs under. PostgreSQL refuses to run as root, so a gateway that is root runs it as someone
+ * else. What that user can reach is tried out by a small process under its id: mode bits do not tell about access
+ * lists, mount options or security modules.
+ */
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { codeOf, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+
+/** The user to become, or undefined to stay the user of this process. */
+export type RunAs = { uid: number; gid: number; name: string } | undefined;
+
+/** In order of preference. All but `nobody` are made for PostgreSQL; initdb insists on a user with a passwd entry. */
+const CANDIDATES = ["postgres", "_postgres", "nobody"];
+
+/** Nothing of the gateway's environment, which holds secrets, is passed on. */
+const ENVIRONMENT = { PATH: "/usr/local/bin:/usr/bin:/bin", LC_ALL: "C", TZ: "UTC" };
+
+const OUTPUT_BYTES_MAX = 1 << 20;
+
+export function ownUid(): number {
+  const uid = process.getuid?.();
+  if (uid === undefined) throw new PrivatePostgresError(unsupported());
+  return uid;
+}
+
+export function unsupported(): string {
+  const platform = `${process.platform}-${process.arch}`;
+  return `The private PostgreSQL does not run on ${platform}: set DATABASE_URL to a PostgreSQL server.`;
+}
+
+interface PasswdEntry {
+  name: string;
+  uid: number;
+  gid: number;
+}
+
+async function readPasswd(): Promise<PasswdEntry[]> {
+  const text = (await orAbsent(readFile("/etc/passwd", "utf8"))) ?? "";
+  return text.split("\n").flatMap((line) => {
+    const [name, , uid, gid] = line.split(":");
+    if (!name || !/^\d+$/.test(uid ?? "") || !/^\d+$/.test(gid ?? "")) return [];
+    return [{ name, uid: Number(uid), gid: Number(gid) }];
+  });
+}
+
+export async function nameOf(uid: number): Promise<string> {
+  const entry = (await readPasswd()).find((candidate) => candidate.uid === uid);
+  return entry?.name ?? `user id ${uid}`;
+}
+
+/** For a new cluster. The owner of an existing one is kept instead, by `runAsOwner`. */
+export async function chooseRunAs(): Promise<RunAs> {
+  if (ownUid() !== 0) return undefined;
+  const entries = await readPasswd();
+  for (const name of CANDIDATES) {
+    const entry = entries.find((candidate) => candidate.name === name && candidate.uid > 0);
+    if (!entry) continue;
+    await mustBecome(entry);
+    return entry;
+  }
+  throw new PrivatePostgresError(
+    `PostgreSQL may not run as root and there is no user ${CANDIDATES.join(", ")}: ` +
+      "run the gateway as an ordinary user, or set DATABASE_URL.",
+  );
+}
+
+/** Root becomes the owner of an existing cluster; an ordinary user can only use its own. */
+export async function runAsOwner(cluster: string, owner: { uid: number; gid: number }): Promise<RunAs> {
+  const uid = ownUid();
+  if (owner.uid === uid && uid !== 0) return undefined;
+  const name = await nameOf(owner.uid);
+  if (uid !== 0) {
+    throw new PrivatePostgresError(
+      `The database cluster ${cluster} belongs to ${name}: run the gateway as that user or as root.`,
+    );
+  }
+  if (owner.uid === 0) {
+    throw new PrivatePostgresError(
+      `The database cluster ${cluster} belongs to root, whom PostgreSQL refuses: ` +
+        "give it to an ordinary user with chown -R.",
+    );
+  }
+  const runAs = { uid: owner.uid, gid: owner.gid, name };
+  await mustBecome(runAs);
+  return runAs;
+}
+
+/** Root in some containers may not change its user id; better said at once than as the failure of something else. */
+async function mustBecome(runAs: { uid: number; gid: number; name: string }): Promise<void> {
+  const end = await runToEnd("/bin/sh", ["-c", ":"], runAs);
+  if (end.code === 0) return;
+  throw new PrivatePostgresError(
+    `PostgreSQL may not run as root and this process cannot become ${runAs.name}: ` +
+      "run the gateway as an ordinary user, or set DATABASE_URL.",
+    { cause: end.error },
+  );
+}
+
+/** How a child process is started under that user. */
+export function spawnOptions(runAs: RunAs) {
+  // The current directory may be one the other user cannot enter.
+  const common = { cwd: "/", env: ENVIRONMENT };
+  return runAs ? { ...common, uid: runAs.uid, gid: runAs.gid } : common;
+}
+
+export interface End {
+  /** The exit status, or the system's code when the process could not be started or was killed. */
+  code: number | string;
+  stdout: string;
+  stderr: string;
+  error: Error | undefined;
+}
+
+/** Runs a short command to its end. Never rejects: what went wrong is in the result. */
+export function runToEnd(command: string, args: string[], runAs: RunAs, timeoutMs = 30_000): Promise<End> {
+  return new Promise((resolve) => {
+    const options = { ...spawnOptions(runAs), timeout: timeoutMs, maxBuffer: OUTPUT_BYTES_MAX };
+    const done = (error: Error | null, stdout: string, stderr: string): void => {
+      const code = error ? (exitStatus(error) ?? codeOf(error) ?? "killed") : 0;
+      resolve({ code, stdout, stderr, error: error ?? undefined });
+    };
+    try {
+      execFile(command, args, options, done);
+    } catch (error) {
+      // A user id that cannot be taken, or a binary that cannot be executed, throws before there is a child.
+      done(error instanceof Error ? error : new Error(String(error)), "", "");
+    }
+  });
+}
+
+function exitStatus(error: Error): number | undefined {
+  return "code" in error && typeof error.code === "number" ? error.code : undefined;
+}
+
+/** Whether that user can enter `directory` and make files in it: the kernel is asked on its behalf. */
+export async function canWrite(directory: string, runAs: RunAs): Promise<boolean> {
+  const script = 'cd "$1" && test -r . && test -w .';
+  return (await runToEnd("/bin/sh", ["-c", script, "sh", directory], runAs)).code === 0;
+}

@@ -1,0 +1,242 @@
+/** The life of a private PostgreSQL: made, kept, stopped, adopted, refused. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { access, mkdir, readdir, readFile, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, test } from "node:test";
+import pg from "pg";
+import { DataDirectoryInUse, PrivatePostgresError } from "./embedded-errors.ts";
+import { isPostmasterOf } from "./embedded-postmaster.ts";
+import { eventually } from "./testing.ts";
+import { isRoot, otherGateway, query, scratch } from "./testing-embedded.ts";
+
+/** Refusals are one line for a person. */
+const oneLine = (pattern: RegExp) => (error: unknown) => {
+  assert.ok(error instanceof PrivatePostgresError, String(error));
+  assert.match(error.message, pattern);
+  assert.doesNotMatch(error.message, /\n/);
+  return true;
+};
+
+/** One cluster for most: every test begins with no server running, and leaves the data usable. */
+const place = await scratch({ after });
+afterEach(() => place.stopAll());
+const home = join(place.dataDir, "postgres");
+
+test("the first start makes a durable, private server; the second has its data", async () => {
+  const said: string[] = [];
+  const first = await place.start({ progress: (what) => said.push(what) });
+  assert.equal(first.adopted, false);
+  assert.deepEqual(said, ["creating the database cluster", "starting PostgreSQL"]);
+  const settings = await query<{ name: string; setting: string }>(
+    first.connection,
+    `select name, setting from pg_settings where name in
+       ('fsync', 'synchronous_commit', 'listen_addresses', 'data_checksums', 'server_encoding', 'TimeZone')`,
+  );
+  assert.deepEqual(Object.fromEntries(settings.map((row) => [row.name, row.setting])), {
+    fsync: "on",
+    synchronous_commit: "on",
+    listen_addresses: "",
+    data_checksums: "on",
+    server_encoding: "UTF8",
+    TimeZone: "UTC",
+  });
+  const [role] = await query<{ rolsuper: boolean }>(
+    first.connection,
+    "select rolsuper from pg_roles where rolname = current_user",
+  );
+  assert.equal(role?.rolsuper, false);
+  for (const path of [place.dataDir, place.cluster, first.connection.host]) {
+    assert.equal((await stat(path)).mode & 0o006, 0, `${path} can be read by others`);
+  }
+  assert.equal((await stat(place.cluster)).mode & 0o777, 0o700);
+  assert.equal((await stat(first.connection.host)).mode & 0o777, 0o700);
+  await query(first.connection, "create table kept (a int)");
+  await query(first.connection, "insert into kept values (42)");
+  await first.stop();
+
+  const second = await place.start();
+  assert.equal(second.adopted, false);
+  assert.deepEqual(await query(second.connection, "select a from kept"), [{ a: 42 }]);
+  await second.stop();
+});
+
+test("stop leaves nothing running and may be called again", async () => {
+  const postgres = await place.start();
+  const idle = new pg.Client(postgres.connection);
+  idle.on("error", () => undefined);
+  await idle.connect();
+  await Promise.all([postgres.stop(), postgres.stop()]);
+  await postgres.stop();
+  assert.equal(await isPostmasterOf(postgres.pid, place.cluster), false);
+  assert.throws(() => process.kill(postgres.pid, 0), { code: "ESRCH" });
+  assert.deepEqual(await readdir(postgres.connection.host), []);
+  await assert.rejects(access(join(place.cluster, "postmaster.pid")), { code: "ENOENT" });
+});
+
+test("a server left by a killed gateway is adopted", async (t) => {
+  const killed = otherGateway(t, place);
+  const { pid } = await killed.next("ready");
+  await killed.kill();
+  assert.equal(await isPostmasterOf(pid, place.cluster), true);
+
+  const adopting = await place.start();
+  assert.equal(adopting.adopted, true);
+  assert.equal(adopting.pid, pid);
+  await query(adopting.connection, "create table works (a int)");
+  await adopting.stop();
+  assert.equal(await isPostmasterOf(pid, place.cluster), false);
+});
+
+test("a second gateway on the data directory is refused and leaves the server alone", async (t) => {
+  const holder = otherGateway(t, place);
+  const { pid } = await holder.next("ready");
+  await assert.rejects(place.start(), (error) => {
+    assert.ok(error instanceof DataDirectoryInUse);
+    assert.equal(error.holderPid, holder.child.pid);
+    return oneLine(new RegExp(`${place.dataDir} is in use by process ${holder.child.pid}: stop`))(error);
+  });
+  assert.equal(await isPostmasterOf(pid, place.cluster), true);
+  await holder.stop();
+  assert.equal(await isPostmasterOf(pid, place.cluster), false);
+});
+
+test("of two gateways started at once on a new data directory one serves", async (t) => {
+  const fresh = await scratch(t);
+  const gateways = [otherGateway(t, fresh), otherGateway(t, fresh)];
+  const ends = await Promise.allSettled(gateways.map((gateway) => gateway.next("ready")));
+  const refusals = ends.flatMap((end) => (end.status === "rejected" ? [String(end.reason)] : []));
+  assert.equal(refusals.length, 1, refusals.join("\n"));
+  assert.match(refusals[0] ?? "", /is in use by process/);
+  await gateways[ends.findIndex((end) => end.status === "fulfilled")]?.stop();
+  assert.deepEqual((await readdir(join(fresh.dataDir, "postgres"))).sort(), ["cluster", "postgres.log", "run"]);
+});
+
+test("a stale postmaster.pid does not matter", async (t) => {
+  await (await place.start()).stop();
+  const { uid, gid } = await stat(place.cluster);
+  const pidFile = join(place.cluster, "postmaster.pid");
+  const lines = (pid: number) => `${pid}\n${place.cluster}\n1700000000\n5432\n/nowhere\n\n  1 2\nready   \n`;
+
+  const stranger = spawn("/bin/cat", [], { uid, gid, stdio: ["pipe", "ignore", "ignore"] });
+  t.after(() => stranger.kill());
+  await new Promise((resolve) => stranger.once("spawn", resolve));
+  const dead = spawn("/bin/true");
+  await new Promise((resolve) => dead.once("exit", resolve));
+
+  for (const text of [lines(stranger.pid ?? 0), lines(dead.pid ?? 0), ""]) {
+    await writeFile(pidFile, text);
+    const postgres = await place.start();
+    assert.equal(postgres.adopted, false);
+    await postgres.stop();
+  }
+  assert.equal(stranger.exitCode, null, "the stranger lives");
+});
+
+test("a server that is shutting down is waited for", async (t) => {
+  const killed = otherGateway(t, place);
+  const { pid, host } = await killed.next("ready");
+  const client = new pg.Client({ host, port: 5432, user: "tollgate", database: "tollgate" });
+  await client.connect();
+  await killed.kill();
+  // A smart shutdown lasts as long as somebody is connected.
+  process.kill(pid, "SIGTERM");
+  await eventually("it says that it stops", async () =>
+    (await readFile(join(place.cluster, "postmaster.pid"), "utf8")).includes("stopping"),
+  );
+  const postgres = await place.start({
+    progress(what) {
+      if (what === "waiting for PostgreSQL to stop") client.end();
+    },
+  });
+  assert.notEqual(postgres.pid, pid);
+  assert.equal(postgres.adopted, false);
+  await postgres.stop();
+});
+
+test("leftovers of an interrupted first start are cleared away", async (t) => {
+  const fresh = await scratch(t);
+  const interrupted = otherGateway(t, fresh);
+  assert.equal((await interrupted.next("progress")).what, "creating the database cluster");
+  await interrupted.kill();
+  await mkdir(join(fresh.dataDir, "postgres", "cluster.new-abcdef", "base"), { recursive: true });
+  const postgres = await fresh.start();
+  await postgres.stop();
+  const second = await fresh.start();
+  assert.deepEqual((await readdir(join(fresh.dataDir, "postgres"))).sort(), ["cluster", "postgres.log", "run"]);
+  await second.stop();
+});
+
+test("a cluster of another major version is refused", async () => {
+  await (await place.start()).stop();
+  const versionFile = join(place.cluster, "PG_VERSION");
+  const version = await readFile(versionFile);
+  await writeFile(versionFile, "15\n");
+  await assert.rejects(place.start(), oneLine(/was made by PostgreSQL 15 and this is PostgreSQL 18: move the data/));
+  await rename(versionFile, `${versionFile}.away`);
+  await assert.rejects(place.start(), oneLine(/cluster is not a database cluster: move it away/));
+  await rename(`${versionFile}.away`, versionFile);
+  await writeFile(versionFile, version);
+});
+
+test("a data directory that cannot be made is named with the reason", async () => {
+  const file = join(place.directory, "file");
+  await writeFile(file, "");
+  await assert.rejects(
+    place.start({ dataDir: join(file, "data") }),
+    oneLine(/^Data directory \S+\/file\/data cannot be used: .*not a directory/),
+  );
+  await assert.rejects(place.start({ dataDir: file }), oneLine(/^Data directory \S+\/file cannot be used: /));
+});
+
+test(
+  "a data directory that may not be written is named with the reason",
+  isRoot ? { skip: "root may" } : {},
+  async () => {
+    const closed = join(place.directory, "closed");
+    await mkdir(closed, { mode: 0o500 });
+    await assert.rejects(place.start({ dataDir: closed }), oneLine(/closed cannot be used: permission denied\.$/));
+  },
+);
+
+test("a server that does not start is explained by its log", async () => {
+  await (await place.start()).stop();
+  const control = join(place.cluster, "global", "pg_control");
+  await rename(control, `${control}.away`);
+  await assert.rejects(place.start(), (error) => {
+    assert.ok(error instanceof PrivatePostgresError && error.cause instanceof Error);
+    assert.match(error.cause.message, /pg_control/);
+    return oneLine(/^PostgreSQL did not start on \S+cluster: /)(error);
+  });
+  await rename(`${control}.away`, control);
+});
+
+test("a large log is put aside at the next start", async () => {
+  await (await place.start()).stop();
+  const serverLog = join(home, "postgres.log");
+  await truncate(serverLog, 11 << 20);
+  await place.start();
+  assert.ok((await stat(serverLog)).size < 10_000);
+  assert.equal((await stat(`${serverLog}.1`)).size, 11 << 20);
+});
+
+test("paths that are long or have odd characters serve as well", async (t) => {
+  await (await place.start()).stop();
+  const odd = join(place.directory, 'a "b", c');
+  await rename(place.dataDir, odd);
+  const inHome = await place.start({ dataDir: odd });
+  assert.equal(inHome.connection.host, join(odd, "postgres", "run"));
+  assert.equal((await query(inHome.connection, "select 1")).length, 1);
+  await inHome.stop();
+
+  const long = join(place.directory, "long-".repeat(20));
+  await rename(odd, long);
+  const elsewhere = await place.start({ dataDir: long });
+  t.after(() => rm(elsewhere.connection.host, { recursive: true }));
+  assert.ok(elsewhere.connection.host.startsWith(tmpdir()));
+  assert.equal((await stat(elsewhere.connection.host)).mode & 0o777, 0o700);
+  assert.equal((await query(elsewhere.connection, "select 1")).length, 1);
+  await elsewhere.stop();
+  await rename(long, place.dataDir);
+});

@@ -1,0 +1,114 @@
+/**
+ * A private PostgreSQL from the npm binaries, so that the gateway needs no set-up. It listens on a socket file in a
+ * private directory only, is durable like any other, and survives a killed gateway: the next start adopts it.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { installedBinaries, usableBinaries } from "./embedded-binaries.ts";
+import { checkCluster, createCluster, removeUnfinished } from "./embedded-cluster.ts";
+import { PrivatePostgresError } from "./embedded-errors.ts";
+import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded-home.ts";
+import { DirectoryLock } from "./embedded-lock.ts";
+import { stopPostmaster, withClient } from "./embedded-postmaster.ts";
+import { bringUp, type Server } from "./embedded-server.ts";
+import { ownUid } from "./embedded-user.ts";
+
+/** The gateway's database and the user it connects as, who is not a superuser. */
+const DATABASE = "tollgate";
+const USER = "tollgate";
+const ROOT_PLACE = "/var/lib/tollgate";
+
+export interface PrivatePostgres {
+  /** pg connection settings: unix socket directory as host, user, database. */
+  connection: { host: string; port: number; user: string; database: string };
+  /** Of the postmaster. */
+  pid: number;
+  /** It was left running by a killed process. */
+  adopted: boolean;
+  /** Fast shutdown; returns when the process is gone. May be called again. */
+  stop(): Promise<void>;
+}
+
+export interface PrivatePostgresOptions {
+  dataDir: string;
+  log: Log;
+  clock: Clock;
+  progress?: (what: string) => void;
+  /** The server ended or another gateway took it over: this process must stop. Called at most once. */
+  onLost?: (error: PrivatePostgresError) => void;
+  /** Where root keeps what PostgreSQL's user cannot reach in the checkout or the data directory. */
+  rootPlace?: string;
+}
+
+export async function startPrivatePostgres(options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+  const { log, clock } = options;
+  const progress = options.progress ?? (() => undefined);
+  const rootPlace = options.rootPlace ?? ROOT_PLACE;
+
+  const installed = await installedBinaries();
+  const dataDir = await openDataDir(options.dataDir, log);
+  const found = await findHome({ dataDir, rootPlace });
+  if (found) await checkCluster(found, installed);
+  const home = found ?? (await makeHome({ dataDir, rootPlace }));
+  const place = ownUid() === 0 ? rootPlace : home.directory;
+  const binaries = await usableBinaries(installed, { runAs: home.runAs, place, progress });
+  if (!found) {
+    progress("creating the database cluster");
+    await createCluster(home, binaries, { sync: true });
+    await writeNote(dataDir, home);
+  }
+  const server = await bringUp(home, binaries, { log, clock, progress });
+  log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
+  return await takeOver(home, server, { ...options, dataDir });
+}
+
+/** Makes the running server this process's own, and its database ready for use. */
+async function takeOver(home: Home, server: Server, options: PrivatePostgresOptions): Promise<PrivatePostgres> {
+  const { dataDir, log, clock } = options;
+  const onLost =
+    options.onLost ??
+    ((error: PrivatePostgresError) => log.fatal({ err: error }, "the private PostgreSQL is no longer this process's"));
+  const lock = await DirectoryLock.take({ dataDir, cluster: home.cluster, server, log, clock, onLost });
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping ??= stopHeld(home, server, lock, { log, clock });
+    return stopping;
+  };
+  try {
+    await removeUnfinished(home, log);
+    await createDatabase(server);
+  } catch (error) {
+    await stop();
+    throw new PrivatePostgresError(`The database in ${home.cluster} could not be prepared: see ${home.log}.`, {
+      cause: error,
+    });
+  }
+  return {
+    connection: { host: server.host, port: server.port, user: USER, database: DATABASE },
+    pid: server.pid,
+    adopted: server.adopted,
+    stop,
+  };
+}
+
+/** The lock is held until the server ends it, so that no other gateway can come in between. */
+async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: { log: Log; clock: Clock }) {
+  lock.letGo();
+  try {
+    await stopPostmaster({ pid: server.pid, cluster: home.cluster }, tools);
+  } finally {
+    await lock.close();
+  }
+}
+
+function createDatabase(server: Server): Promise<void> {
+  return withClient(server, async (client) => {
+    const { rows } = await client.query<{ role: boolean; database: boolean }>(
+      `select exists (select from pg_roles where rolname = $1) as role,
+              exists (select from pg_database where datname = $2) as database`,
+      [USER, DATABASE],
+    );
+    if (!rows[0]?.role) await client.query(`create role ${USER} login`);
+    if (!rows[0]?.database) await client.query(`create database ${DATABASE} owner ${USER}`);
+  });
+}

@@ -1,0 +1,127 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, beforeEach, type TestContext, test } from "node:test";
+import pg from "pg";
+import { createLog } from "../base/log.ts";
+import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { MigrationError, migrate } from "./migrate.ts";
+import { openPool } from "./pool.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+
+const log = createLog("silent");
+const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
+
+let nothing: string;
+let database: TestDatabase;
+before(async () => {
+  nothing = await mkdtemp(join(tmpdir(), "tollgate-migrate-"));
+});
+after(() => rm(nothing, { recursive: true }));
+beforeEach(async (t) => {
+  database = await openTestDatabase({ migrations: nothing });
+  const { close } = database;
+  (t as TestContext).after(close);
+});
+
+async function files(t: TestContext, contents: Record<string, string>): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-migrate-"));
+  t.after(() => rm(directory, { recursive: true }));
+  for (const [name, text] of Object.entries(contents)) await writeFile(join(directory, name), text);
+  return directory;
+}
+
+async function tables(): Promise<string[]> {
+  const { rows } = await database.pool.query<{ tablename: string }>(
+    "select tablename from pg_tables where schemaname = 'public' order by 1",
+  );
+  return rows.map((row) => row.tablename);
+}
+
+const refuses = (directory: string, pattern: RegExp): Promise<void> =>
+  assert.rejects(migrate(database.pool, { directory, log }), (error) => {
+    assert.ok(error instanceof MigrationError, String(error));
+    assert.match(error.message, pattern);
+    assert.doesNotMatch(error.message, /\n/);
+    return true;
+  });
+
+test("migrations run once, in order", async (t) => {
+  const directory = await files(t, { ...TWO, "README.md": "not a migration" });
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: Object.keys(TWO) });
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: [] });
+  await writeFile(join(directory, "0003_third.sql"), "alter table first add b text;");
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: ["0003_third.sql"] });
+  assert.deepEqual(await tables(), ["first", "migration", "second"]);
+  const { rows } = await database.pool.query("select version, name, length(sha256) as hex from migration order by 1");
+  assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
+});
+
+test("a migration that fails leaves no trace, and those before it stay", async (t) => {
+  const directory = await files(t, {
+    "0001_first.sql": "create table first (a int);",
+    "0002_bad.sql": "-- ü 🙂\ncreate table second (a int);\nselect nonsense;",
+  });
+  await refuses(directory, /^Migration 0002_bad\.sql failed in line 3: column "nonsense" does not exist\.$/);
+  assert.deepEqual(await tables(), ["first", "migration"]);
+  await writeFile(join(directory, "0002_bad.sql"), "create table second (a int);");
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: ["0002_bad.sql"] });
+});
+
+test("a migration that commits by itself is refused", async (t) => {
+  const directory = await files(t, { "0001_own.sql": "create table first (a int); commit; begin;" });
+  await refuses(directory, /0001_own\.sql failed: it ends its own transaction/);
+});
+
+test("a gap in the numbers is refused", async (t) => {
+  await refuses(
+    await files(t, { ...TWO, "0004_fourth.sql": "" }),
+    /^Migration 0003 is missing: .* 0004_fourth\.sql\.$/,
+  );
+});
+
+test("a number used twice is refused", async (t) => {
+  await refuses(await files(t, { ...TWO, "0002_other.sql": "" }), /0002_other\.sql and 0002_second\.sql have the same/);
+});
+
+test("a file that is not named as a migration is refused", async (t) => {
+  await refuses(await files(t, { ...TWO, "3-third.sql": "" }), /^Migration 3-third\.sql is not named like/);
+});
+
+test("a migration changed after it was applied is refused; other line ends are no change", async (t) => {
+  const directory = await files(t, { "0001_first.sql": "create table first (\n  a int\n);\n" });
+  await migrate(database.pool, { directory, log });
+  await writeFile(join(directory, "0001_first.sql"), "create table first (\r\n  a int\r\n);\r\n");
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: [] });
+  await writeFile(join(directory, "0001_first.sql"), "create table first (a text);");
+  await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
+});
+
+test("a database newer than the program is refused", async (t) => {
+  await migrate(database.pool, { directory: await files(t, TWO), log });
+  const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
+  await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
+});
+
+test("of two processes that start at once one migrates and the other waits", async (t) => {
+  const directory = await files(t, TWO);
+  const other = openPool(database.connection, { log, sizeMax: 2 });
+  t.after(() => other.end());
+  // Somebody has the lock, so that both are sure to wait before either runs.
+  const gate = new pg.Client(database.connection);
+  await gate.connect();
+  await gate.query("select pg_advisory_lock($1, $2)", [LOCK_CLASS, LOCK.migration]);
+  const both = Promise.all([migrate(database.pool, { directory, log }), migrate(other, { directory, log })]);
+  await eventually("both wait for the lock", async () => {
+    const { rows } = await database.pool.query(
+      `select from pg_locks
+        where locktype = 'advisory' and not granted
+          and database = (select oid from pg_database where datname = current_database())`,
+    );
+    return rows.length === 2;
+  });
+  await gate.end();
+  const applied = (await both).map((run) => run.applied.length).sort();
+  assert.deepEqual(applied, [0, 2]);
+});

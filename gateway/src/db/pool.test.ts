@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import pg from "pg";
+import { createLog } from "../base/log.ts";
+import { inTransaction, openPool } from "./pool.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await openTestDatabase();
+  await database.pool.query("create table item (a int primary key)");
+});
+after(() => database.close());
+
+const items = async (): Promise<number[]> =>
+  (await database.pool.query<{ a: number }>("select a from item order by a")).rows.map((row) => row.a);
+
+test("no amount passes through a floating-point number", async () => {
+  const big = 9_007_199_254_740_993n;
+  const { rows } = await database.pool.query(
+    `select $1::int8 as one, array[$1::int8, null] as many, '{{1,2},{3,4}}'::int8[] as nested, null::int8 as none,
+            12345678901234567890123456789012345678::numeric(38,0) as wide, array[0.1::numeric] as exact,
+            '2026-03-01T12:00:00Z'::timestamptz as at, '2026-03-01'::date as day`,
+    [big],
+  );
+  assert.deepEqual(rows[0], {
+    one: big,
+    many: [big, null],
+    nested: [
+      [1n, 2n],
+      [3n, 4n],
+    ],
+    none: null,
+    wide: "12345678901234567890123456789012345678",
+    exact: ["0.1"],
+    at: new Date("2026-03-01T12:00:00Z"),
+    day: "2026-03-01",
+  });
+});
+
+test("pg's parsers for the rest of the process stay as they are", () => {
+  assert.equal(pg.types.getTypeParser(pg.types.builtins.INT8)("1"), "1");
+});
+
+test("statements are bounded in time", async () => {
+  const { rows } = await database.pool.query("show statement_timeout");
+  assert.deepEqual(rows, [{ statement_timeout: "30s" }]);
+});
+
+test("a transaction commits as a whole or not at all", async () => {
+  const result = await inTransaction(database.pool, async (client) => {
+    await client.query("insert into item values (1)");
+    return "done";
+  });
+  assert.equal(result, "done");
+  const failure = new Error("no");
+  await assert.rejects(
+    inTransaction(database.pool, async (client) => {
+      await client.query("insert into item values (2)");
+      throw failure;
+    }),
+    (error) => error === failure,
+  );
+  assert.deepEqual(await items(), [1]);
+});
+
+test("a transaction whose failure was overlooked does not pass for committed", async () => {
+  await assert.rejects(
+    inTransaction(database.pool, async (client) => {
+      await client.query("insert into item values (3)");
+      await assert.rejects(client.query("insert into item values (3)"), { code: "23505" });
+    }),
+    /rolled back/,
+  );
+  assert.ok(!(await items()).includes(3));
+});
+
+test("a connection that cannot roll back is closed, and the first error is the one thrown", async (t) => {
+  const pool = openPool(database.connection, { log: createLog("silent"), sizeMax: 1 });
+  t.after(() => pool.end());
+  await assert.rejects(
+    inTransaction(pool, async (client) => {
+      client.query = () => Promise.reject(new Error("unknown state"));
+      throw new Error("first");
+    }),
+    /first/,
+  );
+  assert.equal(pool.totalCount, 0);
+});
+
+test("a lost connection is logged and replaced, in a transaction or idle", async (t) => {
+  const lines: string[] = [];
+  const log = createLog("warn", { write: (line: string) => void lines.push(line) });
+  const pool = openPool(database.connection, { log, sizeMax: 1 });
+  t.after(() => pool.end());
+  const end = async (client: pg.Pool | pg.PoolClient): Promise<void> => {
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    await database.pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+  };
+
+  await assert.rejects(
+    inTransaction(pool, async (client) => {
+      await end(client);
+      await client.query("select 1");
+    }),
+  );
+  await pool.query("select 1");
+  const before = lines.length;
+  await end(pool);
+  await eventually("the idle connection's end is logged", () => lines.length > before);
+  assert.match(lines.at(-1) ?? "", /a connection to PostgreSQL was lost/);
+  await pool.query("select 1");
+});

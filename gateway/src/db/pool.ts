@@ -1,0 +1,87 @@
+/**
+ * Connections to the store, private or given by DATABASE_URL. Money is `bigint` and `numeric` in the database, so no
+ * value may pass through a JavaScript number on its way out.
+ */
+import pg from "pg";
+import type { Log } from "../base/log.ts";
+
+/** Where the store is: the private PostgreSQL's `connection`, or a URL. */
+export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
+
+const STATEMENT_MS_MAX = 30_000;
+/** To open a connection, or to wait for a free one. */
+const CONNECT_MS_MAX = 10_000;
+const IDLE_MS_MAX = 30_000;
+
+export function openPool(connection: Connection, options: { log: Log; sizeMax: number }): pg.Pool {
+  const pool = new pg.Pool({
+    ...connection,
+    // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
+    ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
+    types: { getTypeParser },
+    max: options.sizeMax,
+    application_name: "tollgate",
+    statement_timeout: STATEMENT_MS_MAX,
+    connectionTimeoutMillis: CONNECT_MS_MAX,
+    idleTimeoutMillis: IDLE_MS_MAX,
+    keepAlive: true,
+  });
+  // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
+  pool.on("connect", (client) => {
+    client.on("error", (error) => options.log.warn({ err: error }, "a connection to PostgreSQL was lost"));
+  });
+  pool.on("error", () => options.log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
+  return pool;
+}
+
+/** `work` between begin and commit. Any error rolls back and is thrown on. */
+export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    const result = await work(client);
+    const { command } = await client.query("commit");
+    // PostgreSQL answers the commit of a failed transaction with a rollback, not with an error.
+    if (command !== "COMMIT") throw new Error("The transaction was rolled back: a statement in it had failed.");
+    return result;
+  } catch (error) {
+    try {
+      await client.query("rollback");
+    } catch (rollbackError) {
+      // The connection is in an unknown state. The first error tells more; this one closes the connection.
+      broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
+    }
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+const OID = { int8: 20, int8Array: 1016, textArray: 1009, date: 1082, dateArray: 1182, numericArray: 1231 } as const;
+
+type Parser = (value: string) => unknown;
+/** Text of an array, nulls and nesting kept. */
+const strings = pg.types.getTypeParser(OID.textArray as number) as Parser;
+
+/** By type id. What is not here is as pg has it: numeric is a string, timestamptz a Date. */
+const PARSERS = new Map<number, Parser>([
+  [OID.int8, BigInt],
+  [OID.int8Array, (value) => mapNested(strings(value), BigInt)],
+  // pg would make floating-point numbers of these.
+  [OID.numericArray, strings],
+  // A calendar day is no instant; pg would make midnight of the local time zone of it.
+  [OID.date, String],
+  [OID.dateArray, strings],
+]);
+
+/** Passed to each pool, because pg's own registry is global to the process. */
+const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "text" | "binary") => {
+  const own = format === "binary" ? undefined : PARSERS.get(oid);
+  return own ?? pg.types.getTypeParser(oid, format as "text");
+};
+
+function mapNested(value: unknown, map: (text: string) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => mapNested(item, map));
+  return value === null ? null : map(String(value));
+}

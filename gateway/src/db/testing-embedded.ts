@@ -1,0 +1,123 @@
+/** What the tests of the private PostgreSQL share: scratch places that leave no server behind, and other gateways. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmod, mkdtemp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "./embedded.ts";
+import { orAbsent } from "./embedded-errors.ts";
+import { adminConfig, lookForPostmaster, stopPostmaster } from "./embedded-postmaster.ts";
+import type { Line } from "./testing-gateway.ts";
+
+export const log = createLog("silent");
+export const isRoot = process.getuid?.() === 0;
+
+export interface Scratch {
+  directory: string;
+  /** A data directory that is not there yet. */
+  dataDir: string;
+  cluster: string;
+  /** In place of the system's folder for root. */
+  rootPlace: string;
+  start(more?: Partial<PrivatePostgresOptions>): Promise<PrivatePostgres>;
+  /** Stops what `start` has started, where a test that failed has not. */
+  stopAll(): Promise<void>;
+}
+
+/** Something that ends: a test's context, or node:test itself for a whole file. */
+interface Scope {
+  after(task: () => Promise<void>): void;
+}
+
+/** A place for one test or for a file of them. Whatever server still runs in it at the end is stopped. */
+export async function scratch(t: Scope): Promise<Scratch> {
+  const directory = await mkdtemp("/tmp/tollgate-embedded-");
+  await chmod(directory, 0o711);
+  const dataDir = join(directory, "data");
+  const cluster = join(dataDir, "postgres", "cluster");
+  const rootPlace = join(directory, "root");
+  const started: PrivatePostgres[] = [];
+  const stopAll = async (): Promise<void> => {
+    for (const postgres of started.splice(0)) await postgres.stop();
+  };
+  t.after(async () => {
+    await stopAll();
+    const elsewhere = ((await orAbsent(readdir(rootPlace))) ?? []).map((home) => join(rootPlace, home, "cluster"));
+    for (const candidate of [cluster, ...elsewhere]) await stopLeftover(candidate);
+    await rm(directory, { recursive: true, force: true });
+  });
+  const start = async (more: Partial<PrivatePostgresOptions> = {}): Promise<PrivatePostgres> => {
+    const postgres = await startPrivatePostgres({ dataDir, rootPlace, log, clock: systemClock, ...more });
+    started.push(postgres);
+    return postgres;
+  };
+  return { directory, dataDir, cluster, rootPlace, start, stopAll };
+}
+
+async function stopLeftover(cluster: string): Promise<void> {
+  const sighting = await lookForPostmaster(cluster);
+  if (sighting.kind === "live") await stopPostmaster({ pid: sighting.file.pid, cluster }, { log, clock: systemClock });
+}
+
+/** Runs one statement in the gateway's database, or as the superuser. */
+export async function query<Row extends pg.QueryResultRow>(
+  connection: PrivatePostgres["connection"],
+  sql: string,
+  as: "gateway" | "superuser" = "gateway",
+): Promise<Row[]> {
+  const client = new pg.Client(as === "gateway" ? connection : adminConfig(connection, "tollgate test"));
+  // The statement in flight fails too, which is what a test looks at.
+  client.on("error", () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+export interface OtherGateway {
+  child: ChildProcess;
+  /** The next line of that event; fails when the process ends without it. */
+  next<E extends Line["event"]>(event: E): Promise<Extract<Line, { event: E }>>;
+  /** Ends its standard input, which makes it stop its server, and waits until it is gone. */
+  stop(): Promise<void>;
+  kill(): Promise<void>;
+}
+
+export function otherGateway(t: TestContext, place: Scratch, user?: { uid: number; gid: number }): OtherGateway {
+  const script = fileURLToPath(new URL("./testing-gateway.ts", import.meta.url));
+  const child = spawn(process.execPath, [script, place.dataDir, place.rootPlace], {
+    cwd: "/",
+    stdio: ["pipe", "pipe", "inherit"],
+    ...user,
+  });
+  const exited = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await exited;
+  };
+  t.after(kill);
+  return {
+    child,
+    async next(event) {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`the other gateway ended without saying ${event}`);
+        const line = JSON.parse(value) as Line;
+        if (line.event === event) return line as Extract<Line, { event: typeof event }>;
+        if (line.event === "refused") throw new Error(`the other gateway was refused: ${line.message}`);
+      }
+    },
+    async stop() {
+      child.stdin.end();
+      await exited;
+    },
+    kill,
+  };
+}

@@ -1,0 +1,43 @@
+/**
+ * A process that holds a private PostgreSQL as a gateway does, for tests that kill it, start it twice or run it as
+ * another user. It tells in lines of JSON what happens, and stops the server when its standard input ends.
+ */
+import { systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { startPrivatePostgres } from "./embedded.ts";
+import { PrivatePostgresError } from "./embedded-errors.ts";
+
+export type Line =
+  | { event: "progress"; what: string }
+  | { event: "ready"; pid: number; adopted: boolean; host: string }
+  | { event: "refused"; name: string; message: string }
+  | { event: "stopped" };
+
+function say(line: Line): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}
+
+async function main(dataDir: string, rootPlace: string): Promise<void> {
+  const postgres = await startPrivatePostgres({
+    dataDir,
+    rootPlace,
+    log: createLog("silent"),
+    clock: systemClock,
+    progress: (what) => say({ event: "progress", what }),
+  });
+  say({ event: "ready", pid: postgres.pid, adopted: postgres.adopted, host: postgres.connection.host });
+  for await (const _ of process.stdin);
+  await postgres.stop();
+  say({ event: "stopped" });
+}
+
+const [dataDir, rootPlace] = process.argv.slice(2);
+if (import.meta.main && dataDir && rootPlace) {
+  try {
+    await main(dataDir, rootPlace);
+  } catch (error) {
+    if (!(error instanceof PrivatePostgresError)) throw error;
+    say({ event: "refused", name: error.name, message: error.message });
+    process.exitCode = 1;
+  }
+}

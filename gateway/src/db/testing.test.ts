@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { eventually, openTestDatabase } from "./testing.ts";
+
+test("every database is migrated and of its own", async (t) => {
+  const migrations = await mkdtemp(join(tmpdir(), "tollgate-testing-"));
+  t.after(() => rm(migrations, { recursive: true }));
+  await writeFile(join(migrations, "0001_item.sql"), "create table item (a int);");
+  const [one, two] = await Promise.all([openTestDatabase({ migrations }), openTestDatabase({ migrations })]);
+  await one.pool.query("insert into item values (1)");
+  assert.equal((await one.pool.query("select a from item")).rows.length, 1);
+  assert.equal((await two.pool.query("select a from item")).rows.length, 0);
+  await Promise.all([one.close(), two.close()]);
+});
+
+test("a test process that is killed leaves neither server nor files", async () => {
+  const program = `
+    import { openTestDatabase } from ${JSON.stringify(new URL("./testing.ts", import.meta.url).href)};
+    const { connection } = await openTestDatabase();
+    process.stdout.write(connection.host, () => process.kill(process.pid, "SIGKILL"));
+  `;
+  const { TEST_DATABASE_URL: _, ...env } = process.env;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let host = "";
+  for await (const chunk of child.stdout) host += chunk;
+  assert.match(host, /^\/tmp\/tollgate-test-/);
+  // The files are removed after the server has gone, so their end is the end of both.
+  await eventually("everything is removed", () =>
+    access(host).then(
+      () => false,
+      (error) => error.code === "ENOENT",
+    ),
+  );
+});

@@ -1,0 +1,186 @@
+/**
+ * Databases for tests. One throw-away PostgreSQL per test process, started on first use, and a fresh database per call,
+ * copied from a migrated template. Durability is switched off here and nowhere else.
+ *
+ * A small shell process watches over the server: when this process ends, however it ends, the pipe between them closes,
+ * the watcher stops the server and removes its files.
+ *
+ * With TEST_DATABASE_URL the databases are made on that server instead; its user must be allowed to create them.
+ */
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chown, mkdtemp, open } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { sleep, systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { binary, installedBinaries, usableBinaries } from "./embedded-binaries.ts";
+import { createCluster, SUPERUSER } from "./embedded-cluster.ts";
+import { logTail } from "./embedded-files.ts";
+import type { Home } from "./embedded-home.ts";
+import { lookForPostmaster } from "./embedded-postmaster.ts";
+import { serverArguments } from "./embedded-server.ts";
+import { chooseRunAs, spawnOptions } from "./embedded-user.ts";
+import { migrate } from "./migrate.ts";
+import { type Connection, openPool } from "./pool.ts";
+
+export interface TestDatabase {
+  pool: pg.Pool;
+  connection: Connection;
+  /** Closes the pool and drops the database. */
+  close(): Promise<void>;
+}
+
+const MIGRATIONS = fileURLToPath(new URL("../../sql/", import.meta.url));
+const USER = "tollgate";
+
+/** Nothing of a test's data is worth waiting for the disk. */
+const FAST_AND_LOSSY = {
+  fsync: "off",
+  synchronous_commit: "off",
+  full_page_writes: "off",
+  max_connections: "100",
+  shared_buffers: "64MB",
+  autovacuum: "off",
+  jit: "off",
+  timezone: "UTC",
+};
+
+/** Ends with the process that holds the other end of its standard input. */
+const WATCHER = `
+directory=$1; shift
+trap '' INT TERM HUP
+"$@" </dev/null &
+server=$!
+read -r _
+kill -QUIT "$server"
+wait "$server"
+rm -rf "$directory"
+`;
+
+const log = createLog("silent");
+
+/** One server for all tests of a process: state in a module, which only tests may have. */
+let server: Promise<TestServer> | undefined;
+const templates = new Map<string, Promise<string>>();
+let openCount = 0;
+
+interface TestServer {
+  admin: Connection;
+  /** The user the tests connect as; like a gateway's, not a superuser. Undefined to stay the given server's user. */
+  user: string | undefined;
+}
+
+export async function openTestDatabase(options: { migrations?: string } = {}): Promise<TestDatabase> {
+  openCount++;
+  server ??= openServer();
+  const running = await server;
+  const { admin, user } = running;
+  const directory = options.migrations ?? MIGRATIONS;
+  let template = templates.get(directory);
+  if (!template) {
+    template = makeTemplate(running, directory);
+    templates.set(directory, template);
+  }
+  const name = newName();
+  await administer(admin, `create database ${name} template ${await template}${ownedBy(user)}`);
+  const connection = inDatabase(admin, name, user);
+  const pool = openPool(connection, { log, sizeMax: 10 });
+  const close = async (): Promise<void> => {
+    await pool.end();
+    await administer(admin, `drop database ${name} with (force)`);
+    openCount--;
+    if (openCount === 0) await dropTemplates(admin);
+  };
+  return { pool, connection, close };
+}
+
+/** Waits until `check` gives something other than undefined or false. For what sends no event. */
+export async function eventually<T>(
+  what: string,
+  check: () => T | Promise<T>,
+  deadlineMs = 10_000,
+): Promise<Exclude<T, undefined | false>> {
+  const deadline = systemClock.monotonic() + deadlineMs;
+  for (;;) {
+    const value = await check();
+    if (value !== undefined && value !== false) return value as Exclude<T, undefined | false>;
+    if (systemClock.monotonic() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await sleep(systemClock, 10);
+  }
+}
+
+async function makeTemplate({ admin, user }: TestServer, directory: string): Promise<string> {
+  const name = newName();
+  await administer(admin, `create database ${name}${ownedBy(user)}`);
+  const pool = openPool(inDatabase(admin, name, user), { log, sizeMax: 1 });
+  try {
+    await migrate(pool, { directory, log });
+  } finally {
+    // A database with a connection open cannot be copied.
+    await pool.end();
+  }
+  return name;
+}
+
+/** The throw-away server takes its templates along; a given one must not collect them. */
+async function dropTemplates(admin: Connection): Promise<void> {
+  if ("host" in admin) return;
+  const names = [...templates.values()];
+  templates.clear();
+  for (const name of names) await administer(admin, `drop database ${await name} with (force)`);
+}
+
+async function openServer(): Promise<TestServer> {
+  const given = process.env.TEST_DATABASE_URL;
+  if (given) return { admin: { connectionString: given }, user: undefined };
+  const admin = await startThrowAway();
+  await administer(admin, `create role ${USER} login`);
+  return { admin, user: USER };
+}
+
+async function startThrowAway(): Promise<Connection> {
+  const runAs = await chooseRunAs();
+  // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
+  const directory = await mkdtemp("/tmp/tollgate-test-");
+  const home: Home = { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
+  // The server's user owns it all, so that the watcher, who is that user, can remove it all.
+  if (runAs) await chown(directory, runAs.uid, runAs.gid);
+  const progress = (): void => undefined;
+  const binaries = await usableBinaries(await installedBinaries(), { runAs, place: directory, progress });
+  await createCluster(home, binaries, { sync: false });
+  const serverLog = await open(home.log, "a", 0o600);
+  const command = [binary(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];
+  const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
+    ...spawnOptions(runAs),
+    detached: true,
+    stdio: ["pipe", serverLog.fd, serverLog.fd],
+  });
+  await serverLog.close();
+  watcher.unref();
+  (watcher.stdin as Socket).unref();
+  const file = await eventually("the tests' PostgreSQL is ready", async () => {
+    if (watcher.exitCode !== null) throw new Error(`PostgreSQL did not start: ${await logTail(home.log)}`);
+    const sighting = await lookForPostmaster(home.cluster);
+    return sighting.kind === "live" && sighting.file.status === "ready" && sighting.file;
+  });
+  return { host: file.socketDir, port: file.port, user: SUPERUSER, database: "postgres" };
+}
+
+async function administer(admin: Connection, sql: string): Promise<void> {
+  const client = new pg.Client(admin);
+  await client.connect();
+  await client.query(sql).finally(() => client.end());
+}
+
+const newName = (): string => `tollgate_test_${randomBytes(6).toString("hex")}`;
+const ownedBy = (user: string | undefined): string => (user ? ` owner ${user}` : "");
+
+function inDatabase(admin: Connection, database: string, user: string | undefined): Connection {
+  if ("host" in admin) return { ...admin, database, user: user ?? admin.user };
+  const url = new URL(admin.connectionString);
+  url.pathname = `/${database}`;
+  return { connectionString: url.href };
+}

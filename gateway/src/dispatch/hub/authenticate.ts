@@ -1,0 +1,45 @@
+/** What a connection may do, decided from the one line it sends first. */
+import { z } from "zod";
+import { type Claims, JWT_CHARS_MAX, type JwtRefusal, verifyJwt } from "./credentials.ts";
+import type { VerifyingKey } from "./nkeys.ts";
+import type { Revocations } from "./revocations.ts";
+
+/** What we heed of CONNECT; clients send more. `pedantic` asks for checks that are always made. */
+const connectSchema = z.object({
+  jwt: z.string().max(JWT_CHARS_MAX),
+  sig: z.string().max(128),
+  verbose: z.boolean().optional(),
+});
+
+export type Refusal = JwtRefusal | "bad_connect" | "revoked" | "wrong_key";
+
+export type Verdict =
+  | { ok: true; claims: Claims; verbose: boolean }
+  | { ok: false; refusal: Refusal; nodeId: string | undefined };
+
+export interface Door {
+  account: VerifyingKey;
+  revocations: Revocations;
+}
+
+export function authenticate(door: Door, options: string, nonce: string, nowMs: number): Verdict {
+  const connect = parseConnect(options);
+  if (connect === undefined) return { ok: false, refusal: "bad_connect", nodeId: undefined };
+  const verdict = verifyJwt(door.account, connect.jwt, nowMs);
+  if (!verdict.ok) return { ...verdict, nodeId: undefined };
+  const { claims } = verdict;
+  const { nodeId } = claims;
+  if (door.revocations.refuses(nodeId, claims.issuedAtS)) return { ok: false, refusal: "revoked", nodeId };
+  // Clients write the signature in either base64 alphabet; Buffer reads both.
+  const proven = claims.user.verify(Buffer.from(nonce), Buffer.from(connect.sig, "base64"));
+  if (!proven) return { ok: false, refusal: "wrong_key", nodeId };
+  return { ok: true, claims, verbose: connect.verbose === true };
+}
+
+function parseConnect(options: string): z.infer<typeof connectSchema> | undefined {
+  try {
+    return connectSchema.safeParse(JSON.parse(options)).data;
+  } catch {
+    return undefined; // Not JSON: refused as "bad_connect".
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * One node's connection, from greeting to end. It waits for CONNECT, then publishes and subscribes within the credential
+ * it showed, and ends for one of: the peer leaves, the credential expires or is revoked, it stops answering pings, it
+ * stops reading, it breaks the protocol, the hub closes. From its end on nothing it sent is handled any more, even while
+ * the socket stays open for a moment so that the peer can read the reason.
+ */
+import type { Socket } from "node:net";
+import type { Clock } from "../../base/clock.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Log } from "../../base/log.ts";
+import { authenticate, type Door } from "./authenticate.ts";
+import type { Claims } from "./credentials.ts";
+import type { HubLimits } from "./limits.ts";
+import { Outbox } from "./outbox.ts";
+import { createPace, type Pace } from "./pace.ts";
+import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
+import type { Router } from "./router.ts";
+import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./rules.ts";
+
+/** What a connection needs of its hub. */
+export interface ConnectionHub {
+  clock: Clock;
+  log: Log;
+  limits: HubLimits;
+  door: Door;
+  router: Router;
+  /** Counts the connection to its node; false if the node has too many. */
+  admit(connection: Connection, nodeId: string): boolean;
+  /** The connection takes no part any more. */
+  ended(connection: Connection): void;
+  /** Its socket is gone, too. */
+  closed(connection: Connection): void;
+}
+
+interface Subscription {
+  delivered: number;
+  deliveredMax: number;
+  leave(): void;
+}
+
+const nothingToCancel = (): void => {};
+
+export class Connection implements Operations {
+  readonly #hub: ConnectionHub;
+  readonly #socket: Socket;
+  readonly #nonce: string;
+  readonly #peer: string;
+  readonly #parser: Parser;
+  readonly #outbox: Outbox;
+  readonly #pace: Pace;
+  readonly #subscriptions = new Map<string, Subscription>();
+  #claims: Claims | undefined;
+  #verbose = false;
+  #ended = false;
+  /** The last subject found publishable: a node says most things on one. */
+  #publishable = "";
+  #refusedBefore = false;
+  #pingsOutstanding = 0;
+  /** The wait for CONNECT, then for the expiry of the credential, then for the peer to close. */
+  #cancelDeadline: () => void;
+  #cancelPings = nothingToCancel;
+  #cancelRest = nothingToCancel;
+
+  constructor(hub: ConnectionHub, socket: Socket, nonce: string) {
+    this.#hub = hub;
+    this.#socket = socket;
+    this.#nonce = nonce;
+    this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#parser = new Parser(hub.limits, this);
+    this.#outbox = new Outbox(socket, hub.limits.outboundBytesMax);
+    this.#pace = createPace(hub.limits);
+    this.#cancelDeadline = hub.clock.after(hub.limits.connectDeadlineMs, () => this.cut("Authentication Timeout"));
+    socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    socket.on("end", () => this.#end("the peer left"));
+    socket.on("error", (error) => this.#end(error.message));
+    socket.on("close", () => {
+      this.#end("the socket closed");
+      this.#cancelDeadline();
+      hub.closed(this);
+    });
+  }
+
+  /** Undefined until the connection has shown a credential. */
+  get nodeId(): string | undefined {
+    return this.#claims?.nodeId;
+  }
+
+  /** Ends the conversation and says why. */
+  cut(reason: string): void {
+    if (!this.#end(reason)) return;
+    this.#socket.end(`-ERR '${reason}'\r\n`, "latin1");
+    // To close at once would reset the connection while the peer still writes, and the reason would be lost. What the
+    // peer sends is read and dropped until it has closed its side, or the linger is over.
+    this.#socket.resume();
+  }
+
+  /** Ends the conversation without a word, for a hub that closes. */
+  close(): void {
+    this.#end("the hub closes");
+    this.#socket.destroySoon();
+  }
+
+  connect(options: string): void {
+    const { clock, door, log, limits } = this.#hub;
+    const verdict = authenticate(door, options, this.#nonce, clock.now());
+    if (!verdict.ok) {
+      log.info({ peer: this.#peer, nodeId: verdict.nodeId, refusal: verdict.refusal }, "plane: credential refused");
+      this.cut("Authorization Violation");
+      return;
+    }
+    const { claims } = verdict;
+    if (!this.#hub.admit(this, claims.nodeId)) {
+      log.warn({ peer: this.#peer, nodeId: claims.nodeId }, "plane: too many connections of one node");
+      this.cut("maximum connections exceeded");
+      return;
+    }
+    this.#claims = claims;
+    this.#verbose = verdict.verbose;
+    this.#parser.limitPayload(claims.payloadBytesMax);
+    this.#cancelDeadline();
+    const leftMs = claims.expiresAtS * 1000 - clock.now();
+    this.#cancelDeadline = clock.after(leftMs, () => this.cut("User Authentication Expired"));
+    this.#cancelPings = clock.every(limits.pingEveryMs, () => this.#checkPulse());
+    log.debug({ peer: this.#peer, nodeId: claims.nodeId }, "plane: node connected");
+    this.#ok();
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    if (subject !== this.#publishable) {
+      const refusal = publishRefusal(this.#granted(), subject);
+      if (refusal !== undefined) {
+        this.#refuse(refusal);
+        return;
+      }
+      this.#publishable = subject;
+    }
+    this.#hub.router.route(subject, payload);
+    this.#ok();
+  }
+
+  subscribe(ask: SubscribeAsk): void {
+    const claims = this.#granted();
+    const max = Math.min(this.#hub.limits.subscriptionsMax, claims.subscriptionsMax);
+    const known = this.#subscriptions.has(ask.sid);
+    const full = this.#subscriptions.size >= max && !known;
+    const refusal = subscribeRefusal(claims, ask) ?? (full ? "maximum subscriptions exceeded" : undefined);
+    if (refusal !== undefined) {
+      this.#refuse(refusal);
+      return;
+    }
+    // As in nats-server, the first subscription of an id stands.
+    if (!known) this.#addSubscription(ask);
+    this.#ok();
+  }
+
+  unsubscribe(sid: string, max: number | undefined): void {
+    const subscription = this.#subscriptions.get(sid);
+    if (subscription !== undefined) {
+      subscription.deliveredMax = max ?? 0;
+      if (subscription.delivered >= subscription.deliveredMax) this.#removeSubscription(sid);
+    }
+    this.#ok();
+  }
+
+  ping(): void {
+    this.#say("PONG");
+  }
+
+  pong(): void {
+    this.#pingsOutstanding = 0;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#ended) return;
+    let operations = 0;
+    try {
+      operations = this.#parser.push(chunk);
+    } catch (error) {
+      this.#fail(error);
+    }
+    const { clock } = this.#hub;
+    const restMs = this.#pace.spend(operations, chunk.length, clock.monotonic());
+    if (restMs === 0 || this.#ended) return;
+    this.#socket.pause();
+    this.#cancelRest = clock.after(restMs, () => this.#socket.resume());
+  }
+
+  #fail(error: unknown): void {
+    const who = { peer: this.#peer, nodeId: this.nodeId };
+    if (error instanceof ProtocolViolation) {
+      this.#hub.log.info({ ...who, violation: error.code }, "plane: protocol violation");
+      this.cut(error.message);
+      return;
+    }
+    // A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must not go on as if nothing
+    // had happened: the end of the connection fails them in the way that is handled anyhow.
+    this.#hub.log.error({ ...who, err: error }, "plane: a subscriber failed");
+    this.cut("Internal Error");
+  }
+
+  /** The first end counts; says whether this was it. */
+  #end(reason: string): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    this.#parser.stop();
+    this.#cancelPings();
+    this.#cancelRest();
+    this.#cancelDeadline();
+    // However it ended: a peer that neither reads nor closes must not keep its socket.
+    this.#cancelDeadline = this.#hub.clock.after(this.#hub.limits.lingerMs, () => this.#socket.destroy());
+    for (const sid of [...this.#subscriptions.keys()]) this.#removeSubscription(sid);
+    this.#hub.log.debug({ peer: this.#peer, nodeId: this.nodeId, reason }, "plane: connection ended");
+    this.#hub.ended(this);
+    return true;
+  }
+
+  #checkPulse(): void {
+    if (this.#pingsOutstanding >= this.#hub.limits.pingsOutstandingMax) {
+      this.cut("Stale Connection");
+      return;
+    }
+    this.#pingsOutstanding++;
+    this.#say("PING");
+  }
+
+  #addSubscription({ pattern, sid }: SubscribeAsk): void {
+    const leave = this.#hub.router.add(pattern, (subject, payload) => {
+      subscription.delivered++;
+      if (subscription.delivered >= subscription.deliveredMax) this.#removeSubscription(sid);
+      this.#sent(this.#outbox.message(`MSG ${subject} ${sid} ${payload.length}`, payload));
+    });
+    const subscription: Subscription = { delivered: 0, deliveredMax: Number.POSITIVE_INFINITY, leave };
+    this.#subscriptions.set(sid, subscription);
+  }
+
+  #removeSubscription(sid: string): void {
+    this.#subscriptions.get(sid)?.leave();
+    this.#subscriptions.delete(sid);
+  }
+
+  #granted(): Claims {
+    invariant(this.#claims !== undefined, "the parser admits nothing before CONNECT");
+    return this.#claims;
+  }
+
+  #refuse(refusal: string): void {
+    if (!this.#refusedBefore) {
+      // Once tells an operator which node misbehaves; more would let it fill the log.
+      this.#refusedBefore = true;
+      this.#hub.log.warn({ peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) }, "plane: refused");
+    }
+    this.#say(`-ERR '${refusal}'`);
+  }
+
+  #ok(): void {
+    if (this.#verbose) this.#say("+OK");
+  }
+
+  #say(line: string): void {
+    if (!this.#ended) this.#sent(this.#outbox.line(line));
+  }
+
+  #sent(withinBounds: boolean): void {
+    if (withinBounds) return;
+    this.#hub.log.warn({ peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
+    this.cut("Slow Consumer");
+  }
+}

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { nkeys } from "@nats-io/transport-node";
+import { InvariantError } from "../../base/invariant.ts";
+import { systemRandom } from "../../base/random.ts";
+import { CREDENTIAL_TTL_MS_MAX, type Grant, mintJwt, verifyJwt } from "./credentials.ts";
+import { createKey, parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
+
+const random = systemRandom();
+const account = createKey("account", random);
+const user = createKey("user", random);
+const NOW_S = 1_900_000_000;
+const grant: Grant = {
+  nodeId: "node_a",
+  userKey: user.publicKey,
+  issuedAtS: NOW_S,
+  expiresAtS: NOW_S + 3600,
+  subscriptionsMax: 16,
+  payloadBytesMax: 1024,
+};
+
+function verifying(key: SigningKey): VerifyingKey {
+  const parsed = parsePublicKey("account", key.publicKey);
+  assert.ok(parsed);
+  return parsed;
+}
+
+function verdictOf(jwt: string, nowMs = NOW_S * 1000, by = account): string {
+  const verdict = verifyJwt(verifying(by), jwt, nowMs);
+  return verdict.ok ? "ok" : verdict.refusal;
+}
+
+/** A text with these claims, really signed by the account. */
+function signClaims(change: (claims: Record<string, unknown>) => void): string {
+  const [header = "", body = ""] = mintJwt(account, grant).split(".");
+  const claims = JSON.parse(Buffer.from(body, "base64url").toString());
+  change(claims);
+  const signed = `${header}.${Buffer.from(JSON.stringify(claims)).toString("base64url")}`;
+  return `${signed}.${account.sign(Buffer.from(signed)).toString("base64url")}`;
+}
+
+describe("credentials", () => {
+  test("a node gets its own subjects and the limits it was granted", () => {
+    const verdict = verifyJwt(verifying(account), mintJwt(account, grant), NOW_S * 1000);
+    assert.ok(verdict.ok);
+    const { user: key, ...claims } = verdict.claims;
+    assert.equal(key.publicKey, user.publicKey);
+    assert.deepEqual(claims, {
+      nodeId: "node_a",
+      issuedAtS: NOW_S,
+      expiresAtS: NOW_S + 3600,
+      permissions: { publish: ["tg.g.*.node_a", "tg.s.node_a"], subscribe: ["tg.n.node_a", "tg.q"] },
+      subscriptionsMax: 16,
+      payloadBytesMax: 1024,
+    });
+  });
+
+  test("the text is a NATS user JWT", () => {
+    const [header = "", body = "", signature = ""] = mintJwt(account, grant).split(".");
+    assert.deepEqual(JSON.parse(Buffer.from(header, "base64url").toString()), { typ: "JWT", alg: "ed25519-nkey" });
+    const claims = JSON.parse(Buffer.from(body, "base64url").toString());
+    assert.match(claims.jti, /^[A-Z2-7]{52}$/);
+    assert.deepEqual([claims.iss, claims.sub, claims.name], [account.publicKey, user.publicKey, "node_a"]);
+    assert.deepEqual([claims.nats.type, claims.nats.version, claims.nats.data], ["user", 2, -1]);
+    const signed = Buffer.from(`${header}.${body}`);
+    assert.ok(nkeys.fromPublic(account.publicKey).verify(signed, Buffer.from(signature, "base64url")));
+  });
+
+  test("minus one is no limit", () => {
+    const verdict = verifyJwt(
+      verifying(account),
+      mintJwt(account, { ...grant, subscriptionsMax: -1, payloadBytesMax: -1 }),
+      NOW_S * 1000,
+    );
+    assert.ok(verdict.ok);
+    assert.equal(verdict.claims.subscriptionsMax, Number.POSITIVE_INFINITY);
+    assert.equal(verdict.claims.payloadBytesMax, Number.POSITIVE_INFINITY);
+  });
+
+  test("refusals", () => {
+    const good = mintJwt(account, grant);
+    const [header = "", body = "", signature = ""] = good.split(".");
+    const other = createKey("account", random);
+    const otherBody = mintJwt(account, { ...grant, nodeId: "node_b" }).split(".")[1];
+    const none = Buffer.from('{"typ":"JWT","alg":"none"}').toString("base64url");
+    const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
+    const table: [string, string, string][] = [
+      ["good", good, "ok"],
+      ["empty", "", "malformed"],
+      ["not a JWT", "a.b.c", "malformed"],
+      ["too long", `${good}${"A".repeat(4096)}`, "malformed"],
+      ["two parts", `${header}.${body}`, "malformed"],
+      ["four parts", `${good}.x`, "malformed"],
+      ["another algorithm", `${none}.${body}.${signature}`, "malformed"],
+      ["another account", mintJwt(other, grant), "foreign_account"],
+      ["another node's claims under this signature", `${header}.${otherBody}.${signature}`, "bad_signature"],
+      ["no signature", `${header}.${body}.`, "bad_signature"],
+      ["issuer claimed, signed by the user", forge(good), "bad_signature"],
+      ["no expiry", signClaims((c) => delete c.exp), "bad_claims"],
+      ["no permissions", signClaims((c) => delete c.nats), "bad_claims"],
+      ["a node id with a dot", signClaims((c) => Object.assign(c, { name: "a.b" })), "bad_claims"],
+      ["an account as user", signClaims((c) => Object.assign(c, { sub: account.publicKey })), "bad_claims"],
+      ["longer than a day", mintJwt(account, { ...grant, expiresAtS: NOW_S + dayS + 1 }), "lives_too_long"],
+      ["a day", mintJwt(account, { ...grant, expiresAtS: NOW_S + dayS }), "ok"],
+      ["from tomorrow", mintJwt(account, { ...grant, notBeforeS: NOW_S + 1 }), "not_yet_valid"],
+      ["from now", mintJwt(account, { ...grant, notBeforeS: NOW_S }), "ok"],
+    ];
+    for (const [name, jwt, outcome] of table) assert.equal(verdictOf(jwt), outcome, name);
+    assert.equal(verdictOf(good, (NOW_S + 3600) * 1000 - 1), "ok");
+    assert.equal(verdictOf(good, (NOW_S + 3600) * 1000), "expired");
+  });
+
+  test("nothing is minted for an id that could reach beyond its place in a subject", () => {
+    for (const nodeId of ["", "a.b", "*", ">", "a b", "a\r\nPUB", "ä", "x".repeat(65)]) {
+      assert.throws(() => mintJwt(account, { ...grant, nodeId }), InvariantError, nodeId);
+    }
+    assert.throws(() => mintJwt(user, grant), InvariantError);
+  });
+});
+
+function forge(jwt: string): string {
+  const signed = jwt.slice(0, jwt.lastIndexOf("."));
+  return `${signed}.${user.sign(Buffer.from(signed)).toString("base64url")}`;
+}

@@ -1,0 +1,152 @@
+/**
+ * NATS user JWTs: what a node presents when it connects. The account key of the hub signs the node's id, its own public
+ * key, the subjects it may use and an expiry. Any NATS server that trusts the account would accept the same text.
+ */
+import { createHash } from "node:crypto";
+import { nodePermissions, type SubjectPermissions } from "@tollgate/protocol/subjects.ts";
+import { z } from "zod";
+import { invariant } from "../../base/invariant.ts";
+import { base32Encode, parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
+import { isPattern } from "./subjects-match.ts";
+
+/** No credential lives longer, so a revocation may be forgotten after this long. */
+export const CREDENTIAL_TTL_MS_MAX = 24 * 60 * 60 * 1000;
+export const JWT_CHARS_MAX = 4096;
+const PATTERNS_MAX = 16;
+/** One token of a subject: without dots, wildcards or spaces it cannot reach outside its place. */
+const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
+const HEADER = base64url({ typ: "JWT", alg: "ed25519-nkey" });
+
+export const isNodeId = (text: string): boolean => NODE_ID.test(text);
+
+export interface Grant {
+  nodeId: string;
+  /** The public key whose owner may use the credential. */
+  userKey: string;
+  /** Unix seconds: a JWT knows no finer time. */
+  issuedAtS: number;
+  expiresAtS: number;
+  notBeforeS?: number;
+  subscriptionsMax: number;
+  payloadBytesMax: number;
+  /** The node's own subjects unless told otherwise. */
+  permissions?: SubjectPermissions;
+}
+
+export function mintJwt(account: SigningKey, grant: Grant): string {
+  invariant(account.role === "account", "user credentials are signed by an account");
+  invariant(isNodeId(grant.nodeId), "a node id is one plain token");
+  const permissions = grant.permissions ?? nodePermissions(grant.nodeId);
+  const claims = {
+    iat: grant.issuedAtS,
+    iss: account.publicKey,
+    name: grant.nodeId,
+    sub: grant.userKey,
+    exp: grant.expiresAtS,
+    ...(grant.notBeforeS === undefined ? {} : { nbf: grant.notBeforeS }),
+    nats: {
+      pub: { allow: permissions.publish },
+      sub: { allow: permissions.subscribe },
+      subs: grant.subscriptionsMax,
+      data: -1,
+      payload: grant.payloadBytesMax,
+      type: "user",
+      version: 2,
+    },
+  };
+  // NATS tools name a token by the hash of its claims.
+  const jti = base32Encode(createHash("sha512-256").update(JSON.stringify(claims)).digest());
+  const signed = `${HEADER}.${base64url({ jti, ...claims })}`;
+  const jwt = `${signed}.${account.sign(Buffer.from(signed)).toString("base64url")}`;
+  invariant(jwt.length <= JWT_CHARS_MAX, "a minted credential is one that verification reads");
+  return jwt;
+}
+
+export interface Claims {
+  nodeId: string;
+  user: VerifyingKey;
+  issuedAtS: number;
+  expiresAtS: number;
+  permissions: SubjectPermissions;
+  subscriptionsMax: number;
+  payloadBytesMax: number;
+}
+
+export type JwtRefusal =
+  | "malformed"
+  | "foreign_account"
+  | "bad_signature"
+  | "bad_claims"
+  | "lives_too_long"
+  | "not_yet_valid"
+  | "expired";
+
+export type JwtVerdict = { ok: true; claims: Claims } | { ok: false; refusal: JwtRefusal };
+
+const seconds = z.number().int().nonnegative();
+const patterns = z.object({ allow: z.array(z.string().max(256).refine(isPattern)).max(PATTERNS_MAX) });
+/** NATS writes "unlimited" as -1. */
+const limit = z
+  .number()
+  .int()
+  .min(-1)
+  .transform((value) => (value === -1 ? Number.POSITIVE_INFINITY : value));
+const claimsSchema = z.object({
+  iss: z.string(),
+  sub: z.string(),
+  name: z.string().regex(NODE_ID),
+  iat: seconds,
+  exp: seconds,
+  nbf: seconds.optional(),
+  nats: z.object({ type: z.literal("user"), pub: patterns, sub: patterns, subs: limit, payload: limit }),
+});
+const headerSchema = z.object({ typ: z.string().regex(/^jwt$/i), alg: z.literal("ed25519-nkey") });
+const issuerSchema = z.object({ iss: z.string() });
+
+/** Says whether `account` signed this text for now, and for what. Possession of the user key is for the caller to check. */
+export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): JwtVerdict {
+  const refuse = (refusal: JwtRefusal): JwtVerdict => ({ ok: false, refusal });
+  const [header, body, signature, ...rest] = jwt.length > JWT_CHARS_MAX ? [] : jwt.split(".");
+  if (header === undefined || body === undefined || signature === undefined || rest.length > 0) {
+    return refuse("malformed");
+  }
+  const unverified = parseJson(body);
+  const issuer = issuerSchema.safeParse(unverified);
+  if (!headerSchema.safeParse(parseJson(header)).success || !issuer.success) return refuse("malformed");
+  if (issuer.data.iss !== account.publicKey) return refuse("foreign_account");
+  const genuine = account.verify(Buffer.from(`${header}.${body}`), Buffer.from(signature, "base64url"));
+  if (!genuine) return refuse("bad_signature");
+
+  const parsed = claimsSchema.safeParse(unverified);
+  if (!parsed.success) return refuse("bad_claims");
+  const { sub, name, iat, exp, nbf, nats } = parsed.data;
+  const user = parsePublicKey("user", sub);
+  if (user === undefined) return refuse("bad_claims");
+  if ((exp - iat) * 1000 > CREDENTIAL_TTL_MS_MAX) return refuse("lives_too_long");
+  if (nbf !== undefined && nowMs < nbf * 1000) return refuse("not_yet_valid");
+  if (nowMs >= exp * 1000) return refuse("expired");
+  return {
+    ok: true,
+    claims: {
+      nodeId: name,
+      user,
+      issuedAtS: iat,
+      expiresAtS: exp,
+      permissions: { publish: nats.pub.allow, subscribe: nats.sub.allow },
+      subscriptionsMax: nats.subs,
+      payloadBytesMax: nats.payload,
+    },
+  };
+}
+
+function base64url(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+function parseJson(segment: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(segment, "base64url").toString());
+  } catch {
+    return undefined; // No schema accepts it, so the caller answers "malformed".
+  }
+}

@@ -1,0 +1,298 @@
+/** What peers with no manners can do: be cut, and nothing to anybody else. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, test } from "node:test";
+import { ALL_NODE_STATES, nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { systemClock } from "../../base/clock.ts";
+import { manualClock } from "../../base/testing.ts";
+import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
+
+const clock = systemClock;
+const x = Buffer.from("x");
+
+describe("before CONNECT", () => {
+  test("garbage, other protocols and early operations are cut", async (t) => {
+    const hub = await openTestHub(t, { clock });
+    const table: [string | Buffer, string][] = [
+      ["GET / HTTP/1.1\r\nHost: x\r\n\r\n", "Authorization Violation"],
+      [Buffer.from([0x16, 0x03, 0x01, 0x00, 0x0a, 0x0d, 0x0a]), "Authorization Violation"],
+      ["PUB tg.s.n1 1048576\r\n", "Authorization Violation"],
+      ["SUB > 1\r\n", "Authorization Violation"],
+      ["PING\r\n", "Authorization Violation"],
+      [Buffer.alloc(20_000, "x"), "Maximum Control Line Exceeded"],
+      [`CONNECT ${"x".repeat(20_000)}\r\n`, "Maximum Control Line Exceeded"],
+    ];
+    for (const [said, answer] of table) {
+      const peer = rawPeer(t, hub);
+      peer.say(said);
+      await peer.hears(`-ERR '${answer}'\r\n`);
+      await peer.closed;
+    }
+    await connectClient(t, await hub.mint("n1"));
+  });
+
+  test("silence is cut at the deadline, and a peer that then stays is reset", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time });
+    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    peer.say("CONN");
+    await peer.hears("INFO");
+    time.advance(4_999);
+    assert.doesNotMatch(peer.heard, /ERR/);
+    time.advance(1);
+    await peer.hears("-ERR 'Authentication Timeout'\r\n");
+    await once(peer.socket, "end");
+    time.advance(1_000);
+    // The hub's side is gone now: whatever the peer still writes is answered by a reset.
+    const nudge = (): void => {
+      if (!peer.socket.destroyed) peer.socket.write("x", () => setImmediate(nudge));
+    };
+    nudge();
+    await peer.closed;
+  });
+
+  test("a crowd of strangers makes room for the next, oldest first", async (t) => {
+    const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedMax: 3 } });
+    const strangers = [];
+    for (let i = 0; i < 3; i++) {
+      const stranger = rawPeer(t, hub);
+      await stranger.hears("INFO");
+      strangers.push(stranger);
+    }
+    const client = await connectClient(t, await hub.mint("n1"));
+    await client.flush();
+    await strangers[0]?.hears("-ERR 'Authentication Timeout'");
+    assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
+    // The client does not count as a stranger any more, so the next one only fills up the crowd.
+    const next = rawPeer(t, hub);
+    await next.hears("INFO");
+    await client.flush();
+    assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
+  });
+
+  test("beyond the most connections the hub holds, newcomers are turned away", async (t) => {
+    const hub = await openTestHub(t, { clock, limits: { connectionsMax: 2 } });
+    const client = await connectClient(t, await hub.mint("n1"));
+    const second = rawPeer(t, hub);
+    await second.hears("INFO");
+    const third = rawPeer(t, hub);
+    await third.hears("-ERR 'maximum connections exceeded'");
+    await third.closed;
+    await client.flush();
+  });
+});
+
+describe("after CONNECT", () => {
+  test("what breaks the protocol is cut, with the reason readable even under a flood", async (t) => {
+    const hub = await openTestHub(t, { clock });
+    const heard: string[] = [];
+    hub.subscribe(">", (subject) => heard.push(subject));
+    const table: [string | Buffer, string][] = [
+      ["BOGUS\r\n", "Unknown Protocol Operation"],
+      ["PUB tg.s.n1 x\r\n", "Parser Error"],
+      ["PUB tg.s.n1 1\r\nxyz", "Parser Error"],
+      [Buffer.alloc(5000, "x"), "Maximum Control Line Exceeded"],
+      [Buffer.concat([Buffer.from("PUB tg.s.n1 4000000\r\n"), Buffer.alloc(4_000_000)]), "Maximum Payload Violation"],
+    ];
+    for (const [said, answer] of table) {
+      const peer = rawPeer(t, hub);
+      await peer.authenticate(await hub.mint("n1"));
+      const gone = nextGone(hub);
+      peer.say(said);
+      peer.say("PUB tg.s.n1 1\r\nx\r\n");
+      await peer.hears(`-ERR '${answer}'\r\n`);
+      assert.equal(await gone, "n1");
+      await peer.closed;
+    }
+    assert.deepEqual(heard, []);
+  });
+
+  test("the fifth connection of a node is refused, the four stay", async (t) => {
+    const hub = await openTestHub(t, { clock });
+    const credentials = await hub.mint("n1");
+    const clients = [];
+    for (let i = 0; i < 4; i++) clients.push(await connectClient(t, credentials));
+    const fifth = rawPeer(t, hub);
+    fifth.say(await fifth.connectLine(credentials));
+    await fifth.hears("-ERR 'maximum connections exceeded'");
+    await fifth.closed;
+    await Promise.all(clients.map((client) => client.flush()));
+    // One that ends makes room.
+    await clients.pop()?.close();
+    await connectClient(t, await hub.mint("n2")).then((client) => client.flush());
+    await connectClient(t, credentials);
+  });
+
+  test("a flood of subscriptions ends at sixteen; each id counts once and can be freed", async (t) => {
+    const hub = await openTestHub(t, { clock });
+    const peer = rawPeer(t, hub);
+    await peer.authenticate(await hub.mint("n1"));
+    const flood = Array.from({ length: 1000 }, (_, i) => `SUB tg.n.n1 ${i}\r\nSUB tg.n.n1 ${i}\r\n`).join("");
+    peer.say(`${flood}PING\r\n`);
+    await peer.hears("PONG", peer.heard.length);
+    assert.equal(peer.heard.split("-ERR 'maximum subscriptions exceeded'").length - 1, 2 * (1000 - 16));
+    peer.say("UNSUB 3\r\nSUB tg.n.n1 new\r\nPING\r\n");
+    await peer.hears("PONG", peer.heard.length);
+    hub.publish(toNode("n1"), x);
+    await peer.hears("MSG tg.n.n1 new 1\r\nx\r\n");
+    assert.equal(peer.heard.split("MSG tg.n.n1").length - 1, 16);
+  });
+
+  test("a peer that does not read is cut when too much waits for it; others do not notice", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time });
+    const peer = rawPeer(t, hub);
+    await peer.authenticate(await hub.mint("n1"));
+    peer.say("SUB tg.n.n1 1\r\nPING\r\n");
+    await peer.hears("PONG", peer.heard.length);
+    peer.socket.pause();
+    const client = await connectClient(t, await hub.mint("n2"));
+    let received = 0;
+    client.subscribe(toNode("n2"), {
+      callback: () => {
+        received++;
+      },
+    });
+    await client.flush();
+
+    const gone = nextGone(hub);
+    const piece = Buffer.alloc(256 * 1024);
+    for (let i = 0; i < 200; i++) {
+      hub.publish(toNode("n1"), piece);
+      hub.publish(toNode("n2"), x);
+    }
+    assert.equal(await gone, "n1");
+    await client.flush();
+    assert.equal(received, 200);
+    peer.socket.resume();
+    await peer.hears("-ERR 'Slow Consumer'\r\n");
+    await peer.closed;
+  });
+
+  test("neither answers nor refusals pile up for a peer that asks and does not read", async (t) => {
+    const hub = await openTestHub(t, { clock, limits: { outboundBytesMax: 64 * 1024 } });
+    for (const ask of ["PING\r\n", "PUB tg.s.foreign 0\r\n\r\n"]) {
+      const peer = rawPeer(t, hub);
+      await peer.authenticate(await hub.mint("n1"));
+      peer.socket.pause();
+      const gone = nextGone(hub);
+      const asks = Buffer.from(ask.repeat(50_000));
+      let asking = true;
+      const askOn = (): void => {
+        if (asking) peer.socket.write(asks, () => setImmediate(askOn));
+      };
+      askOn();
+      assert.equal(await gone, "n1");
+      asking = false;
+      peer.socket.destroy();
+    }
+  });
+
+  test("a half-open connection is found out by pings", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time });
+    const client = await connectClient(t, await hub.mint("n2"));
+    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    await peer.authenticate(await hub.mint("n1"));
+    const gone = nextGone(hub);
+    for (let round = 0; round < 2; round++) {
+      const from = peer.heard.length;
+      time.advance(20_000);
+      await peer.hears("PING", from);
+      await client.flush();
+    }
+    time.advance(20_000);
+    assert.equal(await gone, "n1");
+    await peer.hears("-ERR 'Stale Connection'\r\n");
+    // The client answered each ping, so it outlives the other by any number of rounds.
+    for (let round = 0; round < 5; round++) {
+      await client.flush();
+      time.advance(20_000);
+    }
+    await client.flush();
+  });
+
+  test("a peer that closed its side without reading is reset after a moment", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time });
+    const peer = rawPeer(t, hub, { allowHalfOpen: true });
+    await peer.authenticate(await hub.mint("n1"));
+    peer.say("SUB tg.n.n1 1\r\nPING\r\n");
+    await peer.hears("PONG", peer.heard.length);
+    peer.socket.pause();
+    for (let i = 0; i < 100; i++) hub.publish(toNode("n1"), Buffer.alloc(256 * 1024));
+    const gone = nextGone(hub);
+    peer.socket.end();
+    assert.equal(await gone, "n1");
+    time.advance(1_000);
+    peer.socket.resume();
+    await peer.closed;
+    assert.ok(peer.heardBytes < 100 * 256 * 1024, "the rest was dropped");
+  });
+
+  test("a flood is read at a bounded pace, and others keep their turn", async (t) => {
+    const time = manualClock();
+    const limits = { operationsPerSecondMax: 1000, burstMs: 10, pingEveryMs: 1e9 };
+    const hub = await openTestHub(t, { clock: time, limits });
+    const peer = rawPeer(t, hub);
+    await peer.authenticate(await hub.mint("n1"));
+    const client = await connectClient(t, await hub.mint("n2"));
+    const counts = new Map<string, number>();
+    let wake = (): void => {};
+    hub.subscribe(ALL_NODE_STATES, (subject) => {
+      counts.set(subject, (counts.get(subject) ?? 0) + 1);
+      wake();
+    });
+    const total = 20_000;
+    const started = new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    peer.say("PUB tg.s.n1 1\r\nx\r\n".repeat(total));
+    await started;
+    client.publish(nodeState("n2"), x);
+    await client.flush();
+    assert.equal(counts.get("tg.s.n2"), 1);
+    assert.ok((counts.get("tg.s.n1") ?? 0) < total, "the flood waits");
+    while ((counts.get("tg.s.n1") ?? 0) < total) {
+      time.advance(10_000);
+      await client.flush();
+    }
+    assert.equal(counts.get("tg.s.n1"), total);
+  });
+
+  test("a connection cut in the middle of a flood gives its place back as soon as the peer has left", async (t) => {
+    const limits = { operationsPerSecondMax: 1000, burstMs: 10, connectionsMax: 1 };
+    const hub = await openTestHub(t, { clock: manualClock(), limits });
+    const peer = rawPeer(t, hub);
+    await peer.authenticate(await hub.mint("n1"));
+    const started = new Promise<string>((resolve) => hub.subscribe(nodeState("n1"), resolve));
+    peer.say("PUB tg.s.n1 1\r\nx\r\n".repeat(20_000));
+    await started;
+    await hub.revoke("n1");
+    await peer.hears("-ERR 'Authentication Revoked'");
+    await peer.closed;
+    for (;;) {
+      const next = rawPeer(t, hub);
+      await Promise.race([next.hears("INFO"), next.closed]);
+      if (next.heard.startsWith("INFO")) break;
+    }
+  });
+
+  test("a subscriber that throws costs the node its connection and the hub nothing", async (t) => {
+    const hub = await openTestHub(t, { clock });
+    const client = await connectClient(t, await hub.mint("n1"));
+    const bystander = await connectClient(t, await hub.mint("n2"));
+    const heard: string[] = [];
+    hub.subscribe(ALL_NODE_STATES, (subject) => {
+      if (subject === nodeState("n1")) throw new Error("a bug");
+      heard.push(subject);
+    });
+    const gone = nextGone(hub);
+    client.publish(nodeState("n1"), x);
+    assert.equal(await gone, "n1");
+    assert.match(String(await client.closed()), /Internal Error/);
+    bystander.publish(nodeState("n2"), x);
+    await bystander.flush();
+    assert.deepEqual(heard, [nodeState("n2")]);
+  });
+});

@@ -1,0 +1,59 @@
+/** The same hub behind a certificate: greeted in clear, everything else under TLS. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { describe, test } from "node:test";
+import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
+import { systemClock as clock } from "../../base/clock.ts";
+import { manualClock } from "../../base/testing.ts";
+import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
+import { selfSignedCertificate } from "./testing-certificate.ts";
+
+const tls = selfSignedCertificate();
+
+describe("TLS", () => {
+  test("a client that trusts the certificate speaks both ways", async (t) => {
+    const hub = await openTestHub(t, { clock, tls });
+    const credentials = await hub.mint("n1");
+    assert.equal(credentials.url, `tls://127.0.0.1:${hub.port}`);
+    const client = await connectClient(t, credentials, { tls: { ca: tls.cert } });
+    const payload = randomBytes(300_000);
+    const heard = new Promise<Uint8Array>((resolve) => hub.subscribe(nodeState("n1"), (_, bytes) => resolve(bytes)));
+    client.publish(nodeState("n1"), payload);
+    assert.ok(payload.equals(await heard));
+    const jobs = client.subscribe(toNode("n1"));
+    await client.flush();
+    hub.publish(toNode("n1"), payload);
+    for await (const job of jobs) {
+      assert.ok(payload.equals(job.data));
+      break;
+    }
+    const gone = nextGone(hub);
+    await hub.revoke("n1");
+    assert.equal(await gone, "n1");
+    assert.match(String(await client.closed()), /Authentication Revoked/);
+  });
+
+  test("a client that does not trust it stays out, and so does one in clear", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time, tls });
+    await assert.rejects(connectClient(t, await hub.mint("n1")), /certificate/);
+    const peer = rawPeer(t, hub);
+    peer.say(`${await peer.connectLine(await hub.mint("n1"))}PING\r\n`);
+    await peer.closed;
+    assert.doesNotMatch(peer.heard, /PONG/);
+    await connectClient(t, await hub.mint("n1"), { tls: { ca: tls.cert } });
+  });
+
+  test("a peer that never starts TLS is dropped at the deadline", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time, tls });
+    const peer = rawPeer(t, hub);
+    await peer.hears("tls_required");
+    time.advance(6_000);
+    await peer.closed;
+  });
+
+  test("a certificate that cannot be read stops the start", async (t) => {
+    await assert.rejects(openTestHub(t, { clock, tls: { cert: "x", key: "y" } }), /TLS certificate/);
+  });
+});

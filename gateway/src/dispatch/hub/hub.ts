@@ -1,0 +1,244 @@
+/**
+ * The embedded dispatch plane: a hub inside the gateway that speaks the part of the NATS protocol that agents use. The
+ * gateway publishes and subscribes by function call; nodes connect by TCP with ordinary NATS clients.
+ */
+import { createServer, isIPv6, type Server, type Socket } from "node:net";
+import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import type { Clock } from "../../base/clock.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import type { NodeCredentials, Plane } from "../plane.ts";
+import type { Door } from "./authenticate.ts";
+import { Connection, type ConnectionHub } from "./connection.ts";
+import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintJwt } from "./credentials.ts";
+import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "./nkeys.ts";
+import { memoryRevocations } from "./revocations.ts";
+import { createRouter } from "./router.ts";
+import { isSubject } from "./subjects-match.ts";
+
+const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
+/** Clients choose features by the server's version. */
+const NATS_VERSION = "2.10.0";
+
+export interface HubOptions {
+  host: string;
+  /** 0 for any free one. */
+  port: number;
+  /** Who signs credentials. Kept by the caller, so that credentials outlive a restart; made anew if absent. */
+  accountSeed?: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  credentialTtlMs?: number;
+  /** Where agents reach the hub, if not at host and port. */
+  publicUrl?: string;
+  /** PEM texts. With them every connection must upgrade to TLS. */
+  tls?: { cert: string; key: string };
+  limits?: Partial<HubLimits>;
+}
+
+export interface Hub extends Plane {
+  port: number;
+  url: string;
+  /** A secret. */
+  accountSeed: string;
+}
+
+/** Throws one line that names host and port if it cannot listen there. */
+export async function openHub(options: HubOptions): Promise<Hub> {
+  const hub = new EmbeddedHub(options);
+  await hub.listen();
+  return hub;
+}
+
+class EmbeddedHub implements Hub, ConnectionHub {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly limits: HubLimits;
+  readonly router = createRouter();
+  readonly door: Door;
+  readonly accountSeed: string;
+  port: number;
+  readonly #options: HubOptions;
+  readonly #account: SigningKey;
+  readonly #credentialTtlMs: number;
+  readonly #secureContext: SecureContext | undefined;
+  readonly #server: Server;
+  readonly #connections = new Set<Connection>();
+  /** Oldest first. */
+  readonly #unauthenticated = new Set<Connection>();
+  readonly #nodes = new Map<string, Set<Connection>>();
+  readonly #goneListeners: ((nodeId: string) => void)[] = [];
+  #closing: Promise<void> | undefined;
+
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.clock = options.clock;
+    this.log = options.log;
+    this.limits = { ...HUB_LIMITS, ...options.limits };
+    this.#credentialTtlMs = options.credentialTtlMs ?? CREDENTIAL_TTL_MS;
+    invariant(
+      this.#credentialTtlMs >= 1000 && this.#credentialTtlMs <= CREDENTIAL_TTL_MS_MAX,
+      "credentials live between a second and a day",
+    );
+    const { accountSeed, random, tls } = options;
+    this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
+    this.accountSeed = this.#account.seed;
+    const account = parsePublicKey("account", this.#account.publicKey);
+    invariant(account !== undefined, "an account's public key reads back");
+    this.door = { account, revocations: memoryRevocations() };
+    this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
+    this.port = options.port;
+    this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  get url(): string {
+    const { host, publicUrl, tls } = this.#options;
+    if (publicUrl !== undefined) return publicUrl;
+    return `${tls === undefined ? "nats" : "tls"}://${isIPv6(host) ? `[${host}]` : host}:${this.port}`;
+  }
+
+  async listen(): Promise<void> {
+    const { host, port } = this.#options;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", (cause: NodeJS.ErrnoException) => {
+        const why = cause.code === "EADDRINUSE" ? "the port is already in use" : cause.message;
+        reject(new Error(`dispatch plane: cannot listen on ${host}:${port}: ${why}`, { cause }));
+      });
+      this.#server.listen({ host, port }, resolve);
+    });
+    this.#server.removeAllListeners("error");
+    this.#server.on("error", (err) => this.log.error({ err }, "plane: could not accept a connection"));
+    const address = this.#server.address();
+    invariant(address !== null && typeof address === "object", "a TCP server has an address");
+    this.port = address.port;
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    invariant(isSubject(subject), "a message is published to one plain subject");
+    invariant(payload.length <= this.limits.payloadBytesMax, "a message fits the plane's payload limit");
+    this.router.route(subject, payload);
+  }
+
+  subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
+    return this.router.add(pattern, receive);
+  }
+
+  onNodeGone(gone: (nodeId: string) => void): void {
+    this.#goneListeners.push(gone);
+  }
+
+  async mint(nodeId: string): Promise<NodeCredentials> {
+    const nowMs = this.clock.now();
+    const user = createKey("user", this.#options.random);
+    const expiresAtS = Math.floor((nowMs + this.#credentialTtlMs) / 1000);
+    const jwt = mintJwt(this.#account, {
+      nodeId,
+      userKey: user.publicKey,
+      issuedAtS: this.door.revocations.issueSecond(nodeId, nowMs),
+      expiresAtS,
+      subscriptionsMax: this.limits.subscriptionsMax,
+      payloadBytesMax: this.limits.payloadBytesMax,
+    });
+    return { url: this.url, jwt, seed: user.seed, expiresAt: expiresAtS * 1000 };
+  }
+
+  async revoke(nodeId: string): Promise<void> {
+    invariant(isNodeId(nodeId), "a node id is one plain token");
+    this.door.revocations.revoke(nodeId, this.clock.now());
+    for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve, reject) => {
+      // Calls back once the last socket is gone.
+      this.#server.close((error) => (error === undefined ? resolve() : reject(error)));
+      for (const connection of [...this.#connections]) connection.close();
+    });
+    return this.#closing;
+  }
+
+  admit(connection: Connection, nodeId: string): boolean {
+    const peers = this.#nodes.get(nodeId) ?? new Set();
+    if (peers.size >= this.limits.connectionsPerNodeMax) return false;
+    this.#unauthenticated.delete(connection);
+    this.#nodes.set(nodeId, peers.add(connection));
+    return true;
+  }
+
+  ended(connection: Connection): void {
+    this.#unauthenticated.delete(connection);
+    const { nodeId } = connection;
+    const peers = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
+    if (nodeId === undefined || peers === undefined) return;
+    peers.delete(connection);
+    if (peers.size > 0) return;
+    this.#nodes.delete(nodeId);
+    // A connection can end within a call to publish, whose caller must not find itself called back halfway through it.
+    queueMicrotask(() => {
+      if (this.#closing !== undefined) return;
+      for (const gone of this.#goneListeners) gone(nodeId);
+    });
+  }
+
+  closed(connection: Connection): void {
+    this.#connections.delete(connection);
+  }
+
+  #accept(raw: Socket): void {
+    if (this.#closing !== undefined || this.#connections.size >= this.limits.connectionsMax) {
+      raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a refused peer left"));
+      raw.end("-ERR 'maximum connections exceeded'\r\n");
+      raw.destroySoon();
+      return;
+    }
+    if (this.#unauthenticated.size >= this.limits.unauthenticatedMax) {
+      const [oldest] = this.#unauthenticated;
+      oldest?.cut("Authentication Timeout");
+    }
+    const nonce = this.#randomText(15);
+    raw.write(`INFO ${this.#greeting(nonce)}\r\n`);
+    const connection = new Connection(this, this.#secured(raw), nonce);
+    this.#connections.add(connection);
+    this.#unauthenticated.add(connection);
+  }
+
+  /** NATS greets in clear and then lets the client start TLS on the same socket. */
+  #secured(raw: Socket): Socket {
+    if (this.#secureContext === undefined) return raw;
+    raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a socket under TLS failed"));
+    return new TLSSocket(raw, { isServer: true, secureContext: this.#secureContext });
+  }
+
+  #greeting(nonce: string): string {
+    return JSON.stringify({
+      server_id: this.#account.publicKey,
+      server_name: "tollgate",
+      version: NATS_VERSION,
+      proto: 1,
+      host: this.#options.host,
+      port: this.port,
+      headers: true,
+      max_payload: this.limits.payloadBytesMax,
+      auth_required: true,
+      nonce,
+      ...(this.#secureContext === undefined ? {} : { tls_required: true }),
+    });
+  }
+
+  #randomText(bytes: number): string {
+    const buffer = Buffer.alloc(bytes);
+    this.#options.random.fill(buffer);
+    return buffer.toString("base64url");
+  }
+}
+
+function readCertificate(tls: { cert: string; key: string }): SecureContext {
+  try {
+    return createSecureContext(tls);
+  } catch (cause) {
+    throw new Error("dispatch plane: the TLS certificate or its key cannot be read", { cause });
+  }
+}

@@ -1,0 +1,48 @@
+/** The hub's bounds. Nodes are strangers: whatever one of them can make the hub hold or do has a number here. */
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+export interface HubLimits {
+  connectionsMax: number;
+  /** Beyond it the connection that has waited longest to authenticate makes room. */
+  unauthenticatedMax: number;
+  connectionsPerNodeMax: number;
+  /** Per connection, like everything below. */
+  subscriptionsMax: number;
+  /**
+   * Bytes that wait for a slow reader before it is cut. Must hold the largest job (12 MiB in 48 pieces, published in one
+   * go) with room for a second one beside it.
+   */
+  outboundBytesMax: number;
+  controlLineBytesMax: number;
+  connectLineBytesMax: number;
+  payloadBytesMax: number;
+  connectDeadlineMs: number;
+  pingEveryMs: number;
+  pingsOutstandingMax: number;
+  /** How long a connection that was cut may take to read why. */
+  lingerMs: number;
+  /** A connection that sends more than this is read more slowly; the rest of it waits on its own machine. */
+  operationsPerSecondMax: number;
+  inboundBytesPerSecondMax: number;
+  /** How far ahead of those rates it may run. */
+  burstMs: number;
+}
+
+export const HUB_LIMITS: Readonly<HubLimits> = {
+  connectionsMax: 10_000,
+  unauthenticatedMax: 256,
+  connectionsPerNodeMax: 4,
+  subscriptionsMax: 16,
+  outboundBytesMax: 32 * MIB,
+  controlLineBytesMax: 4 * KIB,
+  connectLineBytesMax: 16 * KIB,
+  payloadBytesMax: MIB,
+  connectDeadlineMs: 5_000,
+  pingEveryMs: 20_000,
+  pingsOutstandingMax: 2,
+  lingerMs: 1_000,
+  operationsPerSecondMax: 50_000,
+  inboundBytesPerSecondMax: 64 * MIB,
+  burstMs: 250,
+};

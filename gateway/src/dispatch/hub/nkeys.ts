@@ -1,0 +1,140 @@
+/**
+ * nkeys: how NATS writes Ed25519 keys as text. Base32 of a role byte (two for a seed), 32 bytes of key and a CRC-16, so
+ * that a key says what it is for and a mistyped one is noticed.
+ */
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import type { Random } from "../../base/random.ts";
+
+/** The role byte shifts its letter to the front of the text: U…, A…, O…; a seed starts with S and the letter. */
+const ROLES = { user: 20 << 3, account: 0, operator: 14 << 3 } as const;
+const SEED = 18 << 3;
+const KEY_BYTES = 32;
+const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+// What DER puts in front of the 32 raw bytes; node:crypto takes no raw Ed25519 keys.
+const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
+const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
+
+export type KeyRole = keyof typeof ROLES;
+
+export interface SigningKey {
+  role: KeyRole;
+  /** The public key as text. */
+  publicKey: string;
+  /** The private key as text: a secret. */
+  seed: string;
+  sign(data: Uint8Array): Buffer;
+}
+
+export interface VerifyingKey {
+  role: KeyRole;
+  publicKey: string;
+  verify(data: Uint8Array, signature: Uint8Array): boolean;
+}
+
+export class InvalidKeyError extends Error {
+  override name = "InvalidKeyError";
+}
+
+export function createKey(role: KeyRole, random: Random): SigningKey {
+  const raw = Buffer.alloc(KEY_BYTES);
+  random.fill(raw);
+  return signingKey(role, raw);
+}
+
+/** Throws `InvalidKeyError`, whose message does not repeat the seed, also if the seed is of another role than asked for. */
+export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
+  const bytes = decode(seed);
+  if (bytes === undefined || bytes.length !== KEY_BYTES + 2) throw new InvalidKeyError("not an nkey seed");
+  const [first = 0, second = 0] = bytes;
+  const role = roleOf(((first & 0b111) << 5) | (second >> 3));
+  if ((first & 0b11111000) !== SEED || role === undefined) throw new InvalidKeyError("not an nkey seed");
+  if (wanted !== undefined && role !== wanted) throw new InvalidKeyError(`an nkey seed of role ${role}, not ${wanted}`);
+  return signingKey(role, bytes.subarray(2));
+}
+
+/** The key behind a public key's text, or undefined if the text is none of this role. */
+export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | undefined {
+  const bytes = decode(text);
+  if (bytes === undefined || bytes.length !== KEY_BYTES + 1 || bytes[0] !== ROLES[role]) return undefined;
+  const der = Buffer.concat([PUBLIC_DER, bytes.subarray(1)]);
+  const key = createPublicKey({ key: der, format: "der", type: "spki" });
+  return { role, publicKey: text, verify: (data, signature) => verify(null, data, key, signature) };
+}
+
+function signingKey(role: KeyRole, raw: Buffer): SigningKey {
+  const key: KeyObject = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, raw]), format: "der", type: "pkcs8" });
+  const publicRaw = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
+  const code = ROLES[role];
+  return {
+    role,
+    publicKey: encode(Buffer.concat([Buffer.of(code), publicRaw])),
+    seed: encode(Buffer.concat([Buffer.of(SEED | (code >> 5), (code & 0b11111) << 3), raw])),
+    sign: (data) => sign(null, data, key),
+  };
+}
+
+function roleOf(code: number): KeyRole | undefined {
+  for (const role of ["user", "account", "operator"] as const) if (ROLES[role] === code) return role;
+  return undefined;
+}
+
+function encode(bytes: Buffer): string {
+  const check = Buffer.alloc(2);
+  check.writeUInt16LE(crc16(bytes));
+  return base32Encode(Buffer.concat([bytes, check]));
+}
+
+function decode(text: string): Buffer | undefined {
+  const bytes = base32Decode(text);
+  if (bytes === undefined || bytes.length < 3) return undefined;
+  const body = bytes.subarray(0, -2);
+  return crc16(body) === bytes.readUInt16LE(body.length) ? body : undefined;
+}
+
+/** CRC-16/XMODEM. */
+function crc16(bytes: Uint8Array): number {
+  let crc = 0;
+  for (const byte of bytes) {
+    crc ^= byte << 8;
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1) & 0xffff;
+  }
+  return crc;
+}
+
+/** Base32 without padding, as RFC 4648 spells the alphabet. */
+export function base32Encode(bytes: Uint8Array): string {
+  let text = "";
+  let value = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    value = (value << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      text += ALPHABET.charAt((value >>> bits) & 31);
+    }
+    value &= (1 << bits) - 1;
+  }
+  return bits === 0 ? text : text + ALPHABET.charAt((value << (5 - bits)) & 31);
+}
+
+/** Undefined for a foreign character or left-over bits that are not zero: one key has one spelling. */
+export function base32Decode(text: string): Buffer | undefined {
+  const bytes = Buffer.alloc(Math.floor((text.length * 5) / 8));
+  let at = 0;
+  let value = 0;
+  let bits = 0;
+  for (const char of text) {
+    const digit = ALPHABET.indexOf(char);
+    if (digit < 0) return undefined;
+    value = (value << 5) | digit;
+    bits += 5;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = value >>> bits;
+      value &= (1 << bits) - 1;
+    }
+  }
+  return value === 0 && bits < 5 ? bytes : undefined;
+}

@@ -1,0 +1,26 @@
+/**
+ * How fast one connection may keep the gateway busy. What it sends is counted in milliseconds of allowance; once it has
+ * used more than a burst ahead of time, it rests until time has caught up. A flood then stays in the sender's own TCP
+ * window and other connections keep their turn.
+ */
+import type { HubLimits } from "./limits.ts";
+
+export interface Pace {
+  /** Counts what was just handled and says how many milliseconds to stop reading; 0 for none. */
+  spend(operations: number, bytes: number, nowMs: number): number;
+}
+
+type PaceLimits = Pick<HubLimits, "operationsPerSecondMax" | "inboundBytesPerSecondMax" | "burstMs">;
+
+export function createPace(limits: PaceLimits): Pace {
+  const msPerOperation = 1000 / limits.operationsPerSecondMax;
+  const msPerByte = 1000 / limits.inboundBytesPerSecondMax;
+  let paidUntilMs = 0;
+  return {
+    spend(operations, bytes, nowMs) {
+      paidUntilMs = Math.max(paidUntilMs, nowMs) + operations * msPerOperation + bytes * msPerByte;
+      const aheadMs = paidUntilMs - nowMs;
+      return aheadMs > limits.burstMs ? aheadMs - limits.burstMs : 0;
+    },
+  };
+}

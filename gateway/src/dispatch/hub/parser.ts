@@ -1,0 +1,216 @@
+/**
+ * The client's side of the NATS protocol, read in whatever pieces TCP delivers it. Control lines end in a line feed; PUB
+ * and HPUB announce a payload that follows. A payload that lies within one piece is passed on without a copy; one that
+ * spans pieces is copied once into a buffer of its size. The first line must be CONNECT, and only it may be long: until
+ * then nothing else is read, let alone stored.
+ */
+import type { HubLimits } from "./limits.ts";
+import type { SubscribeAsk } from "./rules.ts";
+
+export interface Operations {
+  /** The JSON text after CONNECT, not yet parsed. */
+  connect(options: string): void;
+  /** Headers and reply subjects are read past: the plane carries neither. */
+  publish(subject: string, payload: Uint8Array): void;
+  subscribe(ask: SubscribeAsk): void;
+  /** With `max`: after that many messages in all. */
+  unsubscribe(sid: string, max: number | undefined): void;
+  ping(): void;
+  pong(): void;
+}
+
+/** What the peer did wrong, and how nats-server words it. */
+const VIOLATIONS = {
+  connect_first: "Authorization Violation",
+  unknown_operation: "Unknown Protocol Operation",
+  malformed: "Parser Error",
+  line_too_long: "Maximum Control Line Exceeded",
+  payload_too_large: "Maximum Payload Violation",
+} as const;
+
+export type ViolationCode = keyof typeof VIOLATIONS;
+
+/** The stream cannot be read any further. The message is fit for the peer. */
+export class ProtocolViolation extends Error {
+  override name = "ProtocolViolation";
+  readonly code: ViolationCode;
+
+  constructor(code: ViolationCode) {
+    super(VIOLATIONS[code]);
+    this.code = code;
+  }
+}
+
+type ParserLimits = Pick<HubLimits, "controlLineBytesMax" | "connectLineBytesMax" | "payloadBytesMax">;
+
+interface Announced {
+  subject: string;
+  headerBytes: number;
+  /** Header and payload together, without the line end. */
+  totalBytes: number;
+}
+
+const LF = 10;
+const CR = 13;
+const LINE_END_BYTES = 2;
+const SIZE = /^\d{1,9}$/;
+
+export class Parser {
+  readonly #operations: Operations;
+  readonly #controlLineBytesMax: number;
+  #lineBytesMax: number;
+  #payloadBytesMax: number;
+  #connected = false;
+  #stopped = false;
+  /** The start of a line whose end has not arrived. */
+  #line: Buffer | undefined;
+  #lineBytes = 0;
+  #announced: Announced | undefined;
+  /** The start of a payload whose end has not arrived. */
+  #body: Buffer | undefined;
+  #bodyBytes = 0;
+
+  constructor(limits: ParserLimits, operations: Operations) {
+    this.#operations = operations;
+    this.#controlLineBytesMax = limits.controlLineBytesMax;
+    this.#lineBytesMax = limits.connectLineBytesMax;
+    this.#payloadBytesMax = limits.payloadBytesMax;
+  }
+
+  /**
+   * Reads on and says how many operations that was. Throws `ProtocolViolation`, after which the parser must not be used.
+   */
+  push(chunk: Buffer): number {
+    let at = 0;
+    let operations = 0;
+    while (at < chunk.length && !this.#stopped) {
+      at = this.#announced === undefined ? this.#readLine(chunk, at) : this.#readBody(chunk, at, this.#announced);
+      if (this.#announced === undefined) operations++;
+    }
+    return operations;
+  }
+
+  /** An operation may end the conversation; what the same chunk still holds is then not read. */
+  stop(): void {
+    this.#stopped = true;
+    this.#line = undefined;
+    this.#body = undefined;
+  }
+
+  /** The credential that came with CONNECT may allow less than the hub does. */
+  limitPayload(bytesMax: number): void {
+    this.#payloadBytesMax = Math.min(this.#payloadBytesMax, bytesMax);
+  }
+
+  #readLine(chunk: Buffer, at: number): number {
+    const end = chunk.indexOf(LF, at);
+    const next = end < 0 ? chunk.length : end + 1;
+    if (this.#lineBytes + next - at > this.#lineBytesMax) throw new ProtocolViolation("line_too_long");
+    if (end < 0) {
+      this.#holdLine(chunk, at, next);
+    } else if (this.#line === undefined) {
+      this.#readOperation(chunk, at, end);
+    } else {
+      const line = this.#holdLine(chunk, at, next);
+      const bytes = this.#lineBytes;
+      this.#line = undefined;
+      this.#lineBytes = 0;
+      this.#readOperation(line, 0, bytes - 1);
+    }
+    return next;
+  }
+
+  #holdLine(chunk: Buffer, start: number, end: number): Buffer {
+    this.#line ??= Buffer.allocUnsafe(this.#lineBytesMax);
+    this.#lineBytes += chunk.copy(this.#line, this.#lineBytes, start, end);
+    return this.#line;
+  }
+
+  #readOperation(buffer: Buffer, start: number, lineFeed: number): void {
+    const end = lineFeed > start && buffer[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
+    const text = buffer.toString("latin1", start, end);
+    const space = text.indexOf(" ");
+    const name = (space < 0 ? text : text.slice(0, space)).toUpperCase();
+    if (!this.#connected) {
+      if (name !== "CONNECT") throw new ProtocolViolation("connect_first");
+      this.#connected = true;
+      this.#lineBytesMax = this.#controlLineBytesMax;
+      this.#operations.connect(buffer.toString("utf8", start + name.length, end));
+      return;
+    }
+    const words = space < 0 ? [] : splitWords(text, space + 1);
+    if (name === "PUB") this.#announce(words, false);
+    else if (name === "HPUB") this.#announce(words, true);
+    else if (name === "SUB") this.#subscribe(words);
+    else if (name === "UNSUB") this.#unsubscribe(words);
+    else if (name === "PING") this.#operations.ping();
+    else if (name === "PONG") this.#operations.pong();
+    else throw new ProtocolViolation("unknown_operation");
+  }
+
+  /** `PUB subject [reply] bytes`, `HPUB subject [reply] headerBytes totalBytes`. */
+  #announce(words: string[], withHeader: boolean): void {
+    const numbers = withHeader ? 2 : 1;
+    const [subject] = words;
+    if (subject === undefined || words.length < 1 + numbers || words.length > 2 + numbers) {
+      throw new ProtocolViolation("malformed");
+    }
+    const totalBytes = parseSize(words.at(-1));
+    const headerBytes = withHeader ? parseSize(words.at(-2)) : 0;
+    if (headerBytes > totalBytes) throw new ProtocolViolation("malformed");
+    if (totalBytes > this.#payloadBytesMax) throw new ProtocolViolation("payload_too_large");
+    this.#announced = { subject, headerBytes, totalBytes };
+  }
+
+  #readBody(chunk: Buffer, at: number, announced: Announced): number {
+    const wanted = announced.totalBytes + LINE_END_BYTES;
+    if (this.#body === undefined) {
+      if (chunk.length - at >= wanted) {
+        this.#finishBody(chunk, at, announced);
+        return at + wanted;
+      }
+      this.#body = Buffer.allocUnsafe(wanted);
+      this.#bodyBytes = 0;
+    }
+    const copied = chunk.copy(this.#body, this.#bodyBytes, at);
+    this.#bodyBytes += copied;
+    if (this.#bodyBytes === wanted) {
+      const body = this.#body;
+      this.#body = undefined;
+      this.#finishBody(body, 0, announced);
+    }
+    return at + copied;
+  }
+
+  #finishBody(buffer: Buffer, start: number, { subject, headerBytes, totalBytes }: Announced): void {
+    const end = start + totalBytes;
+    if (buffer[end] !== CR || buffer[end + 1] !== LF) throw new ProtocolViolation("malformed");
+    this.#announced = undefined;
+    this.#operations.publish(subject, buffer.subarray(start + headerBytes, end));
+  }
+
+  /** `SUB pattern [queue] sid`. */
+  #subscribe(words: string[]): void {
+    const [pattern, second, third] = words;
+    if (pattern === undefined || second === undefined || words.length > 3) throw new ProtocolViolation("malformed");
+    const queue = third === undefined ? undefined : second;
+    this.#operations.subscribe({ pattern, queue, sid: third ?? second });
+  }
+
+  /** `UNSUB sid [max]`. */
+  #unsubscribe(words: string[]): void {
+    const [sid, max] = words;
+    if (sid === undefined || words.length > 2) throw new ProtocolViolation("malformed");
+    this.#operations.unsubscribe(sid, max === undefined ? undefined : parseSize(max));
+  }
+}
+
+function splitWords(text: string, from: number): string[] {
+  const words = text.slice(from).split(" ");
+  return words.includes("") ? words.filter((word) => word !== "") : words;
+}
+
+function parseSize(text: string | undefined): number {
+  if (text === undefined || !SIZE.test(text)) throw new ProtocolViolation("malformed");
+  return Number(text);
+}

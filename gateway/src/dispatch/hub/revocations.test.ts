@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { CREDENTIAL_TTL_MS_MAX } from "./credentials.ts";
+import { memoryRevocations } from "./revocations.ts";
+
+const NOW_MS = 1_900_000_000_400;
+
+describe("revocations", () => {
+  test("within one second: issued before is refused, issued after is not", () => {
+    const revocations = memoryRevocations();
+    const before = revocations.issueSecond("a", NOW_MS);
+    const other = revocations.issueSecond("b", NOW_MS);
+    revocations.revoke("a", NOW_MS + 1);
+    const after = revocations.issueSecond("a", NOW_MS + 2);
+    assert.equal(revocations.refuses("a", before), true);
+    assert.equal(revocations.refuses("a", after), false);
+    assert.equal(revocations.refuses("b", other), false);
+  });
+
+  test("a second revocation covers what was issued after the first", () => {
+    const revocations = memoryRevocations();
+    for (let round = 0; round < 5; round++) {
+      const issued = revocations.issueSecond("a", NOW_MS);
+      assert.equal(revocations.refuses("a", issued), false);
+      revocations.revoke("a", NOW_MS);
+      assert.equal(revocations.refuses("a", issued), true);
+    }
+  });
+
+  test("a clock that steps back does not let an old credential through", () => {
+    const revocations = memoryRevocations();
+    const issued = revocations.issueSecond("a", NOW_MS);
+    revocations.revoke("a", NOW_MS - 60_000);
+    assert.equal(revocations.refuses("a", issued), true);
+    assert.equal(revocations.refuses("a", revocations.issueSecond("a", NOW_MS - 60_000)), false);
+  });
+
+  test("a revocation is kept for as long as a credential can live", () => {
+    const revocations = memoryRevocations();
+    const issued = revocations.issueSecond("a", NOW_MS);
+    revocations.revoke("a", NOW_MS);
+    revocations.revoke("b", NOW_MS + CREDENTIAL_TTL_MS_MAX);
+    assert.equal(revocations.refuses("a", issued), true);
+    revocations.revoke("b", NOW_MS + CREDENTIAL_TTL_MS_MAX + 2000);
+    assert.equal(revocations.refuses("a", issued), false);
+  });
+});

@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { InvariantError } from "../../base/invariant.ts";
+import { createRouter } from "./router.ts";
+
+const payload = new Uint8Array();
+
+describe("router", () => {
+  test("delivers to plain and wildcard subscribers, and to nobody else", () => {
+    const router = createRouter();
+    const heard: string[] = [];
+    for (const pattern of ["a.b", "a.b", "a.*", ">", "a.c", "b.>"]) router.add(pattern, () => heard.push(pattern));
+    router.route("a.b", payload);
+    assert.deepEqual(heard, ["a.b", "a.b", "a.*", ">"]);
+  });
+
+  test("the way out takes out one subscription, and only once", () => {
+    const router = createRouter();
+    let heard = 0;
+    const leave = router.add("a", () => heard++);
+    leave();
+    router.add("a", () => heard++);
+    leave();
+    router.route("a", payload);
+    assert.equal(heard, 1);
+  });
+
+  test("a subscriber may leave, evict and subscribe anew within its delivery", () => {
+    const router = createRouter();
+    const heard: string[] = [];
+    const again = (): void => {
+      heard.push("again");
+      router.add("a", again);
+    };
+    const leaveFirst = router.add("a", () => {
+      heard.push("first");
+      leaveFirst();
+      leaveSecond();
+    });
+    const leaveSecond = router.add("a", () => heard.push("second"));
+    router.route("a", payload);
+    assert.deepEqual(heard, ["first"]);
+    router.add("a", again);
+    router.route("a", payload);
+    assert.deepEqual(heard, ["first", "again"]);
+  });
+
+  test("a malformed pattern is a bug", () => {
+    assert.throws(() => createRouter().add("a..b", () => {}), InvariantError);
+  });
+});

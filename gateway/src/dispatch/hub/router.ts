@@ -1,0 +1,61 @@
+/** Who receives a message: subscribers by subject. Knows neither sockets nor permissions. */
+import { invariant } from "../../base/invariant.ts";
+import { covers, hasWildcard, isPattern } from "./subjects-match.ts";
+
+export type Deliver = (subject: string, payload: Uint8Array) => void;
+
+export interface Router {
+  /** Returns the way out. */
+  add(pattern: string, deliver: Deliver): () => void;
+  /** Delivers, in order of subscription, to everyone who is still subscribed when their turn comes. */
+  route(subject: string, payload: Uint8Array): void;
+}
+
+interface Subscription {
+  pattern: string;
+  deliver: Deliver;
+}
+
+/**
+ * Plain subjects are looked up, wildcards are tried one by one: nodes subscribe to plain subjects only (their credentials
+ * allow nothing else), and a gateway has a handful of wildcards.
+ */
+export function createRouter(): Router {
+  const plain = new Map<string, Set<Subscription>>();
+  const wildcards = new Set<Subscription>();
+
+  return {
+    add(pattern, deliver) {
+      invariant(isPattern(pattern), "a subscription names a well-formed pattern");
+      const subscription = { pattern, deliver };
+      if (hasWildcard(pattern)) {
+        wildcards.add(subscription);
+        return () => {
+          wildcards.delete(subscription);
+        };
+      }
+      const peers = plain.get(pattern) ?? new Set();
+      plain.set(pattern, peers.add(subscription));
+      return () => {
+        peers.delete(subscription);
+        if (peers.size === 0 && plain.get(pattern) === peers) plain.delete(pattern);
+      };
+    },
+
+    // Deliveries may subscribe and unsubscribe. A set skips what was deleted meanwhile, and counting keeps a subscriber
+    // that subscribes again in its delivery from being called for ever.
+    route(subject, payload) {
+      const peers = plain.get(subject);
+      if (peers !== undefined) deliverTo(peers, subject, payload);
+      deliverTo(wildcards, subject, payload);
+    },
+  };
+}
+
+function deliverTo(subscriptions: Set<Subscription>, subject: string, payload: Uint8Array): void {
+  let present = subscriptions.size;
+  for (const { pattern, deliver } of subscriptions) {
+    if (present-- === 0) return;
+    if (covers(pattern, subject)) deliver(subject, payload);
+  }
+}

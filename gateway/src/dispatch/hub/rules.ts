@@ -1,0 +1,33 @@
+/** What a credential allows on the wire. Each rule gives the words of the refusal, as nats-server has them, or nothing. */
+import type { Claims } from "./credentials.ts";
+import { covers, isPattern, isSubject } from "./subjects-match.ts";
+
+export interface SubscribeAsk {
+  pattern: string;
+  queue: string | undefined;
+  sid: string;
+}
+
+const SID_CHARS_MAX = 64;
+
+export function publishRefusal({ permissions }: Claims, subject: string): string | undefined {
+  if (!isSubject(subject)) return "Invalid Publish Subject";
+  if (isCovered(permissions.publish, subject)) return undefined;
+  return `Permissions Violation for Publish to "${subject}"`;
+}
+
+export function subscribeRefusal({ permissions }: Claims, { pattern, queue, sid }: SubscribeAsk): string | undefined {
+  if (!isPattern(pattern)) return "Invalid Subject";
+  if (!isCovered(permissions.subscribe, pattern)) {
+    const asQueue = queue === undefined ? "" : ` using queue "${queue}"`;
+    return `Permissions Violation for Subscription to "${pattern}"${asQueue}`;
+  }
+  // To deliver to every member of a queue group would be silently wrong.
+  if (queue !== undefined) return "Queue Subscriptions Not Supported";
+  if (sid.length > SID_CHARS_MAX) return "Invalid Subscription Identifier";
+  return undefined;
+}
+
+function isCovered(allowed: string[], subject: string): boolean {
+  return allowed.some((pattern) => covers(pattern, subject));
+}

@@ -1,0 +1,82 @@
+/** For tests: a plane in memory, and nodes on it that do what they are told. */
+import { decode, encode } from "@tollgate/protocol/codec.ts";
+import type { Frame } from "@tollgate/protocol/frames.ts";
+import { nodeState, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import type { Plane } from "./plane.ts";
+
+type Sendable = Exclude<Frame, { kind: "unknown" }>;
+
+export class MemoryPlane implements Plane {
+  readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
+  readonly #gone: ((nodeId: string) => void)[] = [];
+
+  publish(subject: string, payload: Uint8Array): void {
+    for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, payload);
+  }
+  subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
+    const subscriber = { pattern: new RegExp(`^${pattern.replaceAll(".", "\\.").replace("*", "[^.]+")}$`), receive };
+    this.#subscribers.add(subscriber);
+    return () => this.#subscribers.delete(subscriber);
+  }
+  onNodeGone(gone: (nodeId: string) => void): void {
+    this.#gone.push(gone);
+  }
+  drop(nodeId: string): void {
+    for (const gone of this.#gone) gone(nodeId);
+  }
+  mint(): never {
+    throw new Error("a plane in memory has no credentials");
+  }
+  async revoke(): Promise<void> {}
+  async close(): Promise<void> {}
+}
+
+export class FakeNode {
+  readonly id: string;
+  /** Every frame the gateway sent here. */
+  readonly heard: Frame[] = [];
+  readonly #plane: MemoryPlane;
+  readonly #gatewayId: string;
+  readonly #jobs: string[] = [];
+  #waiting: { nth: number; resolve: (job: string) => void }[] = [];
+
+  constructor(plane: MemoryPlane, options: { id: string; gatewayId: string }) {
+    this.id = options.id;
+    this.#plane = plane;
+    this.#gatewayId = options.gatewayId;
+    plane.subscribe(toNode(this.id), (_subject, payload) => {
+      const frame = decode(payload);
+      this.heard.push(frame);
+      if (frame.kind !== "job") return;
+      const nth = this.#jobs.push(frame.header.job);
+      for (const waiting of this.#waiting) if (waiting.nth === nth) waiting.resolve(frame.header.job);
+    });
+  }
+
+  /** The id of the n-th job that is offered here. */
+  job(nth = 1): Promise<string> {
+    return new Promise((resolve) => {
+      const job = this.#jobs[nth - 1];
+      if (job === undefined) this.#waiting.push({ nth, resolve });
+      else resolve(job);
+    });
+  }
+
+  report(state: { models: string[]; slots: number; busy?: number; draining?: boolean }): void {
+    const { models, slots, busy = 0, draining = false } = state;
+    const frame = encode({ kind: "state", state: { protocol: "1.0", agent: "fake", slots, busy, models, draining } });
+    this.#plane.publish(nodeState(this.id), frame);
+  }
+
+  say(frame: Sendable): void {
+    this.raw(encode(frame));
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#plane.publish(toGateway(this.#gatewayId, this.id), bytes);
+  }
+
+  delta(job: string, seq: number, text: string): void {
+    this.say({ kind: "deltas", deltas: [{ job, seq, channel: "answer", text }] });
+  }
+}

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { dollars, pico } from "../../base/money.ts";
+import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+
+let testConsole: TestConsole;
+before(async () => {
+  testConsole = await openTestConsole();
+});
+after(() => testConsole.close());
+
+type Accounts = Parameters<TestConsole["person"]>[0];
+
+async function signedIn(accounts: Accounts, more?: { operator: boolean }) {
+  const person = await testConsole.person(accounts, more);
+  const browser = new Browser(testConsole);
+  assert.equal((await browser.signIn(person.email)).status, 200);
+  return { ...person, browser };
+}
+
+function assertRefused(answer: Answer, status: number, code: string): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.equal(answer.body.error?.code, code);
+  assert.equal(answer.body.error?.type, code);
+  assert.ok(answer.body.error?.message);
+  assert.deepEqual(Object.keys(answer.body), ["error"]);
+  assert.match(String(answer.headers["x-request-id"]), /^req_[0-9a-z]{26}$/);
+  assert.equal(answer.headers["x-should-retry"], "false");
+}
+
+const hold = (accountId: Uuid) => ({
+  id: testConsole.newId(),
+  accountId,
+  amount: pico(1_234_567n),
+  keyId: testConsole.newId(),
+  keyName: "a key",
+  endpoint: "chat",
+  model: "tiny-3b",
+  build: "a build",
+  tokenizer: "a tokenizer",
+  stream: false,
+  promptTokens: 1,
+  priceVersion: 1,
+  client: "",
+});
+
+describe("200", () => {
+  test("me says who is signed in and what they own", async () => {
+    const { browser, email, accountIds } = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
+    const answer = await browser.send("GET", "/console/api/me");
+    assert.equal(answer.status, 200);
+    const [builder, host] = accountIds.map((id) => publicId("acc", id));
+    assert.deepEqual(answer.body, {
+      identity: { email, name: "A person", operator: false },
+      accounts: [
+        { id: builder, kind: "builder", name: "A builder", suspended: false },
+        { id: host, kind: "host", name: "A host", suspended: true },
+      ],
+    });
+  });
+
+  test("me answers an operator and a person without accounts", async () => {
+    for (const operator of [true, false]) {
+      const { browser, email } = await signedIn([], { operator });
+      const { body } = await browser.send("GET", "/console/api/me");
+      assert.deepEqual(body, { identity: { email, name: "A person", operator }, accounts: [] });
+    }
+  });
+
+  test("balance is exact, with what is held", async () => {
+    const { browser, accountIds } = await signedIn([{ kind: "host" }, { kind: "builder" }]);
+    const builder = accountIds[1] as Uuid;
+    const balance = async () => (await browser.send("GET", "/console/api/balance")).body;
+    assert.deepEqual(await balance(), {
+      object: "balance",
+      balance_micro: "5000000.000000",
+      held_micro: "0.000000",
+      available_micro: "5000000.000000",
+    });
+    assert.deepEqual(await testConsole.ledger.hold(hold(builder)), { kind: "held" });
+    assert.deepEqual(await balance(), {
+      object: "balance",
+      balance_micro: "5000000.000000",
+      held_micro: "1.234567",
+      available_micro: "4999998.765433",
+    });
+  });
+
+  test("balance goes below zero when a refund took it there", async () => {
+    const { browser, accountIds } = await signedIn([{ kind: "builder" }]);
+    const transfer = {
+      id: testConsole.newId(),
+      kind: "refund",
+      accountId: accountIds[0] as Uuid,
+      reason: "a test",
+    } as const;
+    assert.equal(await testConsole.ledger.transfer({ ...transfer, amount: dollars(6) }), "moved");
+    const { body } = await browser.send("GET", "/console/api/balance");
+    assert.equal(body.balance_micro, "-1000000.000000");
+    assert.equal(body.available_micro, "-1000000.000000");
+  });
+
+  test("every answer is kept by nobody and carries its request's id", async () => {
+    const { browser } = await signedIn([{ kind: "builder" }]);
+    for (const url of ["/console/api/me", "/console/api/balance"]) {
+      const { headers } = await browser.send("GET", url);
+      assert.equal(headers["cache-control"], "no-store");
+      assert.equal(headers["x-content-type-options"], "nosniff");
+      assert.match(String(headers["x-request-id"]), /^req_[0-9a-z]{26}$/);
+    }
+  });
+});
+
+describe("401", () => {
+  test("not_authenticated: no cookie, or one that we did not make", async () => {
+    for (const url of ["/console/api/me", "/console/api/balance"]) {
+      const browser = new Browser(testConsole);
+      assertRefused(await browser.send("GET", url), 401, "not_authenticated");
+      for (const value of ["made-up", "made-up.c2lnbmF0dXJl", "%00", ""]) {
+        browser.cookies.set("tollgate.session_token", value);
+        assertRefused(await browser.send("GET", url), 401, "not_authenticated");
+      }
+    }
+  });
+
+  test("not_authenticated: a session token alone, without its signature", async () => {
+    const { browser, identityId } = await signedIn([{ kind: "builder" }]);
+    const { rows } = await testConsole.pool.query("select token from identity_session where identity_id = $1", [
+      identityId,
+    ]);
+    browser.cookies.set("tollgate.session_token", rows[0].token);
+    assertRefused(await browser.send("GET", "/console/api/me"), 401, "not_authenticated");
+  });
+});
+
+describe("403", () => {
+  const ROWS: { who: string; accounts: Accounts; operator?: boolean; code: string }[] = [
+    { who: "a person without accounts", accounts: [], code: "no_account" },
+    { who: "a suspended builder", accounts: [{ kind: "builder", suspended: true }], code: "account_suspended" },
+    {
+      who: "a person whose accounts are all suspended",
+      accounts: [
+        { kind: "builder", suspended: true },
+        { kind: "host", suspended: true },
+      ],
+      code: "account_suspended",
+    },
+    { who: "a host", accounts: [{ kind: "host" }], code: "member_only" },
+    { who: "an operator", accounts: [], operator: true, code: "member_only" },
+  ];
+  for (const { who, accounts, operator = false, code } of ROWS) {
+    test(`${code}: ${who} has no balance to see`, async () => {
+      const { browser } = await signedIn(accounts, { operator });
+      assertRefused(await browser.send("GET", "/console/api/balance"), 403, code);
+    });
+  }
+});
+
+describe("404 and 405", () => {
+  test("an unknown path has no code", async () => {
+    const browser = new Browser(testConsole);
+    const paths = ["/console/api", "/console/api/nothing", "/console/api/auth/delete-user", "/console/api/auth/error"];
+    for (const path of paths) {
+      const answer = await browser.send("GET", path);
+      assert.equal(answer.status, 404, path);
+      assert.equal(answer.body.error?.type, "not_found_error");
+      assert.equal(answer.body.error?.code, undefined);
+    }
+  });
+
+  test("a wrong method is told the right one", async () => {
+    const browser = new Browser(testConsole);
+    for (const [method, url, allowed] of [
+      ["POST", "/console/api/me", "GET"],
+      ["DELETE", "/console/api/balance", "GET"],
+      ["GET", "/console/api/auth/sign-in/email", "POST"],
+      ["POST", "/console", "GET"],
+    ] as const) {
+      const answer = await browser.send(method, url);
+      assert.equal(answer.status, 405, url);
+      assert.equal(answer.headers.allow, allowed);
+    }
+  });
+});
