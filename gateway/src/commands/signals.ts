@@ -1,4 +1,8 @@
 /** Waiting for the end: a signal from outside, or a fault that leaves no way to go on. */
+import { systemClock } from "../base/clock.ts";
+
+/** Ctrl-C reaches the whole process group, and npm passes it on as well: one wish, two signals. */
+const ECHO_MS = 500;
 
 export interface Stop {
   /** Resolves at the first SIGINT or SIGTERM, or with the error that made going on impossible. */
@@ -8,15 +12,13 @@ export interface Stop {
 
 /** A second signal does not wait: whoever sends it has seen the first and wants out. */
 export function untilStopped(): Stop {
-  let resolve: (error: Error | undefined) => void = () => {};
-  const asked = new Promise<Error | undefined>((done) => {
-    resolve = done;
-  });
-  let signals = 0;
+  const { promise: asked, resolve } = Promise.withResolvers<Error | undefined>();
+  let askedAt: number | undefined;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => {
-      signals += 1;
-      if (signals > 1) process.exit(130);
+      const now = systemClock.monotonic();
+      askedAt ??= now;
+      if (now - askedAt > ECHO_MS) process.exit(130);
       resolve(undefined);
     });
   }

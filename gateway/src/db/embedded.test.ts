@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
 import pg from "pg";
-import { DataDirectoryInUse, PrivatePostgresError } from "./embedded-errors.ts";
-import { isPostmasterOf } from "./embedded-postmaster.ts";
+import { DataDirectoryInUse, PrivatePostgresError } from "./embedded/errors.ts";
+import { isPostmasterOf } from "./embedded/postmaster.ts";
+import { isRoot, otherGateway, query, scratch } from "./embedded/testing.ts";
 import { eventually } from "./testing.ts";
-import { isRoot, otherGateway, query, scratch } from "./testing-embedded.ts";
 
 /** Refusals are one line for a person. */
 const oneLine = (pattern: RegExp) => (error: unknown) => {

@@ -4,14 +4,14 @@
  */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { installedBinaries, usableBinaries } from "./embedded-binaries.ts";
-import { checkCluster, createCluster, removeUnfinished } from "./embedded-cluster.ts";
-import { PrivatePostgresError } from "./embedded-errors.ts";
-import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded-home.ts";
-import { DirectoryLock } from "./embedded-lock.ts";
-import { stopPostmaster, withClient } from "./embedded-postmaster.ts";
-import { bringUp, type Server } from "./embedded-server.ts";
-import { ownUid } from "./embedded-user.ts";
+import { installedBinaries, usableBinaries } from "./embedded/binaries.ts";
+import { checkCluster, createCluster, removeUnfinished } from "./embedded/cluster.ts";
+import { PrivatePostgresError } from "./embedded/errors.ts";
+import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
+import { DirectoryLock } from "./embedded/lock.ts";
+import { stopPostmaster, withClient } from "./embedded/postmaster.ts";
+import { bringUp, type Server } from "./embedded/server.ts";
+import { ownUid } from "./embedded/user.ts";
 
 /** The gateway's database and the user it connects as, who is not a superuser. */
 const DATABASE = "tollgate";

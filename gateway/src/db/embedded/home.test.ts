@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { chmod, chown, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, test } from "node:test";
-import { PrivatePostgresError } from "./embedded-errors.ts";
-import { NOTE, openDataDir } from "./embedded-home.ts";
-import { runToEnd } from "./embedded-user.ts";
-import { isRoot, log, otherGateway, query, scratch } from "./testing-embedded.ts";
+import { PrivatePostgresError } from "./errors.ts";
+import { NOTE, openDataDir } from "./home.ts";
+import { isRoot, log, otherGateway, query, scratch } from "./testing.ts";
+import { runToEnd } from "./user.ts";
 
 const onlyRoot = isRoot ? {} : { skip: "needs root" };
 /** An ordinary user. Any id with a passwd entry will do. */

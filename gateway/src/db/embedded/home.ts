@@ -21,9 +21,9 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { dirname, isAbsolute, join, resolve } from "node:path";
-import type { Log } from "../base/log.ts";
-import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
-import { canWrite, chooseRunAs, ownUid, type RunAs, runAsOwner } from "./embedded-user.ts";
+import type { Log } from "../../base/log.ts";
+import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { canWrite, chooseRunAs, ownUid, type RunAs, runAsOwner } from "./user.ts";
 
 export const NOTE = "postgres-location.txt";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { cp, mkdir, readdir, readFile, readlink, rm } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { test } from "node:test";
-import { type Binaries, binary, installedBinaries, usableBinaries } from "./embedded-binaries.ts";
-import { chooseRunAs, runToEnd } from "./embedded-user.ts";
-import { isRoot, scratch } from "./testing-embedded.ts";
+import { type Binaries, binary, installedBinaries, usableBinaries } from "./binaries.ts";
+import { isRoot, scratch } from "./testing.ts";
+import { chooseRunAs, runToEnd } from "./user.ts";
 
 /** The package as npm leaves it when install scripts are off. */
 async function withoutLinks(to: string): Promise<Binaries> {

@@ -5,7 +5,7 @@
  */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { codeOf, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 
 /** The user to become, or undefined to stay the user of this process. */
 export type RunAs = { uid: number; gid: number; name: string } | undefined;

@@ -6,10 +6,10 @@ import { execFile } from "node:child_process";
 import { readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pg from "pg";
-import { type Clock, sleep } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import { SUPERUSER } from "./embedded-cluster.ts";
-import { codeOf, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { SUPERUSER } from "./cluster.ts";
+import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 
 const STOP_FAST_MS_MAX = 30_000;
 const STOP_NOW_MS_MAX = 15_000;

@@ -6,11 +6,11 @@ import { createInterface } from "node:readline";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import { systemClock } from "../base/clock.ts";
-import { createLog } from "../base/log.ts";
-import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "./embedded.ts";
-import { orAbsent } from "./embedded-errors.ts";
-import { adminConfig, lookForPostmaster, stopPostmaster } from "./embedded-postmaster.ts";
+import { systemClock } from "../../base/clock.ts";
+import { createLog } from "../../base/log.ts";
+import { type PrivatePostgres, type PrivatePostgresOptions, startPrivatePostgres } from "../embedded.ts";
+import { orAbsent } from "./errors.ts";
+import { adminConfig, lookForPostmaster, stopPostmaster } from "./postmaster.ts";
 import type { Line } from "./testing-gateway.ts";
 
 export const log = createLog("silent");

@@ -4,11 +4,11 @@
  */
 import { chmod, chown, mkdtemp, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Log } from "../base/log.ts";
-import { type Binaries, binary } from "./embedded-binaries.ts";
-import { firstLine, namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
-import type { Home } from "./embedded-home.ts";
-import { ownUid, runToEnd } from "./embedded-user.ts";
+import type { Log } from "../../base/log.ts";
+import { type Binaries, binary } from "./binaries.ts";
+import { firstLine, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import type { Home } from "./home.ts";
+import { ownUid, runToEnd } from "./user.ts";
 
 const UNFINISHED = "cluster.new-";
 const INITDB_MS_MAX = 300_000;

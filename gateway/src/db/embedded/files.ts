@@ -3,9 +3,9 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open, rename } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
-import { type Home, shortHash } from "./embedded-home.ts";
-import { canWrite, ownUid, type RunAs } from "./embedded-user.ts";
+import { namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { type Home, shortHash } from "./home.ts";
+import { canWrite, ownUid, type RunAs } from "./user.ts";
 
 /** Only names the socket file; nothing listens on TCP. */
 export const PORT = 5432;

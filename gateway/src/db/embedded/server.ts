@@ -4,20 +4,14 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { statfs } from "node:fs/promises";
-import { type Clock, sleep } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import { type Binaries, binary } from "./embedded-binaries.ts";
-import { namingPath, PrivatePostgresError } from "./embedded-errors.ts";
-import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./embedded-files.ts";
-import type { Home } from "./embedded-home.ts";
-import {
-  isUnavailable,
-  lookForPostmaster,
-  removeStalePidFile,
-  type Sighting,
-  withClient,
-} from "./embedded-postmaster.ts";
-import { spawnOptions } from "./embedded-user.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { type Binaries, binary } from "./binaries.ts";
+import { namingPath, PrivatePostgresError } from "./errors.ts";
+import { logTail, openServerLog, openSocketDir, PORT, trimServerLog } from "./files.ts";
+import type { Home } from "./home.ts";
+import { isUnavailable, lookForPostmaster, removeStalePidFile, type Sighting, withClient } from "./postmaster.ts";
+import { spawnOptions } from "./user.ts";
 
 /** Less than one segment of the write-ahead log. */
 const DISK_BYTES_MIN = 16 << 20;

@@ -3,11 +3,11 @@
  * the process that holds it, however that process ends. Whoever holds it may stop the server; nobody else may.
  */
 import pg from "pg";
-import { type Clock, sleep } from "../base/clock.ts";
-import type { Log } from "../base/log.ts";
-import { LOCK, LOCK_CLASS } from "./advisory.ts";
-import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./embedded-errors.ts";
-import { adminConfig, isPostmasterOf } from "./embedded-postmaster.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { LOCK, LOCK_CLASS } from "../advisory.ts";
+import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
+import { adminConfig, isPostmasterOf } from "./postmaster.ts";
 
 const APPLICATION = "tollgate gateway ";
 /** How long the session of a killed gateway may take to be noticed by the server. */

@@ -2,12 +2,11 @@
 import assert from "node:assert/strict";
 import { after, afterEach, test } from "node:test";
 import pg from "pg";
-import { LOCK, LOCK_CLASS } from "./advisory.ts";
-import type { PrivatePostgres } from "./embedded.ts";
-import type { PrivatePostgresError } from "./embedded-errors.ts";
-import { adminConfig } from "./embedded-postmaster.ts";
-import { eventually } from "./testing.ts";
-import { otherGateway, query, scratch } from "./testing-embedded.ts";
+import { LOCK, LOCK_CLASS } from "../advisory.ts";
+import type { PrivatePostgres } from "../embedded.ts";
+import type { PrivatePostgresError } from "./errors.ts";
+import { adminConfig } from "./postmaster.ts";
+import { eventually, otherGateway, query, scratch } from "./testing.ts";
 
 /** One cluster for all: every test begins with no server running. */
 const place = await scratch({ after });

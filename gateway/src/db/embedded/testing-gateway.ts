@@ -2,10 +2,10 @@
  * A process that holds a private PostgreSQL as a gateway does, for tests that kill it, start it twice or run it as
  * another user. It tells in lines of JSON what happens, and stops the server when its standard input ends.
  */
-import { systemClock } from "../base/clock.ts";
-import { createLog } from "../base/log.ts";
-import { startPrivatePostgres } from "./embedded.ts";
-import { PrivatePostgresError } from "./embedded-errors.ts";
+import { systemClock } from "../../base/clock.ts";
+import { createLog } from "../../base/log.ts";
+import { startPrivatePostgres } from "../embedded.ts";
+import { PrivatePostgresError } from "./errors.ts";
 
 export type Line =
   | { event: "progress"; what: string }

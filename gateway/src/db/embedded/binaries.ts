@@ -6,8 +6,8 @@
 import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./embedded-errors.ts";
-import { type RunAs, runToEnd, unsupported } from "./embedded-user.ts";
+import { codeOf, namingPath, orAbsent, PrivatePostgresError } from "./errors.ts";
+import { type RunAs, runToEnd, unsupported } from "./user.ts";
 
 export interface Binaries {
   /** The folder with `bin`, `lib` and `share`. */
