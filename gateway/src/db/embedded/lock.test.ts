@@ -4,9 +4,10 @@ import { after, afterEach, test } from "node:test";
 import pg from "pg";
 import { LOCK, LOCK_CLASS } from "../advisory.ts";
 import type { PrivatePostgres } from "../embedded.ts";
+import { eventually } from "../testing.ts";
 import type { PrivatePostgresError } from "./errors.ts";
 import { adminConfig } from "./postmaster.ts";
-import { eventually, otherGateway, query, scratch } from "./testing.ts";
+import { otherGateway, query, scratch } from "./testing.ts";
 
 /** One cluster for all: every test begins with no server running. */
 const place = await scratch({ after });

@@ -1,0 +1,74 @@
+/** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code. */
+import assert from "node:assert/strict";
+import type { Platform } from "./platform.ts";
+
+export interface Account {
+  id: string;
+  balance: bigint;
+  held: bigint;
+}
+
+type Row = { id: string; balance: string; held: string };
+
+async function account(platform: Platform, where: string): Promise<Account> {
+  const [row] = await platform.query<Row>(`select id, balance, held from ledger_account where ${where}`);
+  assert.ok(row, `an account where ${where}`);
+  return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
+}
+
+export const builder = (platform: Platform): Promise<Account> => account(platform, "kind = 'builder'");
+export const host = (platform: Platform): Promise<Account> => account(platform, "kind = 'host'");
+export const platformAccount = (platform: Platform): Promise<Account> => account(platform, "kind = 'platform'");
+
+export interface RecordRow {
+  id: string;
+  endpoint: string;
+  model: string;
+  outcome: string;
+  http_status: number;
+  finish_reason: string | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  reasoning_tokens: number;
+  hold_pico: string;
+  charge_pico: string;
+  host_pico: string;
+  attempts: number;
+  node_id: string | null;
+  ttft_ms: number | null;
+}
+
+export async function lastRecord(platform: Platform): Promise<RecordRow> {
+  const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
+  assert.ok(row, "a record");
+  return row;
+}
+
+/** Every rule that must hold of the books at any quiet moment. */
+export async function assertBalanced(platform: Platform): Promise<void> {
+  const none = async (what: string, sql: string): Promise<void> =>
+    assert.deepEqual(await platform.query(sql), [], what);
+  await none(
+    "every operation's entries sum to zero",
+    "select operation from ledger_entry group by 1 having sum(amount) <> 0",
+  );
+  await none(
+    "every balance is the sum of its entries",
+    `select a.id from ledger_account a left join ledger_entry e on e.account_id = a.id
+      group by a.id having a.balance <> coalesce(sum(e.amount), 0)`,
+  );
+  await none(
+    "what is held is the sum of the holds",
+    `select a.id from ledger_account a left join hold h on h.account_id = a.id
+      group by a.id having a.held <> coalesce(sum(h.amount), 0)`,
+  );
+  await none(
+    "every charge is its tokens times its prices",
+    `select r.id from request r join price p on p.version = r.price_version and p.model = r.model
+      where r.charge_pico not in (0, r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico)`,
+  );
+  await none(
+    "the host has seven tenths, rounded down",
+    "select id from request where node_id is not null and host_pico <> charge_pico * 7 / 10",
+  );
+}

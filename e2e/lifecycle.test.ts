@@ -1,0 +1,178 @@
+/** Starting, stopping, dying and starting again: what a person at the terminal sees, and what is left behind. */
+import assert from "node:assert/strict";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { assertBalanced, builder } from "./books.ts";
+import { eventually, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+
+const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
+
+describe("a platform's life", () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await newDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
+
+  const chat = (platform: Platform, orders: object, more: object = {}): Promise<Response> =>
+    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model: "tiny-3b",
+        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+        ...more,
+      }),
+    });
+  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres, ...pids.nodes];
+  const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
+
+  test("Ctrl-C stops everything; the next start goes on with the same data", async () => {
+    const first = await startPlatform(dataDir, FLAGS);
+    assert.match(first.output(), /Tollgate is ready/);
+    assert.match(first.output(), /curl -N/);
+    assert.equal((await chat(first, { text: "hello" })).status, 200);
+    const { balance } = await builder(first);
+    assert.ok(balance < 5_000_000_000_000n);
+    assert.equal(await first.stop(), 0);
+    await allGone(processes(first));
+
+    const second = await startPlatform(dataDir, FLAGS);
+    assert.equal(second.ready.api_key, first.ready.api_key);
+    assert.equal((await builder(second)).balance, balance);
+    assert.equal((await chat(second, { text: "again" })).status, 200);
+    await assertBalanced(second);
+    assert.equal(await second.stop(), 0);
+  });
+
+  test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
+    const first = await startPlatform(dataDir, FLAGS);
+    const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
+    const reader = stream.body?.getReader();
+    await reader?.read();
+    assert.ok((await builder(first)).held > 0n);
+    process.kill(first.ready.pids.gateway, "SIGKILL");
+    await assert.rejects(async () => {
+      while (!(await reader?.read())?.done);
+    });
+    await allGone([first.ready.pids.gateway, ...first.ready.pids.nodes]);
+
+    const second = await startPlatform(dataDir, FLAGS);
+    assert.equal(
+      second.ready.pids.postgres,
+      first.ready.pids.postgres,
+      "the database that was left running is adopted",
+    );
+    assert.equal((await chat(second, { text: "alive" })).status, 200);
+    await assertBalanced(second);
+    // The lost request keeps its hold until its lease ends; here the lease is made to end now.
+    await second.query("update hold set expires_at = now() - interval '1 second'");
+    await eventually("the dead gateway's hold is given back", async () => (await builder(second)).held === 0n);
+    const lost = await second.query("select charge_pico from request where outcome = 'gateway_lost'");
+    assert.deepEqual(lost, [{ charge_pico: "0" }]);
+    await assertBalanced(second);
+    assert.equal(await second.stop(), 0);
+    await allGone(processes(second));
+  });
+
+  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
+    const first = await startPlatform(dataDir, FLAGS);
+    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
+    assert.equal(await second.ended, 1);
+    assert.match(complaint(second.output()), new RegExp(`${first.ready.pids.gateway}`));
+    assert.equal((await chat(first, { text: "still here" })).status, 200);
+    assert.equal(await first.stop(), 0);
+  });
+
+  test("a node that dies is started again and serves", async () => {
+    const platform = await startPlatform(dataDir, FLAGS);
+    process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
+    await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
+    assert.equal(await platform.stop(), 0);
+  });
+});
+
+describe("what cannot start says why in one line and exits with 1", () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await newDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
+
+  const refused = async (args: string[], env: Record<string, string> = {}): Promise<string> => {
+    const run = tollgate(args, env);
+    assert.equal(await run.ended, 1, run.output());
+    return complaint(run.output());
+  };
+
+  test("mistaken flags, all of them", async () => {
+    const line = await refused(["dev", "--port", "many", "--engine", "steam", "--nodes", "-3", "--data", dataDir]);
+    for (const flag of ["--port", "--engine"]) assert.ok(line.includes(flag), line);
+    assert.match(await refused(["dev", "--colour", "red"]), /--colour/);
+    assert.match(await refused(["dev", "--data", dataDir, "--models", "tiny-3b,gpt-9"]), /gpt-9/);
+    assert.match(await refused(["fly"]), /no command 'fly'/);
+  });
+
+  test("mistaken configuration, all of it", async () => {
+    const line = await refused(["serve"], { PORT: "x", LOG_LEVEL: "loud", DATABASE_URL: "mysql://h/d" });
+    for (const name of ["PORT", "LOG_LEVEL", "DATABASE_URL", "KEY_PEPPER"]) assert.ok(line.includes(name), line);
+  });
+
+  test("a taken port, with nothing left half-started", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const line = await refused(["dev", "--port", String(port), "--data", dataDir, ...FLAGS]);
+    assert.match(line, new RegExp(`Port ${port}.*taken`));
+    server.close();
+    const leftover = await readFile(join(dataDir, "postgres", "cluster", "postmaster.pid"), "utf8").catch(
+      () => undefined,
+    );
+    assert.equal(leftover, undefined, "no database was left running");
+  });
+
+  test("a data directory that cannot be written", async () => {
+    const file = join(dataDir, "file");
+    await writeFile(file, "");
+    assert.match(
+      await refused(["dev", "--port", "0", "--data", join(file, "data"), ...FLAGS]),
+      /data directory .*file/i,
+    );
+    if (process.getuid?.() !== 0) {
+      const locked = join(dataDir, "locked");
+      await mkdir(locked);
+      await chmod(locked, 0o500);
+      assert.match(await refused(["dev", "--port", "0", "--data", join(locked, "data"), ...FLAGS]), /data directory/i);
+    }
+  });
+
+  test("a damaged catalogue, a missing one", async () => {
+    assert.match(
+      await refused(["dev", "--port", "0", "--data", dataDir], { CATALOGUE_FILE: join(dataDir, "none.json") }),
+      /none\.json cannot be read/,
+    );
+    const file = join(dataDir, "bad.json");
+    await writeFile(file, "{");
+    assert.match(
+      await refused(["dev", "--port", "0", "--data", dataDir], { CATALOGUE_FILE: file }),
+      /bad\.json is not JSON/,
+    );
+  });
+
+  test("a missing model file", async () => {
+    const line = await refused(["dev", "--port", "0", "--data", dataDir, "--engine", "demo"], {
+      TOLLGATE_DEMO_MODEL: join(dataDir, "none.gguf"),
+    });
+    assert.match(line, /none\.gguf/);
+  });
+});
+
+/** The one line that a failed command prints. */
+function complaint(output: string): string {
+  const lines = output.split("\n").filter((line) => line.startsWith("tollgate: "));
+  assert.equal(lines.length, 1, output);
+  assert.ok(!output.includes("    at "), `a stack trace is no answer:\n${output}`);
+  return lines[0] as string;
+}

@@ -1,0 +1,153 @@
+/**
+ * A whole platform for the end-to-end suites: started with the command a person would use, on a free port and a data
+ * directory of its own, watched from outside only: HTTP, processes, and its database.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+
+const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
+const READY_WITHIN_MS = 90_000;
+
+export interface Ready {
+  base_url: string;
+  console_url: string;
+  api_key: string;
+  host_token: string;
+  operator: { email: string; password: string };
+  builder: { email: string; password: string };
+  pids: { gateway: number; postgres: number; nodes: number[] };
+}
+
+export interface Platform {
+  ready: Ready;
+  dataDir: string;
+  /** Everything it printed. */
+  output: () => string;
+  process: ChildProcess;
+  /** Resolves with the exit code once the process has ended. */
+  ended: Promise<number | null>;
+  query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  /** As Ctrl-C does; returns the exit code. */
+  stop(): Promise<number | null>;
+}
+
+export async function newDataDir(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
+}
+
+export const removeDataDir = (dataDir: string): Promise<void> => rm(dataDir, { recursive: true, force: true });
+
+export interface Started {
+  process: ChildProcess;
+  output: () => string;
+  ended: Promise<number | null>;
+}
+
+/** Runs `tollgate …` and collects what it prints. */
+export function tollgate(args: string[], env: Record<string, string> = {}): Started {
+  const child = spawn(process.execPath, [TOLLGATE, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, LOG_LEVEL: "info", INTERNAL_PORT: "0", ...env },
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  return { process: child, output: () => output, ended };
+}
+
+export async function startPlatform(
+  dataDir: string,
+  flags: string[] = [],
+  env: Record<string, string> = {},
+): Promise<Platform> {
+  const readyFile = join(dataDir, "ready.json");
+  const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
+  const ready = await untilReady(started, readyFile);
+  let client: pg.Client | undefined;
+  const query = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> => {
+    client ??= await connect(dataDir);
+    return (await client.query(sql, values)).rows;
+  };
+  const stop = async (): Promise<number | null> => {
+    await client?.end();
+    client = undefined;
+    started.process.kill("SIGINT");
+    return await started.ended;
+  };
+  return { ...started, ready, dataDir, query, stop };
+}
+
+async function untilReady(started: Started, readyFile: string): Promise<Ready> {
+  const deadline = performance.now() + READY_WITHIN_MS;
+  let over = false;
+  void started.ended.then(() => {
+    over = true;
+  });
+  for (;;) {
+    const text = await readIfThere(readyFile);
+    if (text !== undefined) return JSON.parse(text);
+    if (over) throw new Error(`the platform stopped before it was ready:\n${started.output()}`);
+    if (performance.now() > deadline) {
+      started.process.kill("SIGKILL");
+      throw new Error(`the platform was not ready in time:\n${started.output()}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The platform's own database, found by the files its server keeps. */
+async function connect(dataDir: string): Promise<pg.Client> {
+  const note = await readIfThere(join(dataDir, "postgres-location.txt"));
+  const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
+  const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
+  const client = new pg.Client({
+    host: pidFile[4] as string,
+    port: Number(pidFile[3]),
+    user: "tollgate",
+    database: "tollgate",
+  });
+  await client.connect();
+  return client;
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+    throw error;
+  }
+}
+
+/** Waits for something that sends no event. */
+export async function eventually<T>(
+  what: string,
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+  withinMs = 15_000,
+): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    const value = await check();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

@@ -1,0 +1,241 @@
+/** The good path of every public endpoint on a whole platform, by the official client and by raw HTTP. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import OpenAI from "openai";
+import { assertBalanced, builder, host, lastRecord, platformAccount } from "./books.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+
+const script = (orders: object): { role: "user"; content: string }[] => [
+  { role: "user", content: `#script ${JSON.stringify(orders)}` },
+];
+
+describe("the public API", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let client: OpenAI;
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted"]);
+    client = new OpenAI({ apiKey: platform.ready.api_key, baseURL: `${platform.ready.base_url}/v1`, maxRetries: 0 });
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+  const raw = (path: string, init: RequestInit = {}, key = platform.ready.api_key): Promise<Response> =>
+    fetch(`${platform.ready.base_url}${path}`, {
+      ...init,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", ...init.headers },
+    });
+
+  test("chat: the answer, its usage, and a charge of exactly tokens × price, shared 70 to 30", async () => {
+    const [builderBefore, hostBefore, feesBefore] = [
+      await builder(platform),
+      await host(platform),
+      await platformAccount(platform),
+    ];
+    const answer = await client.chat.completions.create({
+      model: "tiny-3b",
+      messages: script({ text: "The quick brown fox jumps over the lazy dog." }),
+      max_tokens: 50,
+    });
+    const [choice] = answer.choices;
+    assert.equal(answer.choices.length, 1);
+    assert.equal(choice?.message.content, "The quick brown fox jumps over the lazy dog.");
+    assert.equal(choice?.finish_reason, "stop");
+    assert.equal(answer.object, "chat.completion");
+    assert.match(answer.id, /^chatcmpl-[0-9a-z]{26}$/);
+    assert.ok(!("vendor_reasoning_content" in (choice?.message ?? {})));
+    const { usage } = answer;
+    assert.ok(usage && usage.prompt_tokens > 0);
+    assert.equal(usage.completion_tokens, 10, "as the llama3 tokenizer counts it");
+    assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
+
+    const charge = BigInt(usage.prompt_tokens) * 20_000n + BigInt(usage.completion_tokens) * 40_000n;
+    const share = (charge * 7n) / 10n;
+    assert.equal(builderBefore.balance - (await builder(platform)).balance, charge);
+    assert.equal((await builder(platform)).held, 0n);
+    assert.equal((await host(platform)).balance - hostBefore.balance, share);
+    assert.equal((await platformAccount(platform)).balance - feesBefore.balance, charge - share);
+
+    const record = await lastRecord(platform);
+    assert.equal(record.outcome, "ok");
+    assert.equal(BigInt(record.charge_pico), charge);
+    assert.equal(BigInt(record.hold_pico), BigInt(usage.prompt_tokens) * 20_000n + 50n * 40_000n);
+    assert.equal(record.attempts, 1);
+    await assertBalanced(platform);
+  });
+
+  test("chat streamed: chunks in the reference format, then usage, then [DONE]", async () => {
+    const stream = await client.chat.completions.create({
+      model: "small-8b",
+      messages: script({ text: "one two three" }),
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const chunks = await Array.fromAsync(stream);
+    assert.deepEqual(chunks[0]?.choices[0]?.delta, { role: "assistant", content: "" });
+    assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "one two three");
+    assert.equal(chunks.at(-2)?.choices[0]?.finish_reason, "stop");
+    assert.deepEqual(chunks.at(-1)?.choices, []);
+    assert.equal(chunks.at(-1)?.usage?.completion_tokens, 3);
+    assert.equal(new Set(chunks.map((chunk) => chunk.id)).size, 1);
+    for (const chunk of chunks.slice(0, -1)) assert.equal(chunk.usage, null);
+  });
+
+  test("the stream's bytes: headers at once, one event a chunk, [DONE] at the end", async () => {
+    const response = await raw("/v1/chat/completions", {
+      method: "POST",
+      body: JSON.stringify({ model: "tiny-3b", messages: script({ text: "hi" }), stream: true }),
+    });
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get("content-type") ?? "", /^text\/event-stream/);
+    assert.equal(response.headers.get("cache-control"), "no-cache, no-transform");
+    assert.equal(response.headers.get("x-accel-buffering"), "no");
+    assert.match(response.headers.get("x-request-id") ?? "", /^req_[0-9a-z]{26}$/);
+    const events = (await response.text()).trimEnd().split("\n\n");
+    assert.ok(events.every((event) => event.startsWith("data: ")));
+    assert.equal(events.at(-1), "data: [DONE]");
+    assert.ok(!events.some((event) => event.includes('"usage"')), "no usage unless asked");
+  });
+
+  test("reasoning is kept apart, counted as output, and comes whole in the last delta", async () => {
+    const orders = { reasoning: "I think about it.", text: "It is so." };
+    const whole = await client.chat.completions.create({ model: "reason-32b", messages: script(orders) });
+    const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
+    assert.deepEqual([message.content, message.vendor_reasoning_content], ["It is so.", "I think about it."]);
+    assert.equal(whole.usage?.completion_tokens, 5 + 4);
+    assert.equal((await lastRecord(platform)).reasoning_tokens, 5);
+
+    const chunks = await Array.fromAsync(
+      await client.chat.completions.create({ model: "reason-32b", messages: script(orders), stream: true }),
+    );
+    assert.deepEqual(chunks.at(-1)?.choices[0], {
+      index: 0,
+      delta: { vendor_reasoning_content: "I think about it." },
+      finish_reason: "stop",
+    });
+    assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "It is so.");
+  });
+
+  test("the cap is the gateway's: a node that overruns it is stopped, and the charge is the cap", async () => {
+    const answer = await client.chat.completions.create({
+      model: "tiny-3b",
+      messages: script({ tokens: 500, overrun: true, claim_tokens: 100_000 }),
+      max_tokens: 7,
+    });
+    assert.equal(answer.choices[0]?.finish_reason, "length");
+    assert.equal(answer.usage?.completion_tokens, 7);
+    assert.equal((await lastRecord(platform)).completion_tokens, 7);
+    await assertBalanced(platform);
+  });
+
+  test("completions: an array is one prompt and one completion, streamed or not", async () => {
+    const prompt = [`#script ${JSON.stringify({ text: "four five" })}`];
+    const whole = await client.completions.create({ model: "mid-14b", prompt });
+    assert.equal(whole.object, "text_completion");
+    assert.match(whole.id, /^cmpl-/);
+    assert.deepEqual(
+      whole.choices.map(({ index, text, finish_reason }) => ({ index, text, finish_reason })),
+      [{ index: 0, text: "four five", finish_reason: "stop" }],
+    );
+    const chunks = await Array.fromAsync(await client.completions.create({ model: "mid-14b", prompt, stream: true }));
+    assert.equal(chunks.map((chunk) => chunk.choices[0]?.text).join(""), "four five");
+    assert.ok(chunks.every((chunk) => chunk.object === "text_completion"));
+    assert.equal((await lastRecord(platform)).endpoint, "completion");
+  });
+
+  test("embeddings: one vector of 1,024 values per input, in order, charged for input alone", async () => {
+    const input = ["first", "second", "first"];
+    const list = await client.embeddings.create({ model: "embed-m3", input, encoding_format: "float" });
+    assert.equal(list.object, "list");
+    assert.deepEqual(
+      list.data.map(({ index }) => index),
+      [0, 1, 2],
+    );
+    for (const { embedding } of list.data) {
+      assert.equal(embedding.length, 1024);
+      assert.ok(Math.abs(Math.hypot(...embedding) - 1) < 1e-3);
+    }
+    assert.deepEqual(list.data[0]?.embedding, list.data[2]?.embedding);
+    assert.notDeepEqual(list.data[0]?.embedding, list.data[1]?.embedding);
+    assert.equal(list.usage.total_tokens, list.usage.prompt_tokens);
+    const record = await lastRecord(platform);
+    assert.equal(BigInt(record.charge_pico), BigInt(list.usage.prompt_tokens) * 10_000n);
+    assert.equal(record.hold_pico, record.charge_pico);
+  });
+
+  test("models and rates", async () => {
+    const { data } = await client.models.list();
+    assert.equal(data.length, 8);
+    assert.deepEqual(data.map(({ id }) => id).slice(0, 2), ["tiny-3b", "small-8b"]);
+    const rates = await fetch(`${platform.ready.base_url}/v1/catalog/rates`);
+    assert.equal(rates.headers.get("cache-control"), "public, max-age=300");
+    const sheet = (await rates.json()) as {
+      payout_share: number;
+      data: { sku_id: string; price_out_micro_1m: number | null }[];
+    };
+    assert.equal(sheet.payout_share, 0.7);
+    assert.deepEqual(sheet.data.find(({ sku_id }) => sku_id === "large-70b")?.price_out_micro_1m, null);
+  });
+
+  test("what is refused is refused before it costs anything", async () => {
+    const before = await builder(platform);
+    const records = async () => (await platform.query("select id from request")).length;
+    const recordsBefore = await records();
+    const body = { model: "tiny-3b", messages: [{ role: "user", content: "hi" }] };
+    const post = (payload: unknown, key?: string) =>
+      raw("/v1/chat/completions", { method: "POST", body: JSON.stringify(payload) }, key);
+    const code = async (response: Response): Promise<[number, { code?: string; param?: string }]> => [
+      response.status,
+      ((await response.json()) as { error: { code?: string; param?: string } }).error,
+    ];
+
+    for (const key of ["", "nonsense", `tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`, platform.ready.host_token]) {
+      const [status, error] = await code(await post(body, key));
+      assert.deepEqual([status, error.code], [401, "invalid_api_key"], key);
+    }
+    for (const model of ["large-70b", "no-such", "embed-m3"]) {
+      const [status, error] = await code(await post({ ...body, model }));
+      assert.deepEqual([status, error.code], [404, "model_not_found"], model);
+    }
+    const [status, error] = await code(await post({ ...body, temperature: 3 }));
+    assert.deepEqual([status, error.param], [400, "temperature"]);
+    const long = await post({ ...body, messages: [{ role: "user", content: "long ".repeat(20_000) }] });
+    assert.deepEqual(
+      [long.status, ((await long.json()) as { error: { param: string } }).error.param],
+      [400, "messages"],
+    );
+    assert.equal((await raw("/v1/chat/completions")).status, 405);
+    assert.equal((await raw("/v1/files")).status, 404);
+    assert.equal((await raw("/anthropic/v1/messages", { method: "POST" })).status, 404);
+
+    assert.deepEqual(await builder(platform), before);
+    assert.equal(await records(), recordsBefore);
+  });
+
+  test("a request the balance cannot cover is refused with what it needs and what is there", async () => {
+    const { id, balance } = await builder(platform);
+    await platform.query("select ledger_transfer(gen_random_uuid(), 'refund', $1, $2, 'test')", [
+      id,
+      (balance - 1_500_000n).toString(),
+    ]);
+    try {
+      const response = await raw("/v1/chat/completions", {
+        method: "POST",
+        body: JSON.stringify({ model: "reason-32b", messages: [{ role: "user", content: "hi" }] }),
+      });
+      const { error } = (await response.json()) as {
+        error: { code: string; required_micro: number; available_micro: number };
+      };
+      assert.deepEqual([response.status, error.code, error.available_micro], [402, "hold_exceeds_balance", 1]);
+      assert.ok(error.required_micro >= 9831, "32,768 output tokens at $0.30 a million, rounded up, and the prompt");
+      assert.equal(response.headers.get("x-should-retry"), "false");
+    } finally {
+      await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'test')", [
+        id,
+        (balance - 1_500_000n).toString(),
+      ]);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+/** Turns a byte-level BPE `tokenizer.json` into an asset. */
+import { pieceClasses } from "./unicode.ts";
+import { planes, writeAsset } from "./write.ts";
+
+export interface TokenizerJson {
+  added_tokens: { content: string }[];
+  normalizer: { type: string } | null;
+  model: { ignore_merges?: boolean; vocab: Record<string, number>; merges: (string | [string, string])[] };
+}
+
+/** GPT-2's alphabet: every byte written as one visible character. */
+function byteOfChar(): Map<string, number> {
+  const visible = (byte: number): boolean =>
+    (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || (byte >= 174 && byte <= 255);
+  const map = new Map<string, number>();
+  let next = 256;
+  for (let byte = 0; byte < 256; byte++) map.set(String.fromCharCode(visible(byte) ? byte : next++), byte);
+  return map;
+}
+
+/**
+ * Symbols are renumbered: a byte is its own value, then merged symbols in the order in which merges first make them.
+ * That order is the merges' own, so the result of a merge needs one bit: a new symbol, or the last one once more.
+ */
+function renumber(merges: [string, string][]): { columns: Record<string, Uint8Array>; symbols: Map<string, number> } {
+  const symbols = new Map<string, number>();
+  for (const [char, byte] of byteOfChar()) symbols.set(char, byte);
+  const steps = merges.map(([left, right]) => {
+    const merged = left + right;
+    if (!symbols.has(merged)) return symbols.set(merged, symbols.size) && 1;
+    if (symbols.get(merged) !== symbols.size - 1) throw new Error("merges are not grouped by their result");
+    return 0;
+  });
+  const symbolOf = (token: string): number => {
+    const symbol = symbols.get(token);
+    if (symbol === undefined) throw new Error(`nothing makes ${token}`);
+    return symbol;
+  };
+  return {
+    symbols,
+    columns: {
+      mergeSteps: planes(steps, 1),
+      mergeLeft: planes(merges.map(([left]) => symbolOf(left)), 3),
+      mergeRight: planes(merges.map(([, right]) => symbolOf(right)), 3),
+    },
+  };
+}
+
+/** Plain BPE, the slow and obvious way: merge the lowest rank, leftmost first, until nothing merges. */
+function isReachable(token: string, ranks: Map<string, number>): boolean {
+  const parts = [...token];
+  while (parts.length > 1) {
+    let best = Number.POSITIVE_INFINITY;
+    let at = -1;
+    for (let i = 0; i + 1 < parts.length; i++) {
+      const rank = ranks.get(`${parts[i]} ${parts[i + 1]}`) ?? Number.POSITIVE_INFINITY;
+      if (rank < best) [best, at] = [rank, i];
+    }
+    if (at < 0) return false;
+    parts.splice(at, 2, `${parts[at]}${parts[at + 1]}`);
+  }
+  return true;
+}
+
+/** The texts that are a single token when they are a whole piece. */
+function wholeWords(json: TokenizerJson, merges: [string, string][]): string[] {
+  const bytes = byteOfChar();
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const ranks = new Map(merges.map(([left, right], rank) => [`${left} ${right}`, rank]));
+  const words: string[] = [];
+  for (const token of Object.keys(json.model.vocab)) {
+    const encoded = Uint8Array.from([...token], (char) => bytes.get(char) ?? 0);
+    let text: string;
+    try {
+      text = decoder.decode(encoded);
+    } catch {
+      continue; // Part of a character: never a whole piece.
+    }
+    if (json.model.ignore_merges || isReachable(token, ranks)) words.push(text);
+  }
+  return words.sort((a, b) => (a < b ? -1 : 1));
+}
+
+export function convertBpe(file: string, json: TokenizerJson, options: { source: string; digitsMax: number }): string {
+  const merges = json.model.merges.map((merge): [string, string] => {
+    if (typeof merge !== "string") return merge;
+    const space = merge.indexOf(" ");
+    return [merge.slice(0, space), merge.slice(space + 1)];
+  });
+  const { columns } = renumber(merges);
+  const words = wholeWords(json, merges);
+  const units = words.flatMap((word) => Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)));
+  const described = {
+    kind: "bpe" as const,
+    source: options.source,
+    digitsMax: options.digitsMax,
+    nfc: json.normalizer?.type === "NFC",
+    tokenBytesMax: Object.keys(json.model.vocab).reduce((max, token) => Math.max(max, token.length), 0),
+    merges: merges.length,
+    words: words.length,
+    addedTokens: json.added_tokens.map(({ content }) => content),
+  };
+  return writeAsset(file, described, {
+    classes: pieceClasses(),
+    ...columns,
+    wordLengths: planes(words.map((word) => word.length), 1),
+    wordUnits: planes(units, 2),
+  });
+}

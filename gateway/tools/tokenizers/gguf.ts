@@ -1,0 +1,59 @@
+/** Reads the metadata of a GGUF file: enough to take a vocabulary out of it. */
+const U8 = 0;
+const STRING = 8;
+const ARRAY = 9;
+/** Sizes of GGUF's fixed-size value types, by type number. */
+const SIZES = new Map([
+  [U8, 1],
+  [1, 1],
+  [2, 2],
+  [3, 2],
+  [4, 4],
+  [5, 4],
+  [6, 4],
+  [7, 1],
+  [10, 8],
+  [11, 8],
+  [12, 8],
+]);
+
+export interface GgufArray {
+  strings: string[];
+  /** The raw elements, for arrays of anything but strings. */
+  bytes: Buffer;
+}
+
+/** The file's arrays by key. */
+export function readGgufArrays(file: Buffer): Map<string, GgufArray> {
+  let at = 0;
+  const u32 = (): number => file.readUInt32LE((at += 4) - 4);
+  const u64 = (): number => Number(file.readBigUInt64LE((at += 8) - 8));
+  const text = (): string => {
+    const length = u64();
+    return file.toString("utf8", at, (at += length));
+  };
+  const sizeOf = (type: number): number => {
+    const size = SIZES.get(type);
+    if (size === undefined) throw new Error(`GGUF type ${type} is not read here`);
+    return size;
+  };
+  if (file.toString("latin1", 0, 4) !== "GGUF") throw new Error("not a GGUF file");
+  at = 8;
+  u64();
+  const arrays = new Map<string, GgufArray>();
+  for (let left = u64(); left > 0; left--) {
+    const key = text();
+    const type = u32();
+    if (type === STRING) text();
+    else if (type !== ARRAY) at += sizeOf(type);
+    else {
+      const elementType = u32();
+      const count = u64();
+      const strings = elementType === STRING ? Array.from({ length: count }, text) : [];
+      const start = at;
+      if (elementType !== STRING) at += count * sizeOf(elementType);
+      arrays.set(key, { strings, bytes: file.subarray(start, at) });
+    }
+  }
+  return arrays;
+}

@@ -1,0 +1,93 @@
+/**
+ * Unicode properties as the tokenizers use them, taken from the running Node and written into each asset: a count must
+ * not change because Node was updated.
+ */
+import {
+  CHANGES,
+  CLASSES_END,
+  CONTROL,
+  EXTENDS,
+  JOINS,
+  LETTER,
+  NEWLINE,
+  NUMBER,
+  OTHER,
+  PREPENDS,
+  SPACE,
+  WHITESPACE,
+} from "../../src/metering/classes.ts";
+import { planes } from "./write.ts";
+
+const CODE_POINTS_END = 0x110000;
+const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint < 0xe000;
+const firstOf = (text: string): number => text.codePointAt(0) ?? 0;
+
+/** Runs of equal values: the code point each starts at (3 bytes), then the values (1 byte each). */
+function ranges(valueOf: (codePoint: number) => number): Uint8Array {
+  const starts: number[] = [];
+  const values: number[] = [];
+  for (let codePoint = 0; codePoint < CODE_POINTS_END; codePoint++) {
+    const value = isSurrogate(codePoint) ? 0 : valueOf(codePoint);
+    if (codePoint >= CLASSES_END && value !== 0) throw new Error(`U+${codePoint.toString(16)} lies outside the table`);
+    if (codePoint < CLASSES_END && value !== values.at(-1)) {
+      starts.push(codePoint);
+      values.push(value);
+    }
+  }
+  return Buffer.concat([planes(starts, 3), Uint8Array.from(values)]);
+}
+
+/** For byte-level BPE: the pieces' classes, and what NFC may do to a character. */
+export function pieceClasses(): Uint8Array {
+  const joins = joiners();
+  return ranges((codePoint) => {
+    const char = String.fromCodePoint(codePoint);
+    const changes = char.normalize("NFC") !== char;
+    return pieceClass(char) | (joins(char) ? JOINS : 0) | (changes ? CHANGES : 0);
+  });
+}
+
+function pieceClass(char: string): number {
+  if (char === "\n" || char === "\r") return NEWLINE;
+  if (/\p{White_Space}/u.test(char)) return SPACE;
+  if (/\p{L}/u.test(char)) return LETTER;
+  return /\p{N}/u.test(char) ? NUMBER : OTHER;
+}
+
+/**
+ * Text may be normalised in two parts cut before any character that is not one of these: a character that is reordered
+ * (its combining class is not zero), or that is the second half of a composition.
+ */
+function joiners(): (char: string) => boolean {
+  const seconds = new Set<number>();
+  for (let jamo = 0x1161; jamo <= 0x1175; jamo++) seconds.add(jamo);
+  for (let jamo = 0x11a8; jamo <= 0x11c2; jamo++) seconds.add(jamo);
+  for (let codePoint = 0; codePoint < CODE_POINTS_END; codePoint++) {
+    if (isSurrogate(codePoint)) continue;
+    const char = String.fromCodePoint(codePoint);
+    const parts = [...char.normalize("NFD")];
+    if (parts.length > 1 && char.normalize("NFC") === char) seconds.add(firstOf(parts.at(-1) ?? ""));
+  }
+  // U+0345 has the highest combining class of all, so whatever else has one moves in front of it.
+  const iota = "\u0345";
+  return (char) => {
+    const first = [...char.normalize("NFD")][0] ?? "";
+    return first === iota || (iota + first).normalize("NFD") !== iota + first || seconds.has(firstOf(first));
+  };
+}
+
+/** For the unigram tokenizer: white space, and what decides where a grapheme cluster ends. */
+export function graphemeClasses(): Uint8Array {
+  const segmenter = new Intl.Segmenter("en", { granularity: "grapheme" });
+  const together = (text: string): boolean => segmenter.segment(text).containing(0)?.segment === text;
+  return ranges((codePoint) => {
+    if (codePoint >= CLASSES_END) return 0;
+    const char = String.fromCodePoint(codePoint);
+    return (
+      (/\p{White_Space}/u.test(char) ? WHITESPACE : 0) |
+      (together(`a${char}`) ? EXTENDS : 0) |
+      (together(`${char}a`) ? PREPENDS : 0) |
+      (together(`${char}\u0301`) ? 0 : CONTROL)
+    );
+  });
+}

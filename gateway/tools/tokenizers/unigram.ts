@@ -1,0 +1,82 @@
+/** Turns a SentencePiece unigram vocabulary, as llama.cpp keeps it in GGUF, into an asset. */
+import type { GgufArray } from "./gguf.ts";
+import { graphemeClasses } from "./unicode.ts";
+import { planes, writeAsset } from "./write.ts";
+
+/** GGUF's token types. */
+const UNUSED = 5;
+
+interface Node {
+  children: Map<number, Node>;
+  score: number | undefined;
+  isUnknown: boolean;
+}
+
+const newNode = (): Node => ({ children: new Map(), score: undefined, isUnknown: false });
+
+export function convertUnigram(
+  file: string,
+  arrays: Map<string, GgufArray>,
+  options: { source: string; addedTokens: string[]; unknown: string },
+): string {
+  const array = (key: string): GgufArray => {
+    const found = arrays.get(`tokenizer.ggml.${key}`);
+    if (found === undefined) throw new Error(`no ${key}`);
+    return found;
+  };
+  const root = newNode();
+  let scoreMin = 0;
+  let pieceUnitsMax = 0;
+  array("tokens").strings.forEach((piece, id) => {
+    if (array("token_type").bytes.readInt32LE(id * 4) === UNUSED && !options.addedTokens.includes(piece)) return;
+    // The reference implementation looks special tokens up like any other piece, with a score of zero.
+    const score = options.addedTokens.includes(piece) ? 0 : array("scores").bytes.readFloatLE(id * 4);
+    scoreMin = Math.min(scoreMin, score);
+    pieceUnitsMax = Math.max(pieceUnitsMax, piece.length);
+    let node = root;
+    for (let i = 0; i < piece.length; i++) {
+      const unit = piece.charCodeAt(i);
+      const child = node.children.get(unit) ?? newNode();
+      node.children.set(unit, child);
+      node = child;
+    }
+    node.score = score;
+    node.isUnknown = piece === options.unknown;
+  });
+  const nodes = breadthFirst(root);
+  const scored = nodes.filter((node) => node.score !== undefined);
+  const scores = new Uint32Array(Float32Array.from(scored, (node) => node.score ?? 0).buffer);
+  const described = {
+    kind: "unigram" as const,
+    source: options.source,
+    nodes: nodes.length,
+    unknownNode: nodes.findIndex((node) => node.isUnknown),
+    pieceUnitsMax,
+    scoreMin,
+    addedTokens: options.addedTokens,
+  };
+  return writeAsset(file, described, {
+    classes: graphemeClasses(),
+    nodeUnits: planes(unitsOf(nodes), 2),
+    nodeChildren: planes(nodes.map((node) => node.children.size), 2),
+    nodeIsPiece: planes(nodes.map((node) => (node.score === undefined ? 0 : 1)), 1),
+    pieceScores: planes(scores, 4),
+    charsmap: array("precompiled_charsmap").bytes,
+  });
+}
+
+/** All nodes, level by level, children in the order of their units: a node's children then lie side by side. */
+function breadthFirst(root: Node): Node[] {
+  const nodes = [root];
+  for (let i = 0; i < nodes.length; i++) {
+    const node = nodes[i] ?? root;
+    node.children = new Map([...node.children].sort(([a], [b]) => a - b));
+    nodes.push(...node.children.values());
+  }
+  return nodes;
+}
+
+/** The unit on the way into each node; the root has none and gets 0. */
+function unitsOf(nodes: Node[]): number[] {
+  return [0, ...nodes.flatMap((node) => [...node.children.keys()])];
+}
