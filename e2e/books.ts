@@ -69,6 +69,6 @@ export async function assertBalanced(platform: Platform): Promise<void> {
   );
   await none(
     "the host has seven tenths, rounded down",
-    "select id from request where node_id is not null and host_pico <> charge_pico * 7 / 10",
+    "select id from request where host_account_id is not null and host_pico <> charge_pico * 7 / 10",
   );
 }

@@ -3,7 +3,7 @@
  * directory of its own, watched from outside only: HTTP, processes, and its database.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -36,7 +36,10 @@ export interface Platform {
 }
 
 export async function newDataDir(): Promise<string> {
-  return await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
+  const dataDir = await mkdtemp(join(tmpdir(), "tollgate-e2e-"));
+  // As root the database runs as another user, who has to pass through.
+  await chmod(dataDir, 0o711);
+  return dataDir;
 }
 
 export const removeDataDir = (dataDir: string): Promise<void> => rm(dataDir, { recursive: true, force: true });
@@ -69,6 +72,7 @@ export async function startPlatform(
   env: Record<string, string> = {},
 ): Promise<Platform> {
   const readyFile = join(dataDir, "ready.json");
+  await rm(readyFile, { force: true });
   const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
   const ready = await untilReady(started, readyFile);
   let client: pg.Client | undefined;

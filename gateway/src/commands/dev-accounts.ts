@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { IdentityError } from "../accounts/identities.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
 import type { App } from "../build.ts";
@@ -46,11 +47,18 @@ export async function devAccounts(app: App, dataDir: string): Promise<DevAccount
 }
 
 async function signUp(app: App, role: "builder" | "operator"): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> {
-  // The time in the name keeps it free when the file was lost but the data was not.
-  const email = `${role}-${app.newId().slice(0, 13)}@tollgate.local`;
   const password = randomBytes(12).toString("base64url");
-  const id = await app.identities.create({ email, password, name: `Local ${role}`, operator: role === "operator" });
-  return { id, signIn: { email, password } };
+  const make = async (email: string): Promise<{ id: Uuid; signIn: z.infer<typeof SignIn> }> => {
+    const id = await app.identities.create({ email, password, name: `Local ${role}`, operator: role === "operator" });
+    return { id, signIn: { email, password } };
+  };
+  try {
+    return await make(`${role}@tollgate.local`);
+  } catch (error) {
+    if (!(error instanceof IdentityError)) throw error;
+    // The address is in use: the file with its password was lost, but the data was not.
+    return await make(`${role}-${app.newId().slice(0, 13)}@tollgate.local`);
+  }
 }
 
 async function readKept(file: string): Promise<DevAccounts | undefined> {

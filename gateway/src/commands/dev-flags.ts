@@ -25,19 +25,7 @@ export const DEV_HELP = `Usage: npm start -- [flags]
   --ready-file FILE  write one JSON object there once the gateway serves`;
 
 export function parseDevFlags(args: string[]): DevFlags {
-  const { values } = parseArgs({
-    args,
-    options: {
-      port: { type: "string", default: "8080" },
-      data: { type: "string", default: "./data" },
-      engine: { type: "string", default: "auto" },
-      nodes: { type: "string", default: "1" },
-      "no-node": { type: "boolean", default: false },
-      models: { type: "string" },
-      "ready-file": { type: "string" },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
+  const values = readFlags(args);
   const mistakes: string[] = [];
   const whole = (flag: string, text: string, max: number): number => {
     const value = Number(text);
@@ -61,4 +49,25 @@ export function parseDevFlags(args: string[]): DevFlags {
     readyFile: values["ready-file"],
     help: values.help,
   };
+}
+
+function readFlags(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        port: { type: "string", default: "8080" },
+        data: { type: "string", default: "./data" },
+        engine: { type: "string", default: "auto" },
+        nodes: { type: "string", default: "1" },
+        "no-node": { type: "boolean", default: false },
+        models: { type: "string" },
+        "ready-file": { type: "string" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    }).values;
+  } catch (cause) {
+    // Node explains itself over several lines; the first one names the flag.
+    throw new Error(`${(cause as Error).message.split("\n")[0]} See npm start -- --help`, { cause });
+  }
 }

@@ -34,9 +34,8 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
     .settle({
       id: hold.id,
       accountId: key.accountId,
-      server: ending.billed
-        ? result.server && { hostAccountId: result.server.hostAccountId, nodeId: result.server.nodeId }
-        : null,
+      nodeId: result.server?.nodeId ?? null,
+      paidHostId: ending.billed ? (result.server?.hostAccountId ?? null) : null,
       charge,
       outcome: ending.outcome,
       httpStatus: ending.httpStatus,

@@ -42,10 +42,11 @@ describe("the ledger", () => {
     priceVersion: 1,
     client: "test",
   });
-  const settlement = (hold: HoldOrder, charge: bigint, server: Settlement["server"] = null): Settlement => ({
+  const settlement = (hold: HoldOrder, charge: bigint, paidHostId: Uuid | null = null): Settlement => ({
     id: hold.id,
     accountId: hold.accountId,
-    server,
+    nodeId: paidHostId === null ? null : newId(),
+    paidHostId,
     charge: pico(charge),
     outcome: "ok",
     httpStatus: 200,
@@ -79,8 +80,7 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: dollars(5), held: 9_830_400_001n });
 
     const charge = 1_000_003n as Pico;
-    const server = { hostAccountId: host, nodeId: newId() };
-    assert.equal(await ledger.settle(settlement(hold, charge, server)), "settled");
+    assert.equal(await ledger.settle(settlement(hold, charge, host)), "settled");
 
     assert.deepEqual(await balance(builder), { balance: dollars(5) - charge, held: 0n });
     assert.equal((await balance(host)).balance, 700_002n);

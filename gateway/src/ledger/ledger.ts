@@ -43,8 +43,9 @@ export type HoldOutcome =
 export interface Settlement {
   id: Uuid;
   accountId: Uuid;
-  /** Who served it, and so is paid; null when nobody is. */
-  server: { hostAccountId: Uuid; nodeId: Uuid } | null;
+  /** The node that accepted it last, and the host that is paid for it: null where there is none. */
+  nodeId: Uuid | null;
+  paidHostId: Uuid | null;
   charge: Pico;
   outcome: string;
   httpStatus: number;
@@ -209,8 +210,8 @@ function settleParameters(batch: Settlement[]): string[] {
   return [
     plainArray(batch.map((s) => s.id)),
     plainArray(batch.map((s) => s.accountId)),
-    plainArray(batch.map((s) => s.server?.hostAccountId ?? null)),
-    plainArray(batch.map((s) => s.server?.nodeId ?? null)),
+    plainArray(batch.map((s) => s.paidHostId)),
+    plainArray(batch.map((s) => s.nodeId)),
     plainArray(batch.map((s) => s.charge)),
     textArray(batch.map((s) => s.outcome)),
     plainArray(batch.map((s) => s.httpStatus)),
