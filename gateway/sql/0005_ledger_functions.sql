@@ -206,10 +206,11 @@ begin
   ), used as (
     insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
                             charge_pico)
-    select account_id, date_trunc('hour', created_at), key_id, model, 'gateway_lost', count(*), 0, 0, 0
+    select account_id, date_trunc('hour', created_at), key_id, model, 'gateway_lost', count(*), sum(prompt_tokens), 0, 0
       from ended group by 1, 2, 3, 4
     on conflict (account_id, hour, key_id, model, outcome) do update
-      set requests = usage_hour.requests + excluded.requests
+      set requests = usage_hour.requests + excluded.requests,
+          prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens
   ), recorded as (
     insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome,
                          http_status, prompt_tokens, price_version, hold_pico, client, created_at)

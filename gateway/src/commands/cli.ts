@@ -1,11 +1,13 @@
 /** The `tollgate` command: picks the subcommand and turns every expected failure into one clear line and exit code 1. */
+import { admin } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
 import { migrateOnly } from "./migrate.ts";
 import { serve } from "./serve.ts";
 
-const COMMANDS: Record<string, { run: (args: string[]) => Promise<void>; help: string }> = {
+const COMMANDS: Record<string, { run: (args: string[]) => Promise<number>; help: string }> = {
   dev: { run: dev, help: "a whole platform on this machine, with data under ./data (npm start)" },
   serve: { run: serve, help: "the gateway, configured by environment variables alone" },
+  admin: { run: admin, help: "operate a platform; tollgate admin lists its commands" },
   migrate: { run: migrateOnly, help: "bring the database at DATABASE_URL up to date, then exit" },
 };
 
@@ -19,7 +21,7 @@ if (command === undefined) {
   process.exit(asked ? 0 : 1);
 }
 try {
-  await command.run(args);
+  process.exitCode = await command.run(args);
 } catch (error) {
   // The message is written for the person at the terminal; the stack is for whoever asks for it.
   console.error(`tollgate: ${error instanceof Error ? error.message : String(error)}`);

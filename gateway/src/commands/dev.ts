@@ -16,11 +16,11 @@ import { LocalNode, type Online } from "./dev-nodes.ts";
 import { Screen } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
-export async function dev(args: string[]): Promise<void> {
+export async function dev(args: string[]): Promise<number> {
   const flags = parseDevFlags(args);
   if (flags.help) {
     console.log(DEV_HELP);
-    return;
+    return 0;
   }
   const dataDir = resolve(flags.data);
   const config = parseConfig({
@@ -41,6 +41,7 @@ export async function dev(args: string[]): Promise<void> {
     await platform.start();
     const lost = await stop.asked;
     if (lost !== undefined) throw lost;
+    return 0;
   } finally {
     await platform.stop();
     destination.flushSync();

@@ -5,7 +5,7 @@ import { ConfigError } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { openPool } from "../db/pool.ts";
 
-export async function migrateOnly(args: string[]): Promise<void> {
+export async function migrateOnly(args: string[]): Promise<number> {
   if (args.length > 0) throw new Error(`migrate takes no flags (got ${args[0]})`);
   const connectionString = process.env.DATABASE_URL;
   if (connectionString === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
@@ -14,6 +14,7 @@ export async function migrateOnly(args: string[]): Promise<void> {
   try {
     const { applied } = await migrate(pool, { directory: fileURLToPath(new URL("../../sql", import.meta.url)), log });
     console.log(applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`);
+    return 0;
   } finally {
     await pool.end();
   }

@@ -4,7 +4,7 @@ import { parseConfig } from "../config.ts";
 import { startGateway } from "../main.ts";
 import { untilStopped } from "./signals.ts";
 
-export async function serve(args: string[]): Promise<void> {
+export async function serve(args: string[]): Promise<number> {
   if (args.length > 0)
     throw new Error(`serve takes no flags (got ${args[0]}); it is configured by environment variables`);
   const config = parseConfig(process.env);
@@ -19,4 +19,5 @@ export async function serve(args: string[]): Promise<void> {
   const lost = await stop.asked;
   await gateway.close();
   if (lost !== undefined) throw lost;
+  return 0;
 }

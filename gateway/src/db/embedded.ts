@@ -9,7 +9,7 @@ import { checkCluster, createCluster, removeUnfinished } from "./embedded/cluste
 import { PrivatePostgresError } from "./embedded/errors.ts";
 import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
-import { stopPostmaster, withClient } from "./embedded/postmaster.ts";
+import { lookForPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { bringUp, type Server } from "./embedded/server.ts";
 import { ownUid } from "./embedded/user.ts";
 
@@ -60,6 +60,22 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
   const server = await bringUp(home, binaries, { log, clock, progress });
   log.info({ pid: server.pid, adopted: server.adopted, cluster: home.cluster }, "private PostgreSQL is ready");
   return await takeOver(home, server, { ...options, dataDir });
+}
+
+/**
+ * Where to reach the server that runs on that data directory, whoever started it; undefined when none runs. For looking
+ * at a live system beside its gateway.
+ */
+export async function findPrivatePostgres(options: {
+  dataDir: string;
+  log: Log;
+  rootPlace?: string;
+}): Promise<PrivatePostgres["connection"] | undefined> {
+  const dataDir = await openDataDir(options.dataDir, options.log);
+  const home = await findHome({ dataDir, rootPlace: options.rootPlace ?? ROOT_PLACE });
+  const sighting = home === undefined ? undefined : await lookForPostmaster(home.cluster);
+  if (sighting?.kind !== "live" || sighting.file.status !== "ready") return undefined;
+  return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };
 }
 
 /** Makes the running server this process's own, and its database ready for use. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, hostShare, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkBooks } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -226,6 +228,52 @@ describe("the ledger", () => {
       ]),
       /do not balance/,
     );
+  });
+
+  test("the check proves the books, and finds every way they can be wrong", async () => {
+    const differing = async (): Promise<string[]> => {
+      // Charges of these tests are invented; that check has its own test on the whole platform.
+      const results = await checkBooks(db.pool);
+      return results.filter((r) => r.differences.length > 0 && !r.name.includes("counts times")).map((r) => r.name);
+    };
+    assert.deepEqual(await differing(), []);
+    const builder = await openAccount("builder", dollars(1));
+    const host = await openAccount("host");
+    const [open, settled] = [order(builder, 100n), order(builder, 100n)];
+    await Promise.all([ledger.hold(open), ledger.hold(settled)]);
+    await ledger.settle(settlement(settled, 50n, host));
+    const tampered = async (sql: string, values: unknown[]): Promise<string[]> => {
+      const admin = new pg.Client(db.connection);
+      await admin.connect();
+      const before = await db.pool.query("select balance, held from ledger_account where id = $1", [builder]);
+      await admin.query(sql, values);
+      const found = await differing();
+      await admin.query("update ledger_account set balance = $2, held = $3 where id = $1", [
+        builder,
+        before.rows[0].balance,
+        before.rows[0].held,
+      ]);
+      await admin.end();
+      return found;
+    };
+    assert.deepEqual(await tampered("update ledger_account set balance = balance + 1 where id = $1", [builder]), [
+      "every balance is the sum of its entries",
+      "all accounts together hold nothing",
+    ]);
+    assert.deepEqual(await tampered("update ledger_account set held = held - 1 where id = $1", [builder]), [
+      "what is held is the sum of the open holds",
+    ]);
+    assert.deepEqual(await tampered("update request set host_pico = host_pico - 1 where id = $1", [settled.id]), [
+      "every host has seven tenths of its charges",
+      "every request's entries are its charge, its share and its fee",
+      "the earnings rollups are the sums of their requests",
+    ]);
+    await db.pool.query("update request set host_pico = host_pico + 1 where id = $1", [settled.id]);
+    assert.deepEqual(await tampered("update usage_hour set charge_pico = 0 where account_id = $1", [builder]), [
+      "the usage rollups are the sums of their requests",
+    ]);
+    await db.pool.query("update usage_hour set charge_pico = 50 where account_id = $1", [builder]);
+    assert.deepEqual(await differing(), []);
   });
 
   test("every balance is the sum of its entries, and the outside world's is numeric", async () => {

@@ -1,0 +1,152 @@
+/**
+ * Proves the books: works every figure out again from what lies below it and lists what differs. Reads one snapshot of the
+ * database, so it can run beside a live system without seeing half of a transaction.
+ */
+import type pg from "pg";
+
+export interface CheckResult {
+  name: string;
+  /** How many things were looked at, and those that differ (the first few, described). */
+  checked: bigint;
+  differences: string[];
+}
+
+interface Check {
+  name: string;
+  counts: string;
+  /** Selects one text column: a line per difference. */
+  differs: string;
+}
+
+const DIFFERENCES_SHOWN = 20;
+const PLATFORM = "'00000000-0000-0000-0000-000000000001'";
+
+const CHECKS: Check[] = [
+  {
+    name: "entries of every operation sum to zero",
+    counts: "select count(distinct operation) from ledger_entry",
+    differs: `select format('operation %s: sum %s', operation, sum(amount))
+                from ledger_entry group by operation having sum(amount) <> 0`,
+  },
+  {
+    name: "every balance is the sum of its entries",
+    counts: "select count(*) from ledger_account",
+    differs: `select format('account %s: balance %s, entries %s', a.id, a.balance, coalesce(e.total, 0))
+                from ledger_account a
+                left join (select account_id, sum(amount) as total from ledger_entry group by 1) e on e.account_id = a.id
+               where a.balance <> coalesce(e.total, 0)`,
+  },
+  {
+    name: "what is held is the sum of the open holds",
+    counts: "select count(*) from hold",
+    differs: `select format('account %s: held %s, holds %s', a.id, a.held, coalesce(h.total, 0))
+                from ledger_account a
+                left join (select account_id, sum(amount) as total from hold group by 1) h on h.account_id = a.id
+               where a.held <> coalesce(h.total, 0)`,
+  },
+  {
+    name: "nobody is overspent",
+    counts: "select count(*) from ledger_account where kind = 'builder'",
+    differs: `select format('account %s: balance %s, held %s', id, balance, held)
+                from ledger_account where kind = 'builder' and not overdrawn and balance < held`,
+  },
+  {
+    name: "every charge is its counts times its prices",
+    counts: "select count(*) from request",
+    // Who was paid was billed; who was not was not.
+    differs: `select format('request %s: charge %s, due %s', r.id, r.charge_pico, d.due)
+                from request r left join price p on p.version = r.price_version and p.model = r.model,
+             lateral (select case when r.host_account_id is null then 0
+                             else r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico end as due) d
+               where r.charge_pico is distinct from d.due or r.charge_pico > r.hold_pico`,
+  },
+  {
+    name: "every host has seven tenths of its charges",
+    counts: "select count(*) from request where host_account_id is not null",
+    differs: `select format('request %s: charge %s, share %s', id, charge_pico, host_pico)
+                from request where host_pico <> case when host_account_id is null then 0 else charge_pico * 7 / 10 end`,
+  },
+  {
+    name: "every request's entries are its charge, its share and its fee",
+    counts: "select count(*) from request where charge_pico > 0",
+    differs: `select format('request %s: %s of entry %s, recorded %s', coalesce(r.id, e.operation), coalesce(r.kind, e.kind),
+                            e.amount, r.amount)
+                from (select r.id, l.account_id, l.kind, l.amount from request r,
+                      lateral (values (r.account_id, 'charge', -r.charge_pico),
+                                      (r.host_account_id, 'share', r.host_pico),
+                                      (${PLATFORM}::uuid, 'fee', r.charge_pico - r.host_pico)) l (account_id, kind, amount)
+                       where l.amount <> 0) r
+                full join (select operation, account_id, kind, amount from ledger_entry
+                            where kind in ('charge', 'share', 'fee')) e
+                  on e.operation = r.id and e.account_id = r.account_id and e.kind = r.kind
+               where e.amount is distinct from r.amount`,
+  },
+  {
+    name: "every transfer has its two entries",
+    counts: "select count(*) from transfer",
+    differs: `select format('transfer %s (%s): %s entries of %s', t.id, t.kind, count(e.id), t.amount)
+                from transfer t left join ledger_entry e
+                  on e.operation = t.id and e.kind = t.kind and abs(e.amount) = t.amount
+               group by t.id having count(e.id) <> 2`,
+  },
+  {
+    name: "the usage rollups are the sums of their requests",
+    counts: "select count(*) from usage_hour",
+    differs: `select format('account %s, %s, %s, %s: rollup %s, requests %s', coalesce(u.account_id, r.account_id),
+                            coalesce(u.hour, r.hour), coalesce(u.model, r.model), coalesce(u.outcome, r.outcome),
+                            (u.requests, u.prompt_tokens, u.completion_tokens, u.charge_pico)::text, r.sums::text)
+                from usage_hour u
+                full join (select account_id, date_trunc('hour', created_at) as hour, key_id, coalesce(model, '') as model,
+                                  outcome, (count(*), sum(prompt_tokens), sum(completion_tokens), sum(charge_pico))::text as sums
+                             from request group by 1, 2, 3, 4, 5) r
+                  on (r.account_id, r.hour, r.key_id, r.model, r.outcome)
+                   = (u.account_id, u.hour, u.key_id, u.model, u.outcome)
+               where r.sums is distinct from (u.requests, u.prompt_tokens, u.completion_tokens, u.charge_pico)::text`,
+  },
+  {
+    name: "the earnings rollups are the sums of their requests",
+    counts: "select count(*) from earning_hour",
+    differs: `select format('host %s, %s, %s: rollup %s, requests %s', coalesce(u.host_account_id, r.host_account_id),
+                            coalesce(u.hour, r.hour), coalesce(u.model, r.model),
+                            (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico)::text, r.sums)
+                from earning_hour u
+                full join (select host_account_id, date_trunc('hour', created_at) as hour, node_id, model,
+                                  (count(*), sum(prompt_tokens), sum(completion_tokens), sum(host_pico))::text as sums
+                             from request where host_account_id is not null group by 1, 2, 3, 4) r
+                  on (r.host_account_id, r.hour, r.node_id, r.model) = (u.host_account_id, u.hour, u.node_id, u.model)
+               where r.sums is distinct from (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico)::text`,
+  },
+  {
+    name: "all accounts together hold nothing",
+    counts: "select count(*) from ledger_account",
+    differs: "select format('the balances sum to %s', sum(balance)) from ledger_account having sum(balance) <> 0",
+  },
+];
+
+export async function checkBooks(pool: pg.Pool): Promise<CheckResult[]> {
+  const client = await pool.connect();
+  try {
+    await client.query("begin transaction isolation level repeatable read read only");
+    // A large history takes longer than a request may.
+    await client.query("set local statement_timeout = 0");
+    const results: CheckResult[] = [];
+    for (const { name, counts, differs } of CHECKS) {
+      const checked = await client.query(`select (${counts}) as count`);
+      const { rows } = await client.query({
+        text: `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`,
+        rowMode: "array",
+      });
+      const lines = rows.map(([line]) => String(line));
+      const more = lines.length > DIFFERENCES_SHOWN ? ["… and more"] : [];
+      results.push({
+        name,
+        checked: checked.rows[0].count,
+        differences: [...lines.slice(0, DIFFERENCES_SHOWN), ...more],
+      });
+    }
+    return results;
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
