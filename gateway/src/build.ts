@@ -33,7 +33,7 @@ import { openMetering } from "./metering/metering.ts";
 import { SecretsFile } from "./server-secrets.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../sql", import.meta.url));
-const CATALOGUE_FILE = fileURLToPath(new URL("../catalogue/models.json", import.meta.url));
+export const CATALOGUE_FILE = fileURLToPath(new URL("../catalogue/models.json", import.meta.url));
 const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
 
 export interface BuildOptions {
@@ -57,6 +57,8 @@ export interface App {
   newId: NewId;
   publicServer: ReturnType<typeof publicServer>;
   internalServer: ReturnType<typeof internalServer>;
+  /** Resolves once that node (`node_…`) takes requests. */
+  nodeOnline: (nodeId: string) => Promise<void>;
   /** Null when the store is not the private one. */
   postgresPid: number | null;
   close(): Promise<void>;
@@ -176,6 +178,7 @@ async function assemble(
     newId,
     publicServer: publicServer(doors),
     internalServer: internalServer(health),
+    nodeOnline: (id) => roster.online(id),
     postgresPid: store.pid,
     close,
   };

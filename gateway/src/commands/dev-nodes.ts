@@ -20,7 +20,7 @@ export interface NodeOptions {
   gatewayUrl: string;
   hostToken: string;
   engine: string;
-  models: string[] | undefined;
+  models: string[];
   dataDir: string;
   log: Log;
 }
@@ -76,8 +76,7 @@ export class LocalNode {
   #spawn(): ChildProcess {
     const { name, gatewayUrl, hostToken, engine, models, dataDir } = this.#options;
     const log = openSync(join(dataDir, `${name}.log`), "a", 0o600);
-    const args = ["up", "--gateway", gatewayUrl, "--name", name, "--engine", engine];
-    if (models !== undefined) args.push("--models", models.join(","));
+    const args = ["up", "--gateway", gatewayUrl, "--name", name, "--engine", engine, "--models", models.join(",")];
     try {
       return spawn(process.execPath, [AGENT, ...args], {
         detached: true,

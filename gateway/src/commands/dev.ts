@@ -7,6 +7,7 @@ import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pino from "pino";
 import { createLog, type Log } from "../base/log.ts";
+import { CATALOGUE_FILE } from "../build.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { type RunningGateway, startGateway } from "../main.ts";
 import { loadCatalogue } from "../metering/catalogue.ts";
@@ -30,13 +31,13 @@ export async function dev(args: string[]): Promise<number> {
     // Agents ask the gateway where the plane is, so any free port will do.
     PLANE_PORT: process.env.PLANE_PORT ?? "0",
   });
-  await checkModels(config, flags.models);
+  const models = await modelsToElect(config, flags.models);
   makeDataDir(dataDir);
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
   const destination = pino.destination({ dest: join(dataDir, "gateway.log"), mode: 0o600, sync: false });
   const log = createLog(config.logLevel, destination);
   const stop = untilStopped();
-  const platform = new DevPlatform({ flags, config, dataDir, log, stop, screen: new Screen(process.stdout) });
+  const platform = new DevPlatform({ flags, models, config, dataDir, log, stop, screen: new Screen(process.stdout) });
   try {
     await platform.start();
     const lost = await stop.asked;
@@ -50,6 +51,7 @@ export async function dev(args: string[]): Promise<number> {
 
 interface DevOptions {
   flags: DevFlags;
+  models: string[];
   config: Config;
   dataDir: string;
   log: Log;
@@ -69,20 +71,20 @@ class DevPlatform {
   async start(): Promise<void> {
     const { flags, config, dataDir, log, stop, screen } = this.#o;
     screen.step("starting the gateway");
-    this.#gateway = await startGateway({
+    const gateway = await startGateway({
       config,
       log,
       progress: (what) => screen.step(what),
       onLost: (error) => stop.now(error),
       anyInternalPort: true,
     });
-    const baseUrl = `http://${config.host}:${this.#gateway.port}`;
-    const accounts = await devAccounts(this.#gateway, dataDir);
-    const online = await this.#startNodes(baseUrl, accounts);
+    this.#gateway = gateway;
+    const baseUrl = `http://${config.host}:${gateway.port}`;
+    const accounts = await devAccounts(gateway, dataDir);
+    const online = await this.#startNodes(gateway, baseUrl, accounts);
     const consoleUrl = `${baseUrl}/console`;
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
-    const model = flags.models?.[0] ?? "tiny-3b";
-    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online, model });
+    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online });
   }
 
   /** Nodes first, so that they can finish what they run; then the gateway, and with it the database. */
@@ -93,8 +95,8 @@ class DevPlatform {
     this.#o.screen.done();
   }
 
-  async #startNodes(gatewayUrl: string, accounts: DevAccounts): Promise<Online[]> {
-    const { flags, dataDir, log, screen } = this.#o;
+  async #startNodes(gateway: RunningGateway, gatewayUrl: string, accounts: DevAccounts): Promise<Online[]> {
+    const { flags, models, dataDir, log, screen } = this.#o;
     if (flags.nodes > 0) screen.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
     const starting = Array.from({ length: flags.nodes }, (_, i) =>
       LocalNode.start({
@@ -102,7 +104,7 @@ class DevPlatform {
         gatewayUrl,
         hostToken: accounts.host_token,
         engine: flags.engine,
-        models: flags.models,
+        models,
         dataDir,
         log,
       }),
@@ -112,6 +114,7 @@ class DevPlatform {
     const started = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     this.#nodes = started.map(({ node }) => node);
     if (failed !== undefined) throw failed.reason;
+    await Promise.all(started.map(({ online }) => gateway.nodeOnline(online.node)));
     return started.map(({ online }) => online);
   }
 
@@ -135,11 +138,11 @@ class DevPlatform {
   }
 }
 
-async function checkModels(config: Config, models: string[] | undefined): Promise<void> {
-  if (models === undefined || config.catalogueFile !== undefined) return;
-  const { active } = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
-  const unknown = models.filter((model) => !active.has(model));
-  if (unknown.length === 0) return;
+/** What the local nodes elect: what was asked for, or every model that can be called. */
+async function modelsToElect(config: Config, asked: string[] | undefined): Promise<string[]> {
+  const { active } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+  const unknown = (asked ?? []).filter((model) => !active.has(model));
+  if (unknown.length === 0) return asked ?? [...active.keys()];
   throw new Error(`--models: ${unknown.join(", ")} cannot be called; choose from ${[...active.keys()].join(", ")}`);
 }
 

@@ -117,8 +117,9 @@ export class Offers {
       this.#receive(nodeId, decode(payload));
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      // What a node says cannot be trusted in part: everything it runs for this gateway fails.
-      this.#options.log.warn({ node: nodeId, err: error }, "a node sent a malformed frame");
+      // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
+      // alone, because a cause could quote what the node sent.
+      this.#options.log.warn({ node: nodeId, why: error.message }, "a node sent a malformed frame");
       this.#eachOf(nodeId, "broken");
     }
   }

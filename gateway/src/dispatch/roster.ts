@@ -82,6 +82,16 @@ export class Roster {
     this.#notify();
   }
 
+  /** Resolves once the node is connected and may work. */
+  async online(id: string): Promise<void> {
+    while (!this.#nodes.has(id)) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const forget = this.onChange(resolve);
+      await promise;
+      forget();
+    }
+  }
+
   nodes(): RosterNode[] {
     return [...this.#nodes.values()];
   }
@@ -116,7 +126,8 @@ export class Roster {
       state = frame.state;
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.#options.log.warn({ node: id, err: error }, "a node sent a malformed state");
+      // The message alone: a cause could quote what the node sent.
+      this.#options.log.warn({ node: id, why: error.message }, "a node sent a malformed state");
       return;
     }
     const licence = await this.#licenceOf(id);

@@ -10,8 +10,8 @@ export interface ChatMessage {
 }
 
 export interface GenerationJob {
-  /** The request's id without its attempt, and the attempt (1 or more). */
-  request: string;
+  /** The job's id on the wire: the request's, and which attempt of it this is (1 or more). */
+  id: string;
   attempt: number;
   /** The catalogue's model id, e.g. `reason-32b`. */
   model: string;
@@ -22,16 +22,34 @@ export interface GenerationJob {
 }
 
 export interface EmbeddingJob {
-  request: string;
+  id: string;
   attempt: number;
   model: string;
+  endpoint: "embedding";
   input: string[];
+}
+
+export type EngineJob = GenerationJob | EmbeddingJob;
+export type Finish = "stop" | "length";
+
+/**
+ * The wire under one job, for faults on purpose: only the scripted engine uses it. What was said through the sink before
+ * leaves first.
+ */
+export interface Wire {
+  /** Cuts the agent's connection; the agent connects again by itself. */
+  drop(): void;
+  /** Publishes these bytes to the job's gateway as they are. */
+  raw(bytes: Uint8Array): void;
+  /** Adds a token count to the job's `done` frame, where the protocol has no place for one. */
+  claim(tokens: number): void;
 }
 
 export interface Sink {
   delta(channel: Channel, text: string): void;
-  /** Prefill progress, 0 to 1. */
+  /** Prefill progress, 0 to 1. Tells the gateway that the engine is at work until the first output. */
   progress(fraction: number): void;
+  readonly wire: Wire;
 }
 
 /** The engine could not serve the job; becomes a `failed` frame. The message holds no prompt or output text. */
@@ -51,9 +69,11 @@ export interface Engine {
   readonly slots: number;
   /** The catalogue models it can serve, of those it was asked for. */
   readonly models: string[];
+  /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
+  refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */
-  generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: "stop" | "length" }>;
-  /** Yields one vector per input, in order. */
-  embed(job: EmbeddingJob, signal: AbortSignal): AsyncIterable<Float32Array>;
+  generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }>;
+  /** Yields one vector per input, in order. Stops early when `signal` aborts. */
+  embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncIterable<Float32Array>;
   close(): Promise<void>;
 }

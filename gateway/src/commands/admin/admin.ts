@@ -1,18 +1,12 @@
 /** `tollgate admin …`: what an operator does from the shell, on a live system or a stopped one. */
 import { parseArgs } from "node:util";
-import type pg from "pg";
 import { systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
+import type { AdminRun } from "./admin-run.ts";
 import { ledgerCheck } from "./ledger-check.ts";
-
-export interface AdminRun {
-  pool: pg.Pool;
-  json: boolean;
-  print: (text: string) => void;
-}
 
 interface AdminCommand {
   help: string;

@@ -1,6 +1,6 @@
 /** `tollgate admin ledger check`: the proof as a table, or as JSON. */
 import { checkBooks } from "../../ledger/check.ts";
-import type { AdminRun } from "./admin.ts";
+import type { AdminRun } from "./admin-run.ts";
 
 export async function ledgerCheck({ pool, json, print }: AdminRun): Promise<number> {
   const results = await checkBooks(pool);

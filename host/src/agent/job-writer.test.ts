@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decode } from "@tollgate/protocol/codec.ts";
+import type { Delta, Frame, JobHeader } from "@tollgate/protocol/frames.ts";
+import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX, FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import fc from "fast-check";
+import { turn } from "../clock.ts";
+import { EngineError } from "../engines/engine.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { JobWriter, splitText } from "./job-writer.ts";
+import { Outbox } from "./outbox.ts";
+
+const A = "0000000000000000000000000a-01";
+const B = "0000000000000000000000000b-01";
+
+function bench() {
+  const clock = new ManualClock();
+  const frames: { gateway: string; frame: Frame }[] = [];
+  const outbox = new Outbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decode(bytes) }));
+  const writer = (job: string, rest: Partial<JobHeader> = {}): JobWriter =>
+    new JobWriter(outbox, clock, {
+      job,
+      gateway: "gw1",
+      model: "tiny-3b",
+      endpoint: "chat",
+      stream: true,
+      output_tokens_max: 10,
+      sampling: {},
+      body_bytes: 2,
+      pieces: 1,
+      ...rest,
+    });
+  const kinds = (): string[] => frames.map(({ frame }) => frame.kind);
+  const deltas = (): Delta[] => frames.flatMap(({ frame }) => (frame.kind === "deltas" ? frame.deltas : []));
+  return { clock, frames, writer, kinds, deltas, outbox };
+}
+
+test("deltas of all jobs of a gateway leave in one frame at the end of the turn", async () => {
+  const { writer, clock, frames, kinds } = bench();
+  const [a, b] = [writer(A), writer(B)];
+  a.delta("reasoning", "x");
+  b.delta("answer", "1");
+  a.delta("answer", "y");
+  assert.deepEqual(kinds(), []);
+  await turn(clock);
+  assert.deepEqual(frames, [
+    {
+      gateway: "gw1",
+      frame: {
+        kind: "deltas",
+        deltas: [
+          { job: A, seq: 0, channel: "reasoning", text: "x" },
+          { job: B, seq: 0, channel: "answer", text: "1" },
+          { job: A, seq: 1, channel: "answer", text: "y" },
+        ],
+      },
+    },
+  ]);
+});
+
+test("each gateway has its own frames", async () => {
+  const { writer, clock, frames } = bench();
+  writer(A).delta("answer", "x");
+  writer(B, { gateway: "gw2" }).delta("answer", "y");
+  await turn(clock);
+  assert.deepEqual(frames.map(({ gateway }) => gateway).toSorted(), ["gw1", "gw2"]);
+});
+
+test("done comes after everything said before, with the next number, and nothing comes after it", async () => {
+  const { writer, clock, frames, kinds, deltas } = bench();
+  const a = writer(A);
+  a.accepted();
+  a.delta("answer", "x");
+  a.delta("answer", "y");
+  a.done("length");
+  a.delta("answer", "z");
+  a.done("stop");
+  a.failed("engine", "late");
+  await turn(clock);
+  assert.deepEqual(kinds(), ["accepted", "deltas", "done"]);
+  assert.deepEqual(
+    deltas().map(({ seq }) => seq),
+    [0, 1],
+  );
+  assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
+});
+
+test("a client that does not stream gets larger, rarer deltas", async () => {
+  const { writer, clock, kinds, deltas } = bench();
+  const a = writer(A, { stream: false });
+  a.delta("reasoning", "h");
+  a.delta("reasoning", "m");
+  a.delta("answer", "yes");
+  await turn(clock);
+  assert.deepEqual(kinds(), []);
+  clock.advance(10);
+  a.delta("answer", "!");
+  clock.advance(10);
+  assert.deepEqual(
+    deltas().map(({ seq, channel, text }) => [seq, channel, text]),
+    [
+      [0, "reasoning", "hm"],
+      [1, "answer", "yes"],
+      [2, "answer", "!"],
+    ],
+  );
+});
+
+test("what a streaming job says takes along what waits for the same gateway", async () => {
+  const { writer, clock, frames, deltas } = bench();
+  writer(A, { stream: false }).delta("answer", "a");
+  writer(B).delta("answer", "b");
+  await turn(clock);
+  assert.equal(frames.length, 1);
+  assert.equal(deltas().length, 2);
+});
+
+test("a discarded job is silent, also about what was waiting", async () => {
+  const { writer, clock, deltas } = bench();
+  const [a, b] = [writer(A), writer(B)];
+  a.delta("answer", "a");
+  b.delta("answer", "b");
+  a.discard();
+  a.delta("answer", "more");
+  a.done("stop");
+  await turn(clock);
+  assert.deepEqual(
+    deltas().map(({ job }) => job),
+    [B],
+  );
+});
+
+test("long text is split into deltas and frames within their bounds", async () => {
+  const { writer, clock, frames, deltas } = bench();
+  const text = "日本😀".repeat(100_000);
+  writer(A).delta("answer", text);
+  await turn(clock);
+  assert.ok(frames.length > 1);
+  assert.equal(
+    deltas()
+      .map((delta) => delta.text)
+      .join(""),
+    text,
+  );
+  assert.deepEqual(
+    deltas().map(({ seq }) => seq),
+    deltas().map((_, i) => i),
+  );
+});
+
+test("many deltas of one turn fill several frames", async () => {
+  const { writer, clock, frames, deltas } = bench();
+  const a = writer(A);
+  for (let i = 0; i < 2 * DELTAS_PER_FRAME_MAX + 1; i++) a.delta("answer", "x");
+  await turn(clock);
+  assert.equal(frames.length, 3);
+  assert.equal(deltas().length, 2 * DELTAS_PER_FRAME_MAX + 1);
+});
+
+test("a frame filled to its last byte is sent whole", async () => {
+  const { writer, clock, deltas } = bench();
+  const a = writer(A);
+  for (let i = 0; i < 2 * Math.ceil(FRAME_BYTES_MAX / DELTA_TEXT_BYTES_MAX); i++)
+    a.delta("answer", "x".repeat(DELTA_TEXT_BYTES_MAX));
+  await turn(clock);
+  assert.equal(deltas().length, 8);
+});
+
+test("splitting keeps every character and every bound", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", maxLength: 200 }), fc.integer({ min: 6, max: 40 }), (text, bytesMax) => {
+      const parts = [...splitText(text, bytesMax)];
+      assert.equal(parts.map((part) => part.text).join(""), text);
+      for (const { text: part, bytes } of parts) {
+        assert.ok(part.isWellFormed() && bytes <= bytesMax && bytes === Buffer.byteLength(part));
+      }
+    }),
+  );
+});
+
+test("vectors fill frames, and slow ones do not wait long", () => {
+  const { writer, clock, frames } = bench();
+  const a = writer(A, { endpoint: "embedding" });
+  for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
+  assert.equal(frames.length, 1);
+  clock.advance(100);
+  a.vector(new Float32Array(1024).fill(65));
+  a.done("stop");
+  const sent = frames.flatMap(({ frame }) => (frame.kind === "vectors" ? [frame] : []));
+  assert.deepEqual(
+    sent.map(({ first, seq, values }) => [first, seq, values.length / 1024]),
+    [
+      [0, 0, 64],
+      [64, 1, 1],
+      [65, 2, 1],
+    ],
+  );
+  assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 3, finish: "stop" });
+});
+
+test("wide vectors stay within a frame", () => {
+  const { writer, frames } = bench();
+  const a = writer(A, { endpoint: "embedding" });
+  for (let i = 0; i < 20; i++) a.vector(new Float32Array(8192));
+  a.done("stop");
+  assert.deepEqual(
+    frames.map(({ frame }) => frame.kind),
+    ["vectors", "vectors", "done"],
+  );
+});
+
+test("vectors that differ in width, are too wide or not finite fail the job", () => {
+  const { writer } = bench();
+  const a = writer(A);
+  a.vector(new Float32Array(3));
+  assert.throws(() => a.vector(new Float32Array(4)), EngineError);
+  for (const bad of [new Float32Array(0), new Float32Array(8193), Float32Array.of(Number.NaN)])
+    assert.throws(() => writer(B).vector(bad), EngineError);
+});
+
+test("progress is told until the first output, within its bounds", () => {
+  const { writer, frames } = bench();
+  const a = writer(A);
+  a.progress(0.5);
+  a.progress(7);
+  a.delta("answer", "x");
+  a.progress(0.9);
+  assert.deepEqual(
+    frames.map(({ frame }) => frame.kind === "progress" && frame.fraction),
+    [0.5, 1],
+  );
+});
+
+test("a failure's message is cut to its bound", () => {
+  const { writer, frames } = bench();
+  writer(A).failed("engine", "x".repeat(10_000));
+  const frame = frames[0]?.frame;
+  assert.ok(frame?.kind === "failed" && frame.message.length === 500);
+});

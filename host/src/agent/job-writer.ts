@@ -1,0 +1,155 @@
+/**
+ * The voice of one job: numbers its output, keeps frames within their bounds, and is silent for good after `done`,
+ * `failed` or `discard`.
+ */
+import { encode } from "@tollgate/protocol/codec.ts";
+import type { Channel, Failed, JobHeader } from "@tollgate/protocol/frames.ts";
+import {
+  DELTA_TEXT_BYTES_MAX,
+  FAILURE_MESSAGE_CHARS_MAX,
+  FRAME_BYTES_MAX,
+  VECTOR_WIDTH_MAX,
+  VECTORS_PER_FRAME_MAX,
+} from "@tollgate/protocol/limits.ts";
+import type { Clock } from "../clock.ts";
+import { EngineError, type Finish } from "../engines/engine.ts";
+import type { Outbox, QueuedDelta } from "./outbox.ts";
+
+/** A frame of vectors besides its job id and values. See the codec. */
+const VECTORS_OVERHEAD_BYTES = 14;
+/** Slow embeddings are sent as they come: a gateway takes silence for a stall. */
+const VECTORS_WAIT_MS = 100;
+
+export class JobWriter {
+  readonly #outbox: Outbox;
+  readonly #clock: Clock;
+  readonly #header: JobHeader;
+  #seq = 0;
+  #over = false;
+  #last: QueuedDelta | undefined;
+  #claim: number | undefined;
+  #vectors: Float32Array[] = [];
+  #vectorsSent = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(outbox: Outbox, clock: Clock, header: JobHeader) {
+    this.#outbox = outbox;
+    this.#clock = clock;
+    this.#header = header;
+  }
+
+  accepted(): void {
+    this.#send(encode({ kind: "accepted", job: this.#header.job }));
+  }
+
+  progress(fraction: number): void {
+    // Once output flows, progress means nothing.
+    if (this.#over || this.#seq > 0) return;
+    this.#send(encode({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
+  }
+
+  delta(channel: Channel, text: string): void {
+    if (this.#over) return;
+    for (const part of splitText(text, DELTA_TEXT_BYTES_MAX)) this.#queue(channel, part);
+  }
+
+  #queue(channel: Channel, { text, bytes }: TextPart): void {
+    const { gateway, job, stream } = this.#header;
+    const last = this.#last;
+    const joins = last !== undefined && !stream && !last.sent && last.delta.channel === channel;
+    if (joins && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
+      last.delta.text += text;
+      last.bytes += bytes;
+      return;
+    }
+    this.#last = { delta: { job, seq: this.#seq++, channel, text }, bytes, sent: false };
+    this.#outbox.queue(gateway, this.#last, stream);
+  }
+
+  vector(values: Float32Array): void {
+    if (this.#over) return;
+    const width = this.#vectors[0]?.length ?? values.length;
+    if (values.length !== width || width === 0 || width > VECTOR_WIDTH_MAX)
+      throw new EngineError("engine", `the engine gave a vector of ${values.length} values`);
+    if (!values.every(Number.isFinite)) throw new EngineError("engine", "the engine gave a vector that is not finite");
+    this.#vectors.push(values);
+    const room = Math.floor((FRAME_BYTES_MAX - VECTORS_OVERHEAD_BYTES - this.#header.job.length) / (4 * width));
+    if (this.#vectors.length >= Math.min(VECTORS_PER_FRAME_MAX, room)) this.#sendVectors();
+    else this.#cancelTimer ??= this.#clock.after(VECTORS_WAIT_MS, () => this.#sendVectors());
+  }
+
+  #sendVectors(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    const vectors = this.#vectors;
+    const width = vectors[0]?.length;
+    if (width === undefined) return;
+    const values = new Float32Array(vectors.length * width);
+    for (const [i, vector] of vectors.entries()) values.set(vector, i * width);
+    const { job } = this.#header;
+    this.#send(encode({ kind: "vectors", job, seq: this.#seq++, first: this.#vectorsSent, width, values }));
+    this.#vectorsSent += vectors.length;
+    this.#vectors = [];
+  }
+
+  done(finish: Finish): void {
+    if (this.#over) return;
+    this.#sendVectors();
+    const claim = this.#claim;
+    const claims = claim === undefined ? {} : { tokens: claim, usage: { completion_tokens: claim } };
+    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish, ...claims }));
+    this.#over = true;
+  }
+
+  failed(cause: Failed["cause"], message: string): void {
+    if (this.#over) return;
+    this.#sendVectors();
+    const short = message.slice(0, FAILURE_MESSAGE_CHARS_MAX);
+    this.#send(encode({ kind: "failed", job: this.#header.job, seq: this.#seq++, cause, message: short }));
+    this.#over = true;
+  }
+
+  /** The gateway wants no more of this job, or is gone. */
+  discard(): void {
+    this.#over = true;
+    this.#cancelTimer?.();
+    this.#outbox.discard(this.#header.gateway, this.#header.job);
+  }
+
+  raw(bytes: Uint8Array): void {
+    if (!this.#over) this.#send(bytes);
+  }
+
+  claim(tokens: number): void {
+    this.#claim = tokens;
+  }
+
+  #send(bytes: Uint8Array): void {
+    this.#outbox.send(this.#header.gateway, bytes);
+  }
+}
+
+interface TextPart {
+  text: string;
+  bytes: number;
+}
+
+/** Parts of at most `bytesMax` UTF-8 bytes; no character is cut in two. Nothing for an empty text. */
+export function* splitText(text: string, bytesMax: number): Generator<TextPart> {
+  let rest = text;
+  // Three bytes are the most that one UTF-16 unit takes.
+  const unitsMax = Math.floor(bytesMax / 3);
+  while (rest !== "") {
+    const bytes = Buffer.byteLength(rest);
+    if (bytes <= bytesMax) {
+      yield { text: rest, bytes };
+      return;
+    }
+    const pair = isHighSurrogate(rest.charCodeAt(unitsMax - 1));
+    const part = rest.slice(0, pair ? unitsMax - 1 : unitsMax);
+    yield { text: part, bytes: Buffer.byteLength(part) };
+    rest = rest.slice(part.length);
+  }
+}
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;

@@ -1,0 +1,209 @@
+/**
+ * The agent's line to the plane, kept up for as long as the agent lives: it dials, dials again when the connection is
+ * lost, and changes to a new connection before its credentials expire. The change is made while no job runs if such a
+ * moment comes in time; the new connection is up before the old one goes, so the node is never away.
+ */
+import { type Clock, sleep } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } from "./plane.ts";
+
+const RETRY_MS_MIN = 100;
+const RETRY_MS_MAX = 15_000;
+const RENEWAL_RETRY_MS = 10_000;
+const FLUSH_MS_MAX = 2_000;
+/** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
+const ASSUMED_LIFE_MS = 10 * 60_000;
+
+export interface LinkOptions {
+  /** The connection's name on the broker: the node's id. */
+  name: string;
+  dial: Dial;
+  credentials: () => Promise<PlaneCredentials>;
+  subscriptions: Record<string, (payload: Uint8Array) => void>;
+  /** Whether no job runs now. */
+  idle: () => boolean;
+  /** A connection is up: the time for first words. */
+  connected: () => void;
+  /** The plane has heard them. */
+  online: () => void;
+  /** The connection is over. */
+  offline: (reason: Error | undefined) => void;
+  /** Getting back failed; it is tried again. */
+  trouble: (reason: Error) => void;
+  clock: Clock;
+  log: Log;
+  random?: () => number;
+}
+
+interface Held {
+  credentials: PlaneCredentials;
+  /** When two thirds of their life have passed. */
+  renewAt: number;
+  /** When five sixths have: by now the change does not wait for a quiet moment any more. */
+  changeAt: number;
+}
+
+export class Link {
+  readonly #options: LinkOptions;
+  readonly #stopping = new AbortController();
+  #connection: PlaneConnection | undefined;
+  #held: Held | undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** New credentials are here, and the connection still runs on the old ones. */
+  #changeDue = false;
+  /** While connections change, what is published waits. */
+  #waiting: [string, Uint8Array][] | undefined;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+  }
+
+  /** Runs until `stop`. */
+  async run(): Promise<void> {
+    const { clock, connected, online, offline, trouble } = this.#options;
+    const random = this.#options.random ?? Math.random;
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        const connection = await this.#open();
+        failures = 0;
+        this.#use(connection);
+        connected();
+        await this.#flush(connection);
+        online();
+        const reason = await this.#ended();
+        if (!signal.aborted) offline(reason);
+      } catch (error) {
+        this.#distrust(error);
+        if (!signal.aborted) trouble(error instanceof Error ? error : new Error(String(error)));
+      }
+      const delayMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures++, 10));
+      await sleep(clock, delayMs * (0.5 + random() / 2), signal);
+    }
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    if (this.#waiting !== undefined) this.#waiting.push([subject, payload]);
+    else this.#connection?.publish(subject, payload);
+  }
+
+  /** The last job ended: a good moment to change connections, if that is due. */
+  quiet(): void {
+    if (this.#changeDue) this.#wakeIn(0, () => this.#change());
+  }
+
+  drop(): void {
+    this.#connection?.drop();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    this.#cancelTimer?.();
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    await this.#flush(connection);
+    await connection.close();
+  }
+
+  async #open(): Promise<PlaneConnection> {
+    const { dial, name, subscriptions, clock } = this.#options;
+    if (this.#held === undefined || clock.now() >= this.#held.renewAt) await this.#fetchCredentials();
+    const { credentials } = this.#held as Held;
+    const connection = await dial(credentials, name);
+    if (this.#stopping.signal.aborted) {
+      await connection.close();
+      throw new Error("the agent is stopping");
+    }
+    for (const [subject, receive] of Object.entries(subscriptions)) connection.subscribe(subject, receive);
+    return connection;
+  }
+
+  async #fetchCredentials(): Promise<void> {
+    const { clock } = this.#options;
+    const credentials = await this.#options.credentials();
+    const now = clock.now();
+    const lifeMs = credentials.expiresAt > now ? credentials.expiresAt - now : ASSUMED_LIFE_MS;
+    this.#held = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
+  }
+
+  #use(connection: PlaneConnection): void {
+    this.#connection = connection;
+    this.#changeDue = false;
+    const held = this.#held as Held;
+    this.#wakeIn(held.renewAt - this.#options.clock.now(), () => this.#renew());
+  }
+
+  /** Waits for the end of the connection in use, through changes of it, and says why it ended. */
+  async #ended(): Promise<Error | undefined> {
+    while (true) {
+      const connection = this.#connection as PlaneConnection;
+      const reason = await connection.closed;
+      if (this.#connection !== connection) continue;
+      this.#connection = undefined;
+      this.#waiting = undefined;
+      this.#cancelTimer?.();
+      this.#distrust(reason);
+      return reason;
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const old = this.#held;
+    try {
+      await this.#fetchCredentials();
+    } catch (error) {
+      this.#options.log.warn({ err: error }, "credentials could not be renewed; trying again");
+      this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
+      return;
+    }
+    if (this.#connection === undefined) return;
+    this.#changeDue = true;
+    if (this.#options.idle()) return this.#change();
+    this.#wakeIn((old?.changeAt ?? 0) - this.#options.clock.now(), () => this.#change());
+  }
+
+  async #change(): Promise<void> {
+    const old = this.#connection;
+    if (old === undefined || !this.#changeDue) return;
+    this.#changeDue = false;
+    let next: PlaneConnection;
+    try {
+      next = await this.#open();
+    } catch (error) {
+      this.#distrust(error);
+      this.#options.log.warn({ err: error }, "the new connection failed; trying again");
+      this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
+      return;
+    }
+    // What was said on the old connection must arrive before what is said on the new one.
+    this.#waiting = [];
+    await this.#flush(old);
+    if (this.#connection !== old) return next.close();
+    const waiting = this.#waiting ?? [];
+    this.#waiting = undefined;
+    this.#use(next);
+    for (const [subject, payload] of waiting) next.publish(subject, payload);
+    await old.close();
+  }
+
+  async #flush(connection: PlaneConnection): Promise<void> {
+    const enough = new AbortController();
+    const flushed = connection.flush().catch(() => {
+      // The connection broke; whoever waits on `closed` hears of it.
+    });
+    await Promise.race([flushed, sleep(this.#options.clock, FLUSH_MS_MAX, enough.signal)]);
+    enough.abort();
+  }
+
+  #wakeIn(delayMs: number, task: () => Promise<void>): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#options.clock.after(Math.max(0, delayMs), () => {
+      task().catch((error: unknown) => this.#options.log.error({ err: error }, "changing connections failed"));
+    });
+  }
+
+  #distrust(reason: unknown): void {
+    if (reason instanceof PlaneRefusal) this.#held = undefined;
+  }
+}

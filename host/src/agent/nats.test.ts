@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { deadAddress } from "../testing/stub-http.ts";
+import { SEED, type StubNats, stubNats } from "../testing/stub-nats.ts";
+import { dialNats } from "./nats.ts";
+import { type PlaneConnection, PlaneRefusal } from "./plane.ts";
+
+const credentials = (url: string) => ({ url, jwt: "jwt-1", seed: SEED, expiresAt: 0 });
+
+async function connected(t: TestContext): Promise<{ nats: StubNats; connection: PlaneConnection }> {
+  const nats = await stubNats(t);
+  const connection = await dialNats(credentials(nats.url), "node_x");
+  t.after(() => connection.close());
+  return { nats, connection };
+}
+
+test("frames go out and come in, as they are", async (t) => {
+  const { nats, connection } = await connected(t);
+  assert.deepEqual(nats.names, ["node_x"]);
+  const got = Promise.withResolvers<Uint8Array>();
+  connection.subscribe("tg.n.node_x", (payload) => got.resolve(payload));
+  connection.publish("tg.s.node_x", Buffer.from("\x00\xffstate", "latin1"));
+  await connection.flush();
+  assert.deepEqual(nats.published, [{ subject: "tg.s.node_x", text: "\x00\xffstate" }]);
+  nats.deliver("tg.n.node_x", "\x01\xfe\r\n!");
+  assert.equal(Buffer.from(await got.promise).toString("latin1"), "\x01\xfe\r\n!");
+});
+
+test("refused credentials are told apart from a server that is not there", async (t) => {
+  const nats = await stubNats(t);
+  nats.refused.add("jwt-1");
+  await assert.rejects(dialNats(credentials(nats.url), "node_x"), PlaneRefusal);
+  const dead = (await deadAddress()).replace("http", "nats");
+  await assert.rejects(dialNats(credentials(dead), "node_x"), (error) => !(error instanceof PlaneRefusal));
+});
+
+test("a connection that the server ends is over, and is not dialled again behind our back", async (t) => {
+  const { nats, connection } = await connected(t);
+  for (const socket of nats.clients) socket.destroy();
+  await connection.closed;
+  connection.publish("tg.s.node_x", Buffer.from("late"));
+  assert.deepEqual([nats.published, nats.names], [[], ["node_x"]]);
+});
+
+test("credentials that expire or are revoked on a live connection are a refusal", async (t) => {
+  for (const reason of ["User Authentication Expired", "Authorization Violation"]) {
+    const { nats, connection } = await connected(t);
+    for (const socket of nats.clients) socket.end(`-ERR '${reason}'\r\n`);
+    assert.ok((await connection.closed) instanceof PlaneRefusal, reason);
+  }
+});
+
+test("drop cuts the connection once what was published has left", async (t) => {
+  const { nats, connection } = await connected(t);
+  connection.publish("tg.s.node_x", Buffer.from("last words"));
+  connection.drop();
+  await connection.closed;
+  assert.deepEqual(
+    nats.published.map(({ text }) => text),
+    ["last words"],
+  );
+  connection.drop();
+});
+
+test("closing is no error", async (t) => {
+  const { connection } = await connected(t);
+  await connection.close();
+  assert.equal(await connection.closed, undefined);
+});

@@ -1,0 +1,71 @@
+/** The plane by way of a NATS server, or of the gateway's hub, which speaks the same protocol. */
+import { connect, errors, jwtAuthenticator } from "@nats-io/transport-node";
+import { type Dial, PlaneRefusal } from "./plane.ts";
+
+const DIAL_MS_MAX = 5_000;
+/** A peer that vanished without closing is noticed after three of these. */
+const PING_EVERY_MS = 10_000;
+
+export const dialNats: Dial = async (credentials, name) => {
+  // The client's own reconnection is off: it would replay old frames to gateways that gave their jobs up, and with
+  // credentials that may have expired. The agent dials again instead.
+  const connection = await connect({
+    servers: credentials.url,
+    name,
+    authenticator: jwtAuthenticator(credentials.jwt, new TextEncoder().encode(credentials.seed)),
+    reconnect: false,
+    ignoreClusterUpdates: true,
+    timeout: DIAL_MS_MAX,
+    pingInterval: PING_EVERY_MS,
+    maxPingOut: 2,
+    ...(credentials.url.startsWith("tls://") ? { tls: {} } : {}),
+  }).catch((error: unknown) => {
+    throw refusalIn(error) ?? error;
+  });
+
+  // The broker says why it ends a connection just before it does, and the client forgets it by the time it is closed.
+  let refusal: PlaneRefusal | undefined;
+  const listen = async (): Promise<void> => {
+    for await (const status of connection.status()) {
+      if (status.type === "error") refusal = refusalIn(status.error) ?? refusal;
+    }
+  };
+  listen().catch(() => {
+    // The iterator fails only when the connection is gone, which `closed` reports.
+  });
+
+  const publish = (subject: string, payload: Uint8Array): void => {
+    if (!connection.isClosed()) connection.publish(subject, payload);
+  };
+  return {
+    publish,
+    subscribe(subject, receive) {
+      connection.subscribe(subject, {
+        callback: (error, message) => {
+          if (error === null) receive(message.data);
+        },
+      });
+    },
+    flush: () => connection.flush(),
+    closed: connection.closed().then((error) => {
+      if (error instanceof Error) return refusalIn(error) ?? refusal ?? error;
+      return refusal;
+    }),
+    drop() {
+      const cut = (): Promise<void> => connection.reconnect();
+      connection
+        .flush()
+        .then(cut, cut)
+        .catch(() => {
+          // It is closed already, which is what was wanted.
+        });
+    },
+    close: () => connection.close(),
+  };
+};
+
+function refusalIn(error: unknown): PlaneRefusal | undefined {
+  const refused = error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError;
+  if (refused) return new PlaneRefusal(error.message, { cause: error });
+  return error instanceof Error && error.cause !== undefined ? refusalIn(error.cause) : undefined;
+}

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deadAddress, json, type StubRequest, stubServer } from "../testing/stub-http.ts";
+import { GatewayUnreachable, NodeApiError, nodeApi } from "./node-api.ts";
+
+const token = "tht_live_abc_def";
+
+test("every call carries the token and reads its answer", async (t) => {
+  const seen: [string, string, unknown][] = [];
+  const url = await stubServer(t, (request: StubRequest, response) => {
+    assert.equal(request.headers.authorization, `Bearer ${token}`);
+    seen.push([request.method, request.path, request.body === "" ? undefined : JSON.parse(request.body)]);
+    const node = { id: "node_1", object: "node", name: "box", state: "registered", more: 1 };
+    if (request.path.endsWith("/credentials"))
+      json(response, { plane_url: "nats://h:1", jwt: "j", seed: "S", expires_at: 1000, subjects: {}, builds: [] });
+    else if (request.method === "GET" && request.path === "/node/v1/nodes")
+      json(response, { object: "list", data: [node], next_cursor: "n/2" });
+    else if (request.method === "GET")
+      json(response, { object: "list", data: [{ ...node, id: "node_2" }], next_cursor: null });
+    else json(response, node, request.method === "POST" ? 201 : 200);
+  });
+  const api = nodeApi({ gateway: `${url}/v1/`, token });
+  assert.equal((await api.register({ name: "box", hardware: { cores: 2 }, agent: "a/1" })).id, "node_1");
+  assert.deepEqual(
+    (await api.nodes()).map(({ id }) => id),
+    ["node_1", "node_2"],
+  );
+  await api.elect("node_1", ["tiny-3b"]);
+  assert.deepEqual(await api.credentials("node_1"), { url: "nats://h:1", jwt: "j", seed: "S", expiresAt: 1_000_000 });
+  assert.deepEqual(seen, [
+    ["POST", "/node/v1/nodes", { name: "box", hardware: { cores: 2 }, agent: "a/1" }],
+    ["GET", "/node/v1/nodes", undefined],
+    ["GET", "/node/v1/nodes?cursor=n%2F2", undefined],
+    ["PUT", "/node/v1/nodes/node_1/elections", { models: ["tiny-3b"] }],
+    ["POST", "/node/v1/nodes/node_1/credentials", {}],
+  ]);
+});
+
+test("a refusal has the gateway's status, code and words, in one line", async (t) => {
+  const error = { message: "The node is\n  quarantined.", type: "node_quarantined", code: "node_quarantined" };
+  const url = await stubServer(t, (_request, response) => json(response, { error }, 409));
+  await assert.rejects(nodeApi({ gateway: url, token }).credentials("node_1"), (thrown) => {
+    assert.ok(thrown instanceof NodeApiError);
+    assert.deepEqual(
+      [thrown.status, thrown.code, thrown.message],
+      [409, "node_quarantined", "The node is quarantined."],
+    );
+    return true;
+  });
+});
+
+test("a refusal without an envelope has at least its status", async (t) => {
+  const url = await stubServer(t, (_request, response) => {
+    response.writeHead(502);
+    response.end("<html>bad gateway</html>");
+  });
+  await assert.rejects(nodeApi({ gateway: url, token }).nodes(), { name: "NodeApiError", status: 502 });
+});
+
+test("nobody there, something else there, or no answer: unreachable, and the address is named", async (t) => {
+  const dead = await deadAddress();
+  const web = await stubServer(t, (_request, response) => response.end("<html>"));
+  const slow = await stubServer(t, () => {});
+  for (const gateway of [dead, web, slow]) {
+    await assert.rejects(nodeApi({ gateway, token, timeoutMs: 300 }).nodes(), (thrown) => {
+      assert.ok(thrown instanceof GatewayUnreachable && thrown.message.includes(gateway), String(thrown));
+      return true;
+    });
+  }
+});
+
+test("an answer without end is not read to its end", async (t) => {
+  const url = await stubServer(t, (_request, response) => {
+    response.writeHead(200);
+    const more = (): void => {
+      if (!response.destroyed) response.write("x".repeat(65536), () => setImmediate(more));
+    };
+    more();
+  });
+  await assert.rejects(nodeApi({ gateway: url, token }).nodes(), GatewayUnreachable);
+});

@@ -1,0 +1,30 @@
+/**
+ * The dispatch plane as the agent sees it: one connection to a broker that carries frames. A connection lives once; when
+ * it is over the agent dials another. Adapter: nats.ts.
+ */
+export interface PlaneCredentials {
+  url: string;
+  jwt: string;
+  seed: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+export interface PlaneConnection {
+  publish(subject: string, payload: Uint8Array): void;
+  subscribe(subject: string, receive: (payload: Uint8Array) => void): void;
+  /** Resolves when the broker has handled everything published so far. */
+  flush(): Promise<void>;
+  /** Resolves when the connection is over, with the reason if it was not our own `close`. */
+  readonly closed: Promise<Error | undefined>;
+  /** Cuts the connection without a word, once what was published has left. */
+  drop(): void;
+  close(): Promise<void>;
+}
+
+export type Dial = (credentials: PlaneCredentials, name: string) => Promise<PlaneConnection>;
+
+/** The broker refuses these credentials: expired, revoked or never good. New ones may help, trying again does not. */
+export class PlaneRefusal extends Error {
+  override name = "PlaneRefusal";
+}

@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseUpFlags, UsageError } from "./flags.ts";
+
+const TOKEN = "tht_live_abc_def";
+const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
+
+test("the least that is needed, and what is assumed", () => {
+  assert.deepEqual(parseUpFlags(good, {}), {
+    gateway: "http://127.0.0.1:8080",
+    token: TOKEN,
+    identity: { name: "box" },
+    engine: "auto",
+    engineUrl: undefined,
+    engineKey: undefined,
+    map: new Map(),
+    models: undefined,
+    slots: undefined,
+    logLevel: "warn",
+  });
+});
+
+test("everything", () => {
+  const args = ["--gateway", "https://gw.example", "--node", "node_1", "--engine", "openai", "--slots", "3"];
+  args.push("--engine-url", "http://h:1/v1", "--map", "tiny-3b=llama3.2:3b, embed-m3=bge=m3", "--models", "a, b,a");
+  const flags = parseUpFlags([...args, "--log-level", "debug"], {
+    TOLLGATE_HOST_TOKEN: TOKEN,
+    TOLLGATE_ENGINE_KEY: "k",
+  });
+  assert.deepEqual(flags.identity, { id: "node_1" });
+  assert.deepEqual(
+    [...flags.map],
+    [
+      ["tiny-3b", "llama3.2:3b"],
+      ["embed-m3", "bge=m3"],
+    ],
+  );
+  assert.deepEqual(flags.models, ["a", "b"]);
+  assert.deepEqual([flags.token, flags.engineKey, flags.slots, flags.logLevel], [TOKEN, "k", 3, "debug"]);
+});
+
+const mistakes: [name: string, args: string[], flag: RegExp][] = [
+  ["no token", ["--gateway", "http://h", "--name", "x"], /^--token is missing/],
+  ["an API key as token", [...good, "--token", "tsk_live_a_b"], /^--token .*tht_live_/],
+  ["no gateway", good.slice(2), /^--gateway is missing/],
+  ["a gateway that is no address", [...good, "--gateway", "localhost:8080"], /^--gateway/],
+  ["no name", good.slice(0, 4), /^--name/],
+  ["an empty name", [...good, "--name", " "], /^--name/],
+  ["name and node", [...good, "--node", "node_1"], /^--node and --name/],
+  ["a node id that is none", [...good.slice(0, 4), "--node", "box"], /^--node/],
+  ["an engine that is none", [...good, "--engine", "magic"], /^--engine is one of auto, demo, scripted, openai/],
+  ["openai without address", [...good, "--engine", "openai"], /--engine-url/],
+  ["an engine address that is none", [...good, "--engine", "openai", "--engine-url", "here"], /^--engine-url/],
+  ["an engine address for another engine", [...good, "--engine-url", "http://h"], /^--engine-url goes with/],
+  ["a map for another engine", [...good, "--map", "a=b"], /^--map goes with/],
+  ["a map that is none", [...good, "--engine", "openai", "--engine-url", "http://h", "--map", "a,b"], /^--map/],
+  ["an empty model", [...good, "--models", "a,,b"], /^--models/],
+  ["no slots", [...good, "--slots", "0"], /^--slots/],
+  ["half a slot", [...good, "--slots", "1.5"], /^--slots/],
+  ["a level that is none", [...good, "--log-level", "loud"], /^--log-level/],
+  ["an unknown flag", [...good, "--fast"], /--fast/],
+  ["a flag without its value", [...good, "--slots"], /--slots/],
+  ["a stray word", [...good, "now"], /now/],
+];
+for (const [name, args, flag] of mistakes) {
+  test(`${name}: one line that names the flag`, () => {
+    assert.throws(
+      () => parseUpFlags(args, {}),
+      (error) => {
+        assert.ok(error instanceof UsageError);
+        assert.match(error.mistakes[0] ?? "", flag);
+        for (const mistake of error.mistakes) assert.doesNotMatch(mistake, /\n|\.$/);
+        return true;
+      },
+    );
+  });
+}
+
+test("every mistake is reported at once", () => {
+  assert.throws(
+    () => parseUpFlags(["--slots", "x", "--engine", "y"], {}),
+    (error) => error instanceof UsageError && error.mistakes.length === 5,
+  );
+});

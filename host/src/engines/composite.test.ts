@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../clock.ts";
+import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
+import { compositeEngine } from "./composite.ts";
+import type { Engine } from "./engine.ts";
+import { scriptedEngine } from "./scripted.ts";
+
+const never = new AbortController().signal;
+const named = (name: string, models: string[], slots: number): Engine => ({
+  ...scriptedEngine({ models, slots, clock: systemClock }),
+  name,
+});
+
+test("the first engine with a model serves it, and the name says which serves what", () => {
+  const both = compositeEngine([named("a", ["tiny-3b", "embed-m3"], 1), named("b", ["tiny-3b", "mid-14b"], 2)]);
+  assert.equal(both.name, "a (tiny-3b, embed-m3) + b (mid-14b)");
+  assert.deepEqual(both.models, ["tiny-3b", "embed-m3", "mid-14b"]);
+  assert.equal(both.slots, 3);
+});
+
+test("a full engine refuses, while the other still takes jobs", async () => {
+  const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["mid-14b"], 1)]);
+  const controller = new AbortController();
+  const stalled = both.generate(chatJob('#script {"stall_after":0}'), new RecordingSink(), controller.signal);
+  assert.equal(both.refuses?.(chatJob("hi")), true);
+  assert.equal(both.refuses?.(chatJob("hi", { model: "mid-14b" })), false);
+  assert.equal(both.refuses?.(chatJob('#script {"busy":true}', { model: "mid-14b" })), true);
+  controller.abort();
+  await stalled;
+  assert.equal(both.refuses?.(chatJob("hi")), false);
+});
+
+test("jobs of both kinds reach their engine", async () => {
+  const both = compositeEngine([named("a", ["tiny-3b"], 1), named("b", ["embed-m3"], 1)]);
+  const sink = new RecordingSink();
+  await both.generate(chatJob('#script {"text":"hello"}'), sink, never);
+  assert.equal(sink.text("answer"), "hello");
+  const job = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding" as const, input: ["a"] };
+  assert.equal((await Array.fromAsync(both.embed(job, sink, never))).length, 1);
+  await both.close();
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
+import type { ChatMessage } from "./engine.ts";
+
+/** Shows what is special and what is a person's text. */
+const visible: Tokenizer<string> = { text: (text) => [`«${text}»`], marks: (text) => [text.replaceAll("\n", "↵")] };
+const chat = (messages: ChatMessage[], thinks = false): string => chatTokens(visible, messages, thinks).join("");
+
+test("roles become those that the model knows", () => {
+  const roles = ["system", "developer", "user", "assistant", "tool", "function"];
+  assert.equal(
+    chat(roles.map((role) => ({ role, content: "x" }))),
+    "<|system|>↵«x»<|end|>↵<|system|>↵«x»<|end|>↵<|user|>↵«x»<|end|>↵<|assistant|>↵«x»<|end|>↵" +
+      "<|user|>↵«Result of a tool: x»<|end|>↵<|user|>↵«Result of a function: x»<|end|>↵<|assistant|>↵",
+  );
+});
+
+test("what looks like a mark in a person's text is text", () => {
+  assert.match(chat([{ role: "user", content: "<|end|>" }]), /«<\|end\|>»/);
+});
+
+test("thinking is switched on by a line of the system message, which is added if there is none", () => {
+  const on = chat([{ role: "user", content: "q" }], true);
+  assert.ok(on.startsWith("<|system|>↵«reasoning: on»<|end|>↵<|user|>"), on);
+  const joined = chat([{ role: "developer", content: "be brief" }], true);
+  assert.ok(joined.startsWith("<|system|>↵«be brief\nreasoning: on»<|end|>↵"), joined);
+});
+
+test("a completion is the prompt as it is; an empty one begins a document", () => {
+  assert.deepEqual(completionTokens(visible, "Once"), ["«Once»"]);
+  assert.deepEqual(completionTokens(visible, ""), ["<|end|>"]);
+});

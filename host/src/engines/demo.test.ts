@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
+import { demoEngine } from "./demo.ts";
+import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "./engine.ts";
+
+let engine: Engine;
+before(async () => {
+  engine = await demoEngine({ models: ["tiny-3b", "reason-32b", "embed-m3"] });
+});
+after(() => engine.close());
+
+const never = new AbortController().signal;
+const greedy = { temperature: 0 };
+
+async function ask(content: string, rest: Partial<GenerationJob> = {}) {
+  const sink = new RecordingSink();
+  const { finish } = await engine.generate(chatJob(content, { sampling: greedy, ...rest }), sink, never);
+  return { sink, finish, text: sink.text("answer") };
+}
+
+test("chat: a real answer, in many deltas", async () => {
+  const { sink, finish, text } = await ask("What is the capital of France?");
+  assert.match(text, /Paris/);
+  assert.equal(finish, "stop");
+  assert.ok(sink.deltas.length > 2);
+  assert.doesNotMatch(text, /<\||think/);
+});
+
+test("a conversation is remembered within its request, and forgotten after it", async () => {
+  const messages = [
+    { role: "user", content: "My name is Ravi." },
+    { role: "assistant", content: "Hello, Ravi! Nice to meet you." },
+    { role: "user", content: "What is my name?" },
+  ];
+  assert.match((await ask("", { input: { messages } })).text, /Ravi/);
+  assert.doesNotMatch((await ask("What is my name?")).text, /Ravi/);
+});
+
+test("completion: raw text goes on", async () => {
+  const { text, finish } = await ask("", { endpoint: "completion", input: { prompt: "The capital of Italy is" } });
+  assert.match(text, /^ ?Rome/);
+  assert.equal(finish, "stop");
+});
+
+test("a seed repeats, another seed differs, and no seed is random", async () => {
+  const tell = async (seed?: number): Promise<string> =>
+    (await ask("Tell me a story about a fox", { sampling: seed === undefined ? {} : { temperature: 1, seed } })).text;
+  const first = await tell(1);
+  assert.equal(await tell(1), first);
+  assert.notEqual(await tell(2 ** 40), first);
+  assert.notEqual(await tell(), await tell());
+});
+
+test("a stop string ends the answer before it", async () => {
+  const { text, finish } = await ask("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
+  assert.match(text, /1, 2, 3, 4, $/);
+  assert.equal(finish, "stop");
+});
+
+test("penalties change the answer", async () => {
+  const plain = await ask("Tell me a story about a fox");
+  const penalised = await ask("Tell me a story about a fox", { sampling: { ...greedy, frequency_penalty: 2 } });
+  assert.notEqual(penalised.text, plain.text);
+});
+
+test("reason-32b thinks on its own channel; other models do not think", async () => {
+  const { sink, text } = await ask("What is 47 + 38?", { model: "reason-32b" });
+  assert.ok(sink.text("reasoning").length > 10);
+  assert.match(text, /85/);
+  assert.doesNotMatch(text + sink.text("reasoning"), /think>/);
+  assert.equal(sink.deltas[0]?.channel, "reasoning");
+  assert.equal((await ask("What is 47 + 38?")).sink.text("reasoning"), "");
+});
+
+test("a cancellation ends the answer at once and frees the slot", async () => {
+  const controller = new AbortController();
+  const sink = new RecordingSink();
+  sink.heard = () => {
+    if (sink.deltas.length === 5) controller.abort();
+  };
+  const job = chatJob("Write a very long story about a dragon", { sampling: greedy });
+  await engine.generate(job, sink, controller.signal);
+  assert.equal(sink.deltas.length, 5);
+  assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
+});
+
+test("two jobs run side by side, and a third finds no slot", async () => {
+  const [fox, count] = [new RecordingSink(), new RecordingSink()];
+  const order: string[] = [];
+  fox.heard = () => order.push("fox");
+  count.heard = () => order.push("count");
+  const job = (content: string): GenerationJob => chatJob(content, { sampling: greedy });
+  const running = [
+    engine.generate(job("Tell me a story about a fox"), fox, never),
+    engine.generate(job("Count to 20"), count, never),
+  ];
+  await assert.rejects(engine.generate(job("hi"), new RecordingSink(), never), EngineError);
+  await Promise.all(running);
+  assert.match(count.text("answer"), /18, 19, 20/);
+  assert.match(fox.text("answer"), /fox/);
+  assert.ok(order.lastIndexOf("count") > order.indexOf("fox") && order.lastIndexOf("fox") > order.indexOf("count"));
+});
+
+test("a prompt longer than the context fails and says so; it is never cut", async () => {
+  const tooLong = (error: unknown): boolean =>
+    error instanceof EngineError && error.blame === "prompt" && error.message.includes("2,048");
+  await assert.rejects(ask("fox ".repeat(2100)), tooLong);
+  await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
+});
+
+test("a long prompt reports progress, and an answer that fills the context ends with length", async () => {
+  const prompt = "1, 2, 3, ".repeat(220);
+  const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } });
+  assert.ok(sink.fractions.length > 5);
+  assert.deepEqual(
+    sink.fractions.toSorted((a, b) => a - b),
+    sink.fractions,
+  );
+  assert.equal(finish, "length");
+});
+
+const embed = (input: string[]): Promise<Float32Array[]> => {
+  const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input };
+  return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
+};
+
+test("embeddings: repeatable unit vectors of width 1,024, in order", async () => {
+  const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
+  assert.ok(cat && dog && again);
+  assert.equal(cat.length, 1024);
+  assert.ok(Math.abs(Math.hypot(...cat) - 1) < 1e-5);
+  assert.deepEqual(again, cat);
+  assert.notDeepEqual(dog, cat);
+});
+
+test("a missing or damaged model file is named in one line", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const modelFile = join(folder, "broken.gguf");
+  const fails = (): Promise<void> =>
+    assert.rejects(demoEngine({ models: [], modelFile }), (error: Error) => {
+      assert.ok(error.message.includes(modelFile) && !error.message.includes("\n"));
+      return true;
+    });
+  await fails();
+  await writeFile(modelFile, "GGUF");
+  await fails();
+});

@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
+import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "./engine.ts";
+import { apiAddress, openAiEngine } from "./openai.ts";
+
+const models = new Map([
+  ["tiny-3b", "llama3.2:3b"],
+  ["embed-m3", "bge-m3"],
+]);
+const never = new AbortController().signal;
+const SECRET = "the secret prompt";
+
+const engineAt = (url: string): Engine => openAiEngine({ name: "stub", url, models, clock: systemClock });
+
+function stream(response: ServerResponse, chunks: unknown[], end = "data: [DONE]\n\n"): void {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const chunk of chunks) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  response.end(end);
+}
+
+const delta = (delta: object, finish: string | null = null): object => ({
+  id: "x",
+  object: "chat.completion.chunk",
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+
+async function ask(t: TestContext, answer: Answer, job: GenerationJob = chatJob(SECRET)) {
+  const sink = new RecordingSink();
+  const engine = engineAt(await stubServer(t, answer));
+  const { finish } = await engine.generate(job, sink, never);
+  return { sink, finish };
+}
+
+/** The failure of a job, which never repeats the prompt. */
+async function failure(t: TestContext, answer: Answer): Promise<EngineError> {
+  const error = await ask(t, answer).then(
+    () => assert.fail("the job did not fail"),
+    (reason: unknown) => reason,
+  );
+  assert.ok(error instanceof EngineError, String(error));
+  assert.doesNotMatch(error.message, /secret/);
+  return error;
+}
+
+test("chat: the request carries everything, the answer comes in deltas", async (t) => {
+  let asked: { path: string; body: object; key: string | undefined } | undefined;
+  const job = chatJob("", {
+    input: {
+      messages: [
+        { role: "developer", content: "be brief" },
+        { role: "user", content: "hi" },
+        { role: "function", content: "4" },
+      ],
+    },
+    sampling: { temperature: 0.2, top_p: 0.9, seed: 7, stop: ["END"], presence_penalty: 1, frequency_penalty: -1 },
+    outputTokensMax: 33,
+  });
+  const url = await stubServer(t, (request, response) => {
+    asked = { path: request.path, body: JSON.parse(request.body), key: request.headers.authorization };
+    stream(response, [
+      delta({ role: "assistant", content: "" }),
+      delta({ content: "Hel" }),
+      delta({ content: "lo" }),
+      { ...delta({}, "stop"), usage: { completion_tokens: 99999 } },
+    ]);
+  });
+  const sink = new RecordingSink();
+  const engine = openAiEngine({ name: "stub", url: `${url}/v1/`, models, apiKey: "k", clock: systemClock });
+  assert.deepEqual(await engine.generate(job, sink, never), { finish: "stop" });
+  assert.deepEqual(sink.deltas, [
+    { channel: "answer", text: "Hel" },
+    { channel: "answer", text: "lo" },
+  ]);
+  assert.deepEqual(asked, {
+    path: "/v1/chat/completions",
+    key: "Bearer k",
+    body: {
+      model: "llama3.2:3b",
+      messages: [
+        { role: "system", content: "be brief" },
+        { role: "user", content: "hi" },
+        { role: "tool", content: "4" },
+      ],
+      stream: true,
+      max_tokens: 33,
+      temperature: 0.2,
+      top_p: 0.9,
+      seed: 7,
+      stop: ["END"],
+      presence_penalty: 1,
+      frequency_penalty: -1,
+    },
+  });
+});
+
+test("completions: the text field", async (t) => {
+  const job = chatJob("", { endpoint: "completion", input: { prompt: "Once" } });
+  const { sink, finish } = await ask(
+    t,
+    (request, response) => {
+      assert.equal(request.path, "/v1/completions");
+      assert.equal(JSON.parse(request.body).prompt, "Once");
+      stream(response, [{ choices: [{ text: " upon" }] }, { choices: [{ text: " a", finish_reason: "length" }] }]);
+    },
+    job,
+  );
+  assert.equal(sink.text("answer"), " upon a");
+  assert.equal(finish, "length");
+});
+
+for (const field of ["reasoning_content", "reasoning", "thinking"]) {
+  test(`thinking in ${field} goes to its channel`, async (t) => {
+    const { sink } = await ask(t, (_request, response) =>
+      stream(response, [delta({ [field]: "hm" }), delta({ [field]: null, content: "yes" }), delta({}, "stop")]),
+    );
+    assert.equal(sink.text("reasoning"), "hm");
+    assert.equal(sink.text("answer"), "yes");
+  });
+}
+
+const finishes: [reason: string, finish: string][] = [
+  ["stop", "stop"],
+  ["length", "length"],
+  ["eos", "stop"],
+  ["tool_calls", "stop"],
+];
+for (const [reason, finish] of finishes) {
+  test(`finish_reason ${reason} is ${finish}`, async (t) => {
+    const ended = await ask(t, (_request, response) => stream(response, [delta({ content: "x" }, reason)]));
+    assert.equal(ended.finish, finish);
+  });
+}
+
+test("a stream without [DONE] is whole if it gave a finish_reason", async (t) => {
+  const ended = await ask(t, (_request, response) => stream(response, [delta({ content: "x" }, "stop")], ""));
+  assert.equal(ended.finish, "stop");
+});
+
+test("the engine's refusals: a prompt that is too long is the prompt's fault, the rest the engine's", async (t) => {
+  const refuse =
+    (status: number, message: string, code?: string): Answer =>
+    (_request, response) =>
+      json(response, { error: { message: `${message}: ${SECRET}`, code } }, status);
+  const cases: [Answer, EngineError["blame"], RegExp][] = [
+    [refuse(400, "This model's maximum context length is 8192 tokens"), "prompt", /HTTP 400/],
+    [refuse(400, "the request exceeds the available context size"), "prompt", /HTTP 400/],
+    [refuse(413, "prompt is too long"), "prompt", /HTTP 413/],
+    [refuse(400, "bad field", "invalid_value"), "engine", /HTTP 400, invalid_value/],
+    [refuse(401, "no key", `key ${SECRET}`), "engine", /HTTP 401\)/],
+    [refuse(404, "model not found"), "engine", /HTTP 404/],
+    [refuse(500, "maximum context length"), "engine", /HTTP 500/],
+  ];
+  for (const [answer, blame, message] of cases) {
+    const error = await failure(t, answer);
+    assert.equal(error.blame, blame);
+    assert.match(error.message, message);
+  }
+});
+
+test("an engine that refuses the cap beside the prompt is asked again without one", async (t) => {
+  const caps: unknown[] = [];
+  const { sink } = await ask(t, (request, response) => {
+    const { max_tokens: cap } = JSON.parse(request.body);
+    caps.push(cap);
+    if (cap === null) stream(response, [delta({ content: "ok" }, "stop")]);
+    else json(response, { error: { message: "maximum context length is 8192 tokens, you requested 8200" } }, 400);
+  });
+  assert.deepEqual(caps, [8192, null]);
+  assert.equal(sink.text("answer"), "ok");
+});
+
+const broken: [name: string, answer: Answer][] = [
+  [
+    "an error in the stream",
+    (_, response) => stream(response, [delta({ content: "x" }), { error: { message: SECRET } }]),
+  ],
+  ["a stream that ends in the middle", (_, response) => stream(response, [delta({ content: "x" })], "")],
+  ["a chunk that is not JSON", (_, response) => stream(response, [], "data: {oops\n\n")],
+  ["a chunk of another form", (_, response) => stream(response, [{ choices: "none" }])],
+  ["an answer that is no stream", (_, response) => json(response, { choices: [] })],
+  [
+    "a connection that breaks",
+    (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(`data: ${JSON.stringify(delta({ content: "x" }))}\n\n`, () => response.destroy());
+    },
+  ],
+];
+for (const [name, answer] of broken) {
+  test(`${name} is the engine's failure`, async (t) => {
+    assert.equal((await failure(t, answer)).blame, "engine");
+  });
+}
+
+test("an engine that is not there is the engine's failure", async () => {
+  const engine = engineAt(await deadAddress());
+  await assert.rejects(engine.generate(chatJob("x"), new RecordingSink(), never), EngineError);
+});
+
+test("a cancelled job closes the engine's connection and resolves", async (t) => {
+  const controller = new AbortController();
+  const closed = Promise.withResolvers<void>();
+  const url = await stubServer(t, (_request, response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    response.write(`data: ${JSON.stringify(delta({ content: "x" }))}\n\n`);
+    once(response, "close").then(() => closed.resolve());
+  });
+  const sink = new RecordingSink();
+  sink.heard = () => controller.abort();
+  await engineAt(url).generate(chatJob("x"), sink, controller.signal);
+  await closed.promise;
+  assert.equal(sink.deltas.length, 1);
+});
+
+test("until the first output the gateway is told every second that the engine is at work", async (t) => {
+  const clock = new ManualClock();
+  const arrived = Promise.withResolvers<ServerResponse>();
+  const url = await stubServer(t, (_request, response) => arrived.resolve(response));
+  const sink = new RecordingSink();
+  const generating = openAiEngine({ name: "stub", url, models, clock }).generate(chatJob("x"), sink, never);
+  const response = await arrived.promise;
+  clock.advance(3000);
+  assert.equal(sink.fractions.length, 3);
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  const spoke = Promise.withResolvers<void>();
+  sink.heard = () => spoke.resolve();
+  response.write(`data: ${JSON.stringify(delta({ content: "x" }))}\n\n`);
+  await spoke.promise;
+  clock.advance(3000);
+  assert.equal(sink.fractions.length, 3);
+  response.end("data: [DONE]\n\n");
+  await generating;
+});
+
+test("llama-server is asked for its progress, and it is passed on", async (t) => {
+  const url = await stubServer(t, (request, response) => {
+    assert.equal(JSON.parse(request.body).return_progress, true);
+    stream(response, [
+      { choices: [], prompt_progress: { total: 200, cache: 0, processed: 50, time_ms: 3 } },
+      delta({ content: "x" }, "stop"),
+    ]);
+  });
+  const sink = new RecordingSink();
+  const engine = openAiEngine({ name: "stub", url, models, tellsProgress: true, clock: systemClock });
+  await engine.generate(chatJob("x"), sink, never);
+  assert.deepEqual(sink.fractions, [0.25]);
+});
+
+const embedJob = (input: string[]): EmbeddingJob => ({
+  id: JOB_ID,
+  attempt: 1,
+  model: "embed-m3",
+  endpoint: "embedding",
+  input,
+});
+const embed = (engine: Engine, input: string[]): Promise<Float32Array[]> =>
+  Array.fromAsync(engine.embed(embedJob(input), new RecordingSink(), never));
+
+test("embeddings: in order over several calls, as floats or as base64", async (t) => {
+  const url = await stubServer(t, (request, response) => {
+    assert.equal(request.path, "/v1/embeddings");
+    const { input, model } = JSON.parse(request.body) as { input: string[]; model: string };
+    assert.equal(model, "bge-m3");
+    const data = input.map((text, index) => {
+      const values = [Number(text), 0.5];
+      const base64 = Buffer.from(Float32Array.from(values).buffer).toString("base64");
+      return { object: "embedding", index, embedding: index % 2 === 0 ? values : base64 };
+    });
+    json(response, { object: "list", data: data.toReversed(), usage: { prompt_tokens: 1e9 } });
+  });
+  const vectors = await embed(
+    engineAt(url),
+    Array.from({ length: 19 }, (_, i) => String(i)),
+  );
+  assert.deepEqual(
+    vectors.map((vector) => [...vector]),
+    Array.from({ length: 19 }, (_, i) => [i, 0.5]),
+  );
+});
+
+test("embeddings that are too few, misnumbered or of another form are the engine's failure", async (t) => {
+  const answers = [
+    { data: [{ index: 0, embedding: [1] }] },
+    { data: [1, 1].map((index) => ({ index, embedding: [1] })) },
+    { data: "none" },
+    { data: [0, 1].map((index) => ({ index, embedding: "AAA=" })) },
+  ];
+  for (const answer of answers) {
+    const url = await stubServer(t, (_request, response) => json(response, answer));
+    await assert.rejects(embed(engineAt(url), ["a", "b"]), EngineError);
+  }
+});
+
+test("an address is taken with or without /v1", () => {
+  for (const url of ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
+    assert.equal(apiAddress(url), "http://h:1/v1");
+});

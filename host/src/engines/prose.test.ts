@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shortProse, unitVector } from "./prose.ts";
+
+test("prose depends on its key alone", () => {
+  assert.equal([...shortProse("a")].join(""), [...shortProse("a")].join(""));
+  assert.notEqual([...shortProse("a")].join(""), [...shortProse("b")].join(""));
+});
+
+test("an unscripted answer has about a hundred units and ends with a sentence", () => {
+  for (const key of ["a", "b", "c", "d", "e"]) {
+    const units = [...shortProse(key)];
+    assert.ok(units.length >= 95 && units.length <= 110, `${units.length} units`);
+    assert.match(units.join(""), /^[A-Z][a-zA-Z ]+\.( [A-Z][a-zA-Z ]+\.)+$/);
+  }
+});
+
+test("a vector is one long, depends on its text alone, and differs from others", () => {
+  const vector = unitVector("hello", 1024);
+  assert.equal(vector.length, 1024);
+  assert.ok(Math.abs(Math.hypot(...vector) - 1) < 1e-5);
+  assert.deepEqual(unitVector("hello", 1024), vector);
+  const other = unitVector("hello!", 1024);
+  const cosine = vector.reduce((sum, value, i) => sum + value * (other[i] ?? 0), 0);
+  assert.ok(Math.abs(cosine) < 0.3, `cosine ${cosine}`);
+});

@@ -1,0 +1,114 @@
+/**
+ * The script of the scripted engine: `#script {…}` as the last user message or as the prompt. Without one a request is
+ * answered with plain prose.
+ */
+import { z } from "zod";
+import { EngineError, type GenerationJob } from "./engine.ts";
+import { prose, shortProse } from "./prose.ts";
+
+const MARK = "#script ";
+const TEXT_CHARS_MAX = 1_000_000;
+const TOKENS_MAX = 1_000_000;
+const PAUSE_MS_MAX = 600_000;
+
+const Count = z.int().min(0).max(TOKENS_MAX);
+const Pause = z.number().min(0).max(PAUSE_MS_MAX);
+const Text = z.string().max(TEXT_CHARS_MAX);
+
+const Script = z.strictObject({
+  text: Text.optional(),
+  tokens: Count.default(100),
+  reasoning: Text.default(""),
+  ttft_ms: Pause.default(0),
+  delta_ms: Pause.default(0),
+  fail_after: Count.optional(),
+  stall_after: Count.optional(),
+  drop_after: Count.optional(),
+  only_attempt: z.int().min(1).max(99).optional(),
+  busy: z.boolean().default(false),
+  overrun: z.boolean().default(false),
+  claim_tokens: z.int().min(0).optional(),
+  garbage: z.boolean().default(false),
+});
+type Script = z.infer<typeof Script>;
+
+/** After how many deltas what happens. */
+export interface Fault {
+  kind: "fail" | "stall" | "drop";
+  after: number;
+}
+
+/** What the engine does with one job. */
+export interface Plan {
+  reasoning: Iterable<string>;
+  answer: Iterable<string>;
+  ttftMs: number;
+  deltaMs: number;
+  busy: boolean;
+  overrun: boolean;
+  garbage: boolean;
+  claimTokens: number | undefined;
+  faults: Fault[];
+}
+
+export function planOf(job: GenerationJob): Plan {
+  const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
+  const script = scriptOf(job);
+  if (script === undefined) return { ...wellBehaved, reasoning: [], answer: shortProse(key), ttftMs: 0, deltaMs: 0 };
+  const answer = script.text === undefined ? take(prose(key), script.tokens) : wordsOf(script.text);
+  const manners = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
+  return {
+    ...manners,
+    reasoning: wordsOf(script.reasoning),
+    answer,
+    ttftMs: script.ttft_ms,
+    deltaMs: script.delta_ms,
+  };
+}
+
+const wellBehaved = { busy: false, overrun: false, garbage: false, claimTokens: undefined, faults: [] };
+
+function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
+  const faults: Fault[] = [];
+  if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
+  if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });
+  if (script.drop_after !== undefined) faults.push({ kind: "drop", after: script.drop_after });
+  const { busy, overrun, garbage, claim_tokens: claimTokens } = script;
+  return { busy, overrun, garbage, claimTokens, faults };
+}
+
+function scriptOf(job: GenerationJob): Script | undefined {
+  const prompt =
+    "prompt" in job.input
+      ? job.input.prompt
+      : (job.input.messages.findLast((message) => message.role === "user")?.content ?? "");
+  if (!prompt.startsWith(MARK)) return undefined;
+  // The script is prompt text: an error names the field at fault and repeats nothing of what was written.
+  let json: unknown;
+  try {
+    json = JSON.parse(prompt.slice(MARK.length));
+  } catch {
+    throw new EngineError("prompt", "the script is not one JSON object");
+  }
+  const result = Script.safeParse(json);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  if (issue?.code === "unrecognized_keys") throw new EngineError("prompt", "the script has a key that is unknown");
+  throw new EngineError("prompt", `the script is malformed at ${issue?.path.join(".") || "its root"}`);
+}
+
+function* take(units: Iterable<string>, count: number): Generator<string> {
+  if (count === 0) return;
+  let left = count;
+  for (const unit of units) {
+    yield unit;
+    if (--left === 0) return;
+  }
+}
+
+/** Words, each with the space before it; joined they are the text again. */
+export function wordsOf(text: string): string[] {
+  const words = text.match(/\s*\S+(?:\s+$)?/g);
+  if (words !== null) return words;
+  return text === "" ? [] : [text];
+}

@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decode, FrameError } from "@tollgate/protocol/codec.ts";
+import { systemClock, turn } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
+import { EngineError, type GenerationJob } from "./engine.ts";
+import { wordsOf } from "./script.ts";
+import { scriptedEngine } from "./scripted.ts";
+
+const engine = scriptedEngine({ models: ["tiny-3b"], clock: systemClock });
+const scripted = (script: object, rest: Partial<GenerationJob> = {}): GenerationJob =>
+  chatJob(`#script ${JSON.stringify(script)}`, rest);
+
+async function play(job: GenerationJob): Promise<{ sink: RecordingSink; finish: string }> {
+  const sink = new RecordingSink();
+  const { finish } = await engine.generate(job, sink, new AbortController().signal);
+  return { sink, finish };
+}
+
+test("without a script: prose that depends on prompt and seed", async () => {
+  const [first, again, otherPrompt, seeded, otherSeed] = await Promise.all([
+    play(chatJob("hello")),
+    play(chatJob("hello")),
+    play(chatJob("goodbye")),
+    play(chatJob("hello", { sampling: { seed: 1 } })),
+    play(chatJob("hello", { sampling: { seed: 2 } })),
+  ]);
+  assert.equal(first.finish, "stop");
+  assert.ok(first.sink.deltas.length >= 95 && first.sink.deltas.length <= 110);
+  assert.equal(again.sink.text("answer"), first.sink.text("answer"));
+  const texts = [first, otherPrompt, seeded, otherSeed].map(({ sink }) => sink.text("answer"));
+  assert.equal(new Set(texts).size, 4);
+});
+
+test("a retry of the same request is answered alike", async () => {
+  const first = await play(scripted({ tokens: 20 }));
+  const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));
+  assert.equal(second.sink.text("answer"), first.sink.text("answer"));
+});
+
+const answers: [name: string, job: GenerationJob, text: string, deltas: number, finish: string][] = [
+  ["text is the exact answer", scripted({ text: " one two\n\nthree " }), " one two\n\nthree ", 3, "stop"],
+  ["an empty text is an empty answer", scripted({ text: "" }), "", 0, "stop"],
+  ["a text of spaces is one delta", scripted({ text: "  " }), "  ", 1, "stop"],
+  ["text wins over tokens", scripted({ text: "hi", tokens: 9 }), "hi", 1, "stop"],
+  ["the cap ends it", scripted({ text: "a b c d" }, { outputTokensMax: 2 }), "a b", 2, "length"],
+  ["an answer as long as the cap is whole", scripted({ text: "a b" }, { outputTokensMax: 2 }), "a b", 2, "stop"],
+  ["overrun ignores the cap", scripted({ text: "a b c", overrun: true }, { outputTokensMax: 1 }), "a b c", 3, "stop"],
+  ["a stop string ends it", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
+  [
+    "a stop string across words",
+    scripted({ text: "one two three four" }, { sampling: { stop: ["two three"] } }),
+    "one ",
+    2,
+    "stop",
+  ],
+  [
+    "half a stop string is text",
+    scripted({ text: "so two" }, { sampling: { stop: ["two three"] } }),
+    "so two",
+    3,
+    "stop",
+  ],
+  [
+    "a completion's prompt can be a script",
+    chatJob("", { endpoint: "completion", input: { prompt: '#script {"text":"yes"}' } }),
+    "yes",
+    1,
+    "stop",
+  ],
+  [
+    "the last user message counts, not the last message",
+    chatJob("", {
+      input: {
+        messages: [
+          { role: "user", content: '#script {"text":"no"}' },
+          { role: "user", content: '#script {"text":"yes"}' },
+          { role: "assistant", content: '#script {"text":"neither"}' },
+        ],
+      },
+    }),
+    "yes",
+    1,
+    "stop",
+  ],
+];
+for (const [name, job, text, deltas, finish] of answers) {
+  test(name, async () => {
+    const played = await play(job);
+    assert.equal(played.sink.text("answer"), text);
+    assert.equal(played.sink.deltas.length, deltas);
+    assert.equal(played.finish, finish);
+  });
+}
+
+test("tokens is the number of words, a hundred by default", async () => {
+  assert.equal((await play(scripted({ tokens: 7 }))).sink.deltas.length, 7);
+  assert.equal((await play(scripted({ tokens: 0 }))).sink.deltas.length, 0);
+  assert.equal((await play(scripted({}))).sink.deltas.length, 100);
+});
+
+test("reasoning comes first, on its channel, and counts towards the cap", async () => {
+  const { sink, finish } = await play(scripted({ reasoning: "let me see", text: "a b c" }, { outputTokensMax: 5 }));
+  assert.deepEqual(
+    sink.deltas.map(({ channel }) => channel),
+    ["reasoning", "reasoning", "reasoning", "answer", "answer"],
+  );
+  assert.equal(sink.text("reasoning"), "let me see");
+  assert.equal(sink.text("answer"), "a b");
+  assert.equal(finish, "length");
+});
+
+test("a stop string in the thinking does not end the answer", async () => {
+  const { sink } = await play(scripted({ reasoning: "a END b", text: "c" }, { sampling: { stop: ["END"] } }));
+  assert.equal(sink.text("reasoning"), "a END b");
+  assert.equal(sink.text("answer"), "c");
+});
+
+test("ttft_ms and delta_ms set the pace", async () => {
+  const clock = new ManualClock();
+  const paced = scriptedEngine({ models: [], clock });
+  const sink = new RecordingSink();
+  let spoke = Promise.withResolvers<void>();
+  sink.heard = () => spoke.resolve();
+  const playing = paced.generate(
+    scripted({ text: "a b c", ttft_ms: 100, delta_ms: 20 }),
+    sink,
+    new AbortController().signal,
+  );
+  for (const [waitMs, words] of [
+    [100, 1],
+    [20, 2],
+    [20, 3],
+  ] as const) {
+    clock.advance(waitMs - 1);
+    assert.equal(sink.deltas.length, words - 1);
+    clock.advance(1);
+    await spoke.promise;
+    await turn(clock); // The engine plans its next word.
+    spoke = Promise.withResolvers();
+    assert.equal(sink.deltas.length, words);
+  }
+  assert.equal((await playing).finish, "stop");
+});
+
+for (const after of [0, 2, 4]) {
+  test(`fail_after ${after}: so many deltas, then a failure of the engine`, async () => {
+    const sink = new RecordingSink();
+    await assert.rejects(
+      engine.generate(scripted({ text: "a b c d", fail_after: after }), sink, new AbortController().signal),
+      (error) => error instanceof EngineError && error.blame === "engine",
+    );
+    assert.equal(sink.deltas.length, after);
+  });
+}
+
+test("a fault after more deltas than there are does not happen", async () => {
+  assert.equal((await play(scripted({ text: "a b", fail_after: 3 }))).finish, "stop");
+});
+
+test("stall_after goes quiet until it is cancelled", async () => {
+  const controller = new AbortController();
+  const sink = new RecordingSink();
+  sink.heard = () => {
+    if (sink.deltas.length === 2) setImmediate(() => controller.abort());
+  };
+  await engine.generate(scripted({ text: "a b c", stall_after: 2 }), sink, controller.signal);
+  assert.equal(sink.deltas.length, 2);
+});
+
+test("a stall that nobody cancels ends as a failure", async () => {
+  const clock = new ManualClock();
+  const sink = new RecordingSink();
+  const playing = scriptedEngine({ models: [], clock }).generate(
+    scripted({ stall_after: 0 }),
+    sink,
+    new AbortController().signal,
+  );
+  await turn(clock); // It goes quiet.
+  clock.advance(60_000);
+  await assert.rejects(playing, EngineError);
+});
+
+test("drop_after cuts the connection after so many deltas", async () => {
+  const controller = new AbortController();
+  const sink = new RecordingSink();
+  const drop = sink.wire.drop;
+  sink.wire.drop = () => {
+    drop();
+    controller.abort();
+  };
+  await engine.generate(scripted({ text: "a b c", drop_after: 1 }), sink, controller.signal);
+  assert.equal(sink.drops, 1);
+  assert.equal(sink.deltas.length, 1);
+});
+
+test("only_attempt: other attempts behave", async () => {
+  const script = { text: "a b c", fail_after: 1, only_attempt: 1 };
+  await assert.rejects(play(scripted(script)), EngineError);
+  assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b c");
+});
+
+test("busy refuses the job, on its attempt only", () => {
+  assert.equal(engine.refuses?.(scripted({ busy: true })), true);
+  assert.equal(engine.refuses?.(scripted({ busy: true, only_attempt: 1 }, { attempt: 2 })), false);
+  assert.equal(engine.refuses?.(scripted({})), false);
+  assert.equal(engine.refuses?.(chatJob("#script {")), false);
+});
+
+test("claim_tokens claims, and garbage sends only frames that no reader accepts", async () => {
+  const { sink, finish } = await play(scripted({ text: "a", claim_tokens: 1_000_000, garbage: true }));
+  assert.deepEqual(sink.claims, [1_000_000]);
+  assert.equal(finish, "stop");
+  assert.ok(sink.rawFrames.length > 5);
+  for (const frame of sink.rawFrames) assert.throws(() => decode(frame), FrameError);
+});
+
+const malformed = [
+  "#script ",
+  "#script {",
+  "#script []",
+  "#script 3",
+  '#script {"tokens":-1}',
+  '#script {"tokens":1000001}',
+  '#script {"tokens":"many"}',
+  '#script {"secret word":1}',
+  `#script ${JSON.stringify({ text: "x".repeat(1_000_001) })}`,
+  '#script {"delta_ms":1e9}',
+];
+for (const prompt of malformed) {
+  test(`a malformed script is the prompt's fault: ${prompt.slice(0, 30)}`, async () => {
+    await assert.rejects(play(chatJob(prompt)), (error) => {
+      assert.ok(error instanceof EngineError && error.blame === "prompt");
+      assert.doesNotMatch(error.message, /secret|many|xxx/);
+      return true;
+    });
+  });
+}
+
+test("a long answer lets others have their turn, and a cancellation ends it", async () => {
+  const controller = new AbortController();
+  setImmediate(() => controller.abort());
+  const sink = new RecordingSink();
+  await engine.generate(scripted({ tokens: 1_000_000 }), sink, controller.signal);
+  assert.ok(sink.deltas.length < 10_000, `${sink.deltas.length} deltas`);
+});
+
+test("embeddings: one unit vector of width 1,024 per text", async () => {
+  const job = {
+    id: JOB_ID,
+    attempt: 1,
+    model: "embed-m3",
+    endpoint: "embedding" as const,
+    input: ["a", "b", "a"],
+  };
+  const vectors = await Array.fromAsync(engine.embed(job, new RecordingSink(), new AbortController().signal));
+  assert.deepEqual(
+    vectors.map((vector) => vector.length),
+    [1024, 1024, 1024],
+  );
+  assert.deepEqual(vectors[0], vectors[2]);
+  assert.notDeepEqual(vectors[0], vectors[1]);
+});
+
+test("words joined are the text again", () => {
+  for (const text of ["", " ", "a", " a  b ", "a\n\nb\t", "\u00a0x"]) assert.equal(wordsOf(text).join(""), text);
+});

@@ -1,0 +1,20 @@
+/** Reads a response whole, up to a bound: nobody on the other side decides how much memory we use. */
+export async function readText(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const bytes of response.body ?? []) {
+    size += bytes.length;
+    if (size > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`);
+    chunks.push(bytes);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/** Undefined for what is not JSON: no schema accepts it, so the caller says what is wrong. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

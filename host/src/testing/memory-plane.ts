@@ -1,0 +1,143 @@
+/** A plane in memory for tests of the agent: remembers what the node says and lets the test play the gateways. */
+import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import { cutJob } from "@tollgate/protocol/jobs.ts";
+import type { Dial, PlaneConnection, PlaneCredentials } from "../agent/plane.ts";
+
+export interface Heard {
+  subject: string;
+  bytes: Uint8Array;
+  /** Undefined when the bytes are no frame. */
+  frame: Frame | undefined;
+  connection: MemoryConnection;
+}
+
+export class MemoryConnection implements PlaneConnection {
+  readonly credentials: PlaneCredentials;
+  readonly closed: Promise<Error | undefined>;
+  readonly #end: (reason: Error | undefined) => void;
+  readonly #heard: (subject: string, bytes: Uint8Array) => void;
+  readonly #receivers: [string, (payload: Uint8Array) => void][] = [];
+  isOpen = true;
+
+  constructor(
+    credentials: PlaneCredentials,
+    heard: (connection: MemoryConnection, subject: string, bytes: Uint8Array) => void,
+  ) {
+    const { promise, resolve } = Promise.withResolvers<Error | undefined>();
+    this.credentials = credentials;
+    this.closed = promise;
+    this.#end = resolve;
+    this.#heard = (subject, bytes) => heard(this, subject, bytes);
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    if (this.isOpen) this.#heard(subject, Uint8Array.from(payload));
+  }
+
+  subscribe(subject: string, receive: (payload: Uint8Array) => void): void {
+    this.#receivers.push([subject, receive]);
+  }
+
+  deliver(subject: string, payload: Uint8Array): void {
+    if (!this.isOpen) return;
+    for (const [wanted, receive] of this.#receivers) if (wanted === subject) receive(payload);
+  }
+
+  get subjects(): string[] {
+    return this.#receivers.map(([subject]) => subject);
+  }
+
+  async flush(): Promise<void> {}
+
+  drop(): void {
+    this.lose(new Error("cut"));
+  }
+
+  async close(): Promise<void> {
+    this.lose(undefined);
+  }
+
+  /** The broker or the network ends the connection. */
+  lose(reason: Error | undefined): void {
+    this.isOpen = false;
+    this.#end(reason);
+  }
+}
+
+export class MemoryPlane {
+  readonly connections: MemoryConnection[] = [];
+  readonly heard: Heard[] = [];
+  readonly #waiting = new Set<() => void>();
+  /** What the next dials answer instead of connecting. */
+  readonly refusals: Error[] = [];
+
+  readonly dial: Dial = async (credentials) => {
+    const refusal = this.refusals.shift();
+    if (refusal !== undefined) throw refusal;
+    const connection = new MemoryConnection(credentials, (from, subject, bytes) => {
+      this.heard.push({ subject, bytes, frame: decoded(bytes), connection: from });
+      this.#wake();
+    });
+    this.connections.push(connection);
+    this.#wake();
+    return connection;
+  };
+
+  get open(): MemoryConnection[] {
+    return this.connections.filter((connection) => connection.isOpen);
+  }
+
+  /** Delivers to every open connection, as a broker does. */
+  send(subject: string, payload: Uint8Array): void {
+    for (const connection of this.open) connection.deliver(subject, payload);
+  }
+
+  sendJob(subject: string, header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody): void {
+    for (const frame of cutJob(header, body)) this.send(subject, encode(frame));
+  }
+
+  /** Resolves once `found` gives something; asked again at everything that happens. */
+  until<T>(found: () => T | undefined | false): Promise<T> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const value = found();
+        if (value === undefined || value === false) return;
+        this.#waiting.delete(look);
+        resolve(value);
+      };
+      this.#waiting.add(look);
+      look();
+    });
+  }
+
+  /** The frames of one job so far. */
+  of(job: string): Frame[] {
+    return this.heard.flatMap(({ frame }): Frame[] => {
+      if (frame === undefined || frame.kind === "unknown" || frame.kind === "state") return [];
+      if (frame.kind === "deltas") {
+        const deltas = frame.deltas.filter((delta) => delta.job === job);
+        return deltas.length === 0 ? [] : [{ kind: "deltas", deltas }];
+      }
+      return "job" in frame && frame.job === job ? [frame] : [];
+    });
+  }
+
+  /** Waits for a job's `done`, `failed` or `busy`. */
+  ending(job: string): Promise<Frame> {
+    return this.until(() => this.of(job).find(({ kind }) => kind === "done" || kind === "failed" || kind === "busy"));
+  }
+
+  #wake(): void {
+    for (const look of [...this.#waiting]) look();
+  }
+}
+
+function decoded(bytes: Uint8Array): Frame | undefined {
+  try {
+    return decode(bytes);
+  } catch (error) {
+    if (error instanceof FrameError) return undefined;
+    throw error;
+  }
+}

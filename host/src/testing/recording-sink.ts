@@ -1,0 +1,56 @@
+/** A sink that remembers. */
+import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { GenerationJob, Sink } from "../engines/engine.ts";
+
+export class RecordingSink implements Sink {
+  readonly deltas: { channel: Channel; text: string }[] = [];
+  readonly fractions: number[] = [];
+  readonly rawFrames: Uint8Array[] = [];
+  readonly claims: number[] = [];
+  drops = 0;
+  /** Called at every delta. */
+  heard: () => void = () => {};
+
+  readonly wire = {
+    drop: (): void => {
+      this.drops++;
+    },
+    raw: (bytes: Uint8Array): void => {
+      this.rawFrames.push(bytes);
+    },
+    claim: (tokens: number): void => {
+      this.claims.push(tokens);
+    },
+  };
+
+  delta(channel: Channel, text: string): void {
+    this.deltas.push({ channel, text });
+    this.heard();
+  }
+
+  progress(fraction: number): void {
+    this.fractions.push(fraction);
+  }
+
+  text(channel: Channel): string {
+    return this.deltas
+      .filter((delta) => delta.channel === channel)
+      .map((delta) => delta.text)
+      .join("");
+  }
+}
+
+export const JOB_ID = "06dfkq2m7v8x9zabcdefghjkmn-01";
+
+export function chatJob(content: string, rest: Partial<GenerationJob> = {}): GenerationJob {
+  return {
+    id: JOB_ID,
+    attempt: 1,
+    model: "tiny-3b",
+    endpoint: "chat",
+    input: { messages: [{ role: "user", content }] },
+    sampling: {},
+    outputTokensMax: 8192,
+    ...rest,
+  };
+}
