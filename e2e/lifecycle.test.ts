@@ -53,7 +53,7 @@ describe("a platform's life", () => {
     const reader = stream.body?.getReader();
     await reader?.read();
     assert.ok((await builder(first)).held > 0n);
-    process.kill(first.ready.pids.gateway, "SIGKILL");
+    await first.kill();
     await assert.rejects(async () => {
       while (!(await reader?.read())?.done);
     });

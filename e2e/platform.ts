@@ -31,6 +31,8 @@ export interface Platform {
   /** Resolves with the exit code once the process has ended. */
   ended: Promise<number | null>;
   query: <Row extends object>(sql: string, values?: unknown[]) => Promise<Row[]>;
+  /** As `kill -9` does to the gateway. */
+  kill(): Promise<void>;
   /** As Ctrl-C does; returns the exit code. */
   stop(): Promise<number | null>;
 }
@@ -80,13 +82,20 @@ export async function startPlatform(
     client ??= await connect(dataDir);
     return (await client.query(sql, values)).rows;
   };
-  const stop = async (): Promise<number | null> => {
+  const disconnect = async (): Promise<void> => {
     await client?.end();
     client = undefined;
+  };
+  const kill = async (): Promise<void> => {
+    await disconnect();
+    process.kill(ready.pids.gateway, "SIGKILL");
+  };
+  const stop = async (): Promise<number | null> => {
+    await disconnect();
     started.process.kill("SIGINT");
     return await started.ended;
   };
-  return { ...started, ready, dataDir, query, stop };
+  return { ...started, ready, dataDir, query, kill, stop };
 }
 
 async function untilReady(started: Started, readyFile: string): Promise<Ready> {

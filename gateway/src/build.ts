@@ -22,6 +22,7 @@ import { openHub } from "./dispatch/hub/hub.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { type History, openHistory } from "./history/history.ts";
+import { openReceipts } from "./history/receipts.ts";
 import { type Health, internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "./keys/keys.ts";
@@ -30,7 +31,7 @@ import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { recordPrices } from "./ledger/prices.ts";
 import { type Catalogue, loadCatalogue } from "./metering/catalogue.ts";
 import { openMetering } from "./metering/metering.ts";
-import { SecretsFile } from "./server-secrets.ts";
+import { serverSecrets } from "./server-secrets.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../sql", import.meta.url));
 export const CATALOGUE_FILE = fileURLToPath(new URL("../catalogue/models.json", import.meta.url));
@@ -90,7 +91,12 @@ async function assemble(
   const store = await openStore(options, clock, onClose);
   const { pool } = store;
   await recordPrices(pool, priceRows(catalogue));
-  const secrets = await serverSecrets(config);
+  const secrets = await serverSecrets({
+    dataDir: config.dataDir,
+    pepper: config.keyPepper,
+    receiptSeed: config.receiptSeed,
+    planeSeed: config.plane.seed,
+  });
 
   progress("loading the tokenizers");
   const metering = await openMetering({ log });
@@ -125,6 +131,7 @@ async function assemble(
   const hostTokens = openHostTokens(keyOptions);
   const fleet = openFleet({ pool, newId });
   const history = openHistory({ pool });
+  const receipts = await openReceipts({ pool, seed: Buffer.from(secrets.receiptSeed, "base64url") });
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
       history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
@@ -159,8 +166,22 @@ async function assemble(
       subjects: nodePermissions,
       isConnected: (id: string) => roster.nodes().some((node) => node.id === id),
       changed: (id: string) => roster.forget(id),
+      receiptOfHost: async (host: Uuid, id: Uuid) => {
+        const record = await history.findServed(host, id);
+        return record === undefined ? undefined : receipts.of(record);
+      },
     },
-    console: { door, identities, balance: (id: Uuid) => ledger.balance(id), publicUrl },
+    console: {
+      door,
+      identities,
+      balance: (id: Uuid) => ledger.balance(id),
+      receiptOfBuilder: async (builder: Uuid, id: Uuid) => {
+        const record = await history.find(builder, id);
+        return record === undefined ? undefined : receipts.of(record);
+      },
+      publicUrl,
+    },
+    receipts: { door, keys: () => receipts.keys() },
   };
   const health = healthOf({
     ping: () => pool.query("select 1"),
@@ -204,26 +225,6 @@ async function openStore(
   progress("bringing the database up to date");
   await migrate(pool, { directory: SQL_DIRECTORY, log });
   return { pool, pid };
-}
-
-/** The environment's secrets where it gives them, the data directory's otherwise. */
-async function serverSecrets(config: Config): Promise<{
-  pepper: string;
-  planeSeed: string | undefined;
-  keepPlaneSeed: (seed: string) => Promise<void>;
-}> {
-  if (config.keyPepper !== undefined && config.plane.seed !== undefined) {
-    return { pepper: config.keyPepper, planeSeed: config.plane.seed, keepPlaneSeed: async () => {} };
-  }
-  const file = new SecretsFile(config.dataDir);
-  const kept = await file.read();
-  return {
-    pepper: config.keyPepper ?? kept.key_pepper,
-    planeSeed: config.plane.seed ?? kept.plane_seed,
-    keepPlaneSeed: async (seed) => {
-      if (config.plane.seed === undefined && kept.plane_seed !== seed) await file.write({ ...kept, plane_seed: seed });
-    },
-  };
 }
 
 function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {

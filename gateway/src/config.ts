@@ -30,6 +30,10 @@ const Environment = z.object({
     .string()
     .regex(/^SA[A-Z2-7]{56}$/, "must be an nkey account seed (SA…)")
     .optional(),
+  RECEIPT_SEED: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, "must be 32 bytes in base64url")
+    .optional(),
   CATALOGUE_FILE: z.string().min(1).optional(),
   DISPATCH_DEADLINE_MS: z.coerce
     .number("must be a number")
@@ -53,6 +57,8 @@ export interface Config {
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
   plane: { host: string; port: number; publicUrl: string | undefined; seed: string | undefined };
+  /** Signs usage receipts. Undefined: kept in the data directory. */
+  receiptSeed: string | undefined;
   catalogueFile: string | undefined;
   dispatchDeadlineMs: number;
   logLevel: string;
@@ -89,6 +95,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     databasePoolMax: e.DATABASE_POOL_MAX,
     keyPepper: e.KEY_PEPPER,
     plane: { host: e.PLANE_HOST ?? e.HOST, port: e.PLANE_PORT, publicUrl: e.PLANE_PUBLIC_URL, seed: e.PLANE_SEED },
+    receiptSeed: e.RECEIPT_SEED,
     catalogueFile: e.CATALOGUE_FILE,
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     logLevel: e.LOG_LEVEL,

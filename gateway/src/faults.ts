@@ -67,6 +67,7 @@ export const faults = {
     retry: "never",
     text: "This request came from another site. Send it from the console itself.",
   },
+  not_found: { status: 404, retry: "never", text: "No such request in your history." },
   invalid_host_token: {
     status: 401,
     retry: "never",

@@ -1,42 +1,79 @@
 /**
- * The secrets a gateway cannot lose: the pepper of every key's hash, and the seed that signs nodes' credentials. Given by
- * the environment, or made on the first start and kept in the data directory for its owner alone.
+ * The secrets a gateway cannot lose: the pepper of every key's hash, the seed that signs nodes' credentials, the seed that
+ * signs receipts. Each is given by the environment, or made on the first start and kept in the data directory for its
+ * owner alone.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 
-const Kept = z.object({ key_pepper: z.string().min(32), plane_seed: z.string().optional() });
-export type KeptSecrets = z.infer<typeof Kept>;
+const Kept = z.object({
+  key_pepper: z.string().min(32),
+  receipt_seed: z.string().length(43).optional(),
+  plane_seed: z.string().optional(),
+});
+type Kept = z.infer<typeof Kept>;
 
-export class SecretsFile {
-  readonly #file: string;
+export interface ServerSecrets {
+  pepper: string;
+  /** 32 bytes, base64url. */
+  receiptSeed: string;
+  /** Undefined until the plane has made one. */
+  planeSeed: string | undefined;
+  keepPlaneSeed(seed: string): Promise<void>;
+}
 
-  constructor(dataDir: string) {
-    this.#file = join(dataDir, "secrets.json");
+export interface GivenSecrets {
+  dataDir: string;
+  pepper: string | undefined;
+  receiptSeed: string | undefined;
+  planeSeed: string | undefined;
+}
+
+export async function serverSecrets(given: GivenSecrets): Promise<ServerSecrets> {
+  const { pepper, receiptSeed, planeSeed } = given;
+  if (pepper !== undefined && receiptSeed !== undefined && planeSeed !== undefined) {
+    // Nothing is read from disk that need not be there.
+    return { pepper, receiptSeed, planeSeed, keepPlaneSeed: async () => {} };
   }
+  const file = join(given.dataDir, "secrets.json");
+  const before = await read(file);
+  const kept = {
+    ...before,
+    key_pepper: before?.key_pepper ?? randomBytes(32).toString("base64url"),
+    receipt_seed: before?.receipt_seed ?? randomBytes(32).toString("base64url"),
+  };
+  if (before?.receipt_seed === undefined) await write(file, kept);
+  return {
+    pepper: pepper ?? kept.key_pepper,
+    receiptSeed: receiptSeed ?? kept.receipt_seed,
+    planeSeed: planeSeed ?? kept.plane_seed,
+    keepPlaneSeed: async (seed) => {
+      if (planeSeed === undefined && kept.plane_seed !== seed) await write(file, { ...kept, plane_seed: seed });
+    },
+  };
+}
 
-  async read(): Promise<KeptSecrets> {
-    let text: string;
-    try {
-      text = await readFile(this.#file, "utf8");
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      const made = { key_pepper: randomBytes(32).toString("base64url") };
-      await this.write(made);
-      return made;
-    }
-    const kept = Kept.safeParse(parse(text));
-    // Making a new pepper would silently kill every key: rather stop.
-    if (!kept.success) throw new Error(`${this.#file} is damaged. Restore it from a backup: every key depends on it.`);
-    return kept.data;
+async function read(file: string): Promise<Kept | undefined> {
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
   }
+  const kept = Kept.safeParse(parse(text));
+  // Making a new pepper would silently kill every key: rather stop.
+  if (!kept.success) throw new Error(`${file} is damaged. Restore it from a backup: every key depends on it.`);
+  return kept.data;
+}
 
-  async write(secrets: KeptSecrets): Promise<void> {
-    await mkdir(join(this.#file, ".."), { recursive: true });
-    await writeFile(this.#file, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-  }
+/** Whole or not at all: half a file would lose every key. */
+async function write(file: string, secrets: Kept): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });
+  await rename(`${file}.new`, file);
 }
 
 function parse(text: string): unknown {

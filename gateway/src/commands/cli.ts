@@ -2,12 +2,14 @@
 import { admin } from "./admin/admin.ts";
 import { dev } from "./dev.ts";
 import { migrateOnly } from "./migrate.ts";
+import { receipt } from "./receipt.ts";
 import { serve } from "./serve.ts";
 
 const COMMANDS: Record<string, { run: (args: string[]) => Promise<number>; help: string }> = {
   dev: { run: dev, help: "a whole platform on this machine, with data under ./data (npm start)" },
   serve: { run: serve, help: "the gateway, configured by environment variables alone" },
   admin: { run: admin, help: "operate a platform; tollgate admin lists its commands" },
+  receipt: { run: receipt, help: "verify a usage receipt offline" },
   migrate: { run: migrateOnly, help: "bring the database at DATABASE_URL up to date, then exit" },
 };
 

@@ -84,7 +84,8 @@ class DevPlatform {
     const online = await this.#startNodes(gateway, baseUrl, accounts);
     const consoleUrl = `${baseUrl}/console`;
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
-    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online });
+    const model = flags.models?.[0] ?? "tiny-3b";
+    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online, model });
   }
 
   /** Nodes first, so that they can finish what they run; then the gateway, and with it the database. */

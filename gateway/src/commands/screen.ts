@@ -7,6 +7,8 @@ export interface Ready {
   apiKey: string;
   signIn: { email: string; password: string };
   online: Online[];
+  /** The model of the example. */
+  model: string;
 }
 
 export class Screen {
@@ -24,11 +26,9 @@ export class Screen {
     this.#lineOpen = this.#out.isTTY;
   }
 
-  ready({ baseUrl, consoleUrl, apiKey, signIn, online }: Ready): void {
+  ready({ baseUrl, consoleUrl, apiKey, signIn, online, model }: Ready): void {
     this.done();
     const nodes = online.map(({ engine, models, slots }) => `${engine} (${models.length} models, ${slots} slots)`);
-    const served = online.flatMap(({ models }) => models);
-    const model = served.find((id) => id !== "embed-m3") ?? "tiny-3b";
     const question = JSON.stringify({
       model,
       stream: true,

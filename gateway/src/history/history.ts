@@ -35,6 +35,8 @@ export interface RequestRecord {
 
 export interface History {
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
+  /** A request that this host served and was paid for. */
+  findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** Newest first; `before` continues a page. */
   list(accountId: Uuid, page: { before?: Uuid; limit: number }): Promise<RequestRecord[]>;
   /** Creates the coming months' partitions. */
@@ -51,14 +53,13 @@ const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
+  const findBy = async (column: "account_id" | "host_account_id", owner: Uuid, id: Uuid) => {
+    const { rows } = await pool.query(`select ${COLUMNS} from request where id = $1 and ${column} = $2`, [id, owner]);
+    return rows[0] === undefined ? undefined : toRecord(rows[0]);
+  };
   return {
-    async find(accountId, id) {
-      const { rows } = await pool.query(`select ${COLUMNS} from request where id = $1 and account_id = $2`, [
-        id,
-        accountId,
-      ]);
-      return rows[0] === undefined ? undefined : toRecord(rows[0]);
-    },
+    find: (accountId, id) => findBy("account_id", accountId, id),
+    findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
     async list(accountId, { before, limit }) {
       const { rows } = await pool.query(
         `select ${COLUMNS} from request where account_id = $1 and id < $2 order by id desc limit $3`,

@@ -3,10 +3,12 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
 import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
+import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
 
 export interface Doors {
   openai: OpenAiOptions;
   nodes: NodeApiOptions;
+  receipts: ReceiptKeyOptions;
   console: ConsoleOptions;
 }
 
@@ -14,6 +16,7 @@ export function publicServer(doors: Doors): FastifyInstance {
   const app = bareServer();
   openAiRoutes(app, doors.openai);
   nodeRoutes(app, doors.nodes);
+  receiptKeyRoutes(app, doors.receipts);
   consoleRoutes(app, doors.console);
   return app;
 }

@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Account } from "../../accounts/accounts.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import { chooseMember } from "../../accounts/member.ts";
-import { publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { fault, notFound, wrongMethod } from "../../faults.ts";
@@ -21,6 +21,7 @@ export interface ConsoleOptions {
   door: DoorOptions;
   identities: Identities;
   balance: (accountId: Uuid) => Promise<Balance | undefined>;
+  receiptOfBuilder: (accountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
   /** How browsers reach the gateway, where that is known. */
   publicUrl: string | undefined;
 }
@@ -29,6 +30,7 @@ interface Visit {
   call: OpenCall;
   response: ServerResponse;
   address: string;
+  params: Record<string, string>;
 }
 
 type Handle = (visit: Visit) => Promise<void>;
@@ -41,7 +43,7 @@ export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): vo
     response.setHeader("x-content-type-options", "nosniff");
     response.setHeader("cache-control", "no-store");
     await through(options.door, { request: request.raw, response }, (call) =>
-      handle({ call, response, address: request.ip }),
+      handle({ call, response, address: request.ip, params: request.params as Record<string, string> }),
     );
   };
   const refuse = (make: () => Error) =>
@@ -75,6 +77,14 @@ export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): vo
     const money = await options.balance(account.id);
     invariant(money !== undefined, `account ${account.id} has no books`);
     call.reply.json(200, JSON.stringify(balanceObject(money)));
+  });
+
+  route("GET", "/console/api/requests/:id/receipt", async ({ call, params }) => {
+    const account = await member(identities, await signedIn(identities, call));
+    const id = parseId("req", params.id ?? "");
+    const receipt = id === undefined ? undefined : await options.receiptOfBuilder(account.id, id);
+    if (receipt === undefined) throw fault("not_found");
+    call.reply.json(200, JSON.stringify(receipt));
   });
 
   const unknown = refuse(() => notFound("No such path under /console/api."));

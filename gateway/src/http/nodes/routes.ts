@@ -21,6 +21,7 @@ export interface NodeApiOptions {
   /** The node's subjects on the plane, by its public id. */
   subjects: (nodeId: string) => { publish: string[]; subscribe: string[] };
   isConnected: (nodeId: string) => boolean;
+  receiptOfHost: (hostAccountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
   /** The records of a node changed: the dispatcher must look again. */
   changed: (nodeId: string) => void;
 }
@@ -93,6 +94,12 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
   route("POST", "/nodes/:id/resume", async (_call, accountId, params) =>
     moved(await fleet.move(accountId, (await own(accountId, params)).id, "resume")),
   );
+  route("GET", "/requests/:id/receipt", async (_call, accountId, params) => {
+    const id = parseId("req", params.id ?? "");
+    const receipt = id === undefined ? undefined : await options.receiptOfHost(accountId, id);
+    if (receipt === undefined) throw fault("not_found");
+    return receipt;
+  });
   route("POST", "/nodes/:id/credentials", async (_call, accountId, params) =>
     credentials(options, await own(accountId, params)),
   );

@@ -1,0 +1,98 @@
+/** The proof of what a request cost, as the builder, the host and anybody offline get it; and the operator's proof. */
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+
+describe("receipts and the check of the books", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let requestId: string;
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted"]);
+    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.api_key}` },
+      body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }] }),
+    });
+    assert.equal(response.status, 200);
+    requestId = response.headers.get("x-request-id") as string;
+  });
+  after(async () => {
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  const signIn = async ({ email, password }: { email: string; password: string }): Promise<string> => {
+    const response = await fetch(`${platform.ready.base_url}/console/api/auth/sign-in/email`, {
+      method: "POST",
+      headers: { "content-type": "application/json", origin: platform.ready.base_url },
+      body: JSON.stringify({ email, password }),
+    });
+    assert.equal(response.status, 200);
+    return (response.headers.get("set-cookie") as string).split(";")[0] as string;
+  };
+  const get = (path: string, headers: Record<string, string>): Promise<Response> =>
+    fetch(`${platform.ready.base_url}${path}`, { headers });
+  const nobody = { authorization: "Bearer tht_live_nothing" };
+
+  test("builder and host get the same receipt, and it verifies offline", async () => {
+    const cookie = await signIn(platform.ready.builder);
+    const mine = await get(`/console/api/requests/${requestId}/receipt`, { cookie });
+    assert.equal(mine.status, 200);
+    const receipt = (await mine.json()) as Record<string, unknown>;
+    assert.equal(receipt.request_id, requestId);
+    const hosts = await get(`/node/v1/requests/${requestId}/receipt`, {
+      authorization: `Bearer ${platform.ready.host_token}`,
+    });
+    assert.deepEqual(await hosts.json(), receipt);
+
+    const [file, keys, forged] = ["receipt.json", "keys.json", "forged.json"].map((name) => join(dataDir, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await writeFile(file, JSON.stringify(receipt, null, 2));
+    await writeFile(keys, await (await get("/.well-known/tollgate-receipts", {})).text());
+    await writeFile(forged, JSON.stringify({ ...receipt, charge_pico: "1" }));
+    const good = tollgate(["receipt", "verify", file, "--keys", keys]);
+    assert.equal(await good.ended, 0, good.output());
+    const bad = tollgate(["receipt", "verify", forged, "--keys", keys]);
+    assert.equal(await bad.ended, 1);
+    assert.match(bad.output(), /NOT VALID/);
+  });
+
+  test("nobody gets another's receipt", async () => {
+    const unknown = `req_${"0".repeat(26)}`;
+    const operator = await signIn(platform.ready.operator);
+    const builder = await signIn(platform.ready.builder);
+    for (const [path, headers, status] of [
+      [`/console/api/requests/${requestId}/receipt`, {}, 401],
+      [`/console/api/requests/${requestId}/receipt`, { cookie: operator }, 403],
+      [`/console/api/requests/${unknown}/receipt`, { cookie: builder }, 404],
+      ["/console/api/requests/nonsense/receipt", { cookie: builder }, 404],
+      [`/node/v1/requests/${requestId}/receipt`, nobody, 401],
+      [`/node/v1/requests/${unknown}/receipt`, { authorization: `Bearer ${platform.ready.host_token}` }, 404],
+    ] as [string, Record<string, string>, number][]) {
+      assert.equal((await get(path, headers)).status, status, path);
+    }
+  });
+
+  test("the books are proved on the live system, and a difference is found", async () => {
+    const check = (): ReturnType<typeof tollgate> =>
+      tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
+    const good = check();
+    assert.equal(await good.ended, 0, good.output());
+    const proof = JSON.parse(good.output()) as { balanced: boolean; checks: { name: string; checked: number }[] };
+    assert.equal(proof.balanced, true);
+    assert.ok(proof.checks.find(({ name }) => name.includes("counts times"))?.checked === 1);
+
+    await platform.query("update request set completion_tokens = completion_tokens + 1");
+    const bad = check();
+    assert.equal(await bad.ended, 1);
+    assert.match(bad.output(), /"balanced": false/);
+    await platform.query("update request set completion_tokens = completion_tokens - 1");
+  });
+});

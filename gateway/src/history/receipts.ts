@@ -1,0 +1,119 @@
+/**
+ * Usage receipts: what a request was counted and charged, signed with Ed25519, so that a builder and a host can prove it to
+ * anybody without asking us. A receipt is made from the request's record whenever it is asked for; signing is
+ * deterministic, so the same request gives the same receipt for as long as the key is the same.
+ */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import type pg from "pg";
+import { publicId } from "../base/ids.ts";
+import type { RequestRecord } from "./history.ts";
+
+/** Fixed parts of the DER forms of Ed25519 keys, before the 32 bytes of the key itself. */
+const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
+const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
+
+export interface Receipt {
+  object: "usage.receipt";
+  version: 1;
+  request_id: string;
+  endpoint: string;
+  model: string | null;
+  build: string | null;
+  tokenizer: string | null;
+  outcome: string;
+  finish_reason: string | null;
+  prompt_tokens: number;
+  completion_tokens: number;
+  reasoning_tokens: number;
+  price_version: number | null;
+  /** Picodollars, as decimal strings: they pass what a JSON number can hold. */
+  hold_pico: string;
+  charge_pico: string;
+  host_share_pico: string;
+  created_at: string;
+  finished_at: string;
+  key_id: string;
+  /** Ed25519 over every other field, as canonical JSON; base64url. */
+  signature: string;
+}
+
+export interface ReceiptKey {
+  id: string;
+  /** 32 bytes, base64url. */
+  public_key: string;
+}
+
+export interface Receipts {
+  of(record: RequestRecord): Receipt;
+  /** Every key that ever signed, for verifying offline. */
+  keys(): Promise<ReceiptKey[]>;
+}
+
+/** `seed`: 32 secret bytes. The key's public half is published for good. */
+export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
+  const { pool, seed } = options;
+  const privateKey = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, seed]), format: "der", type: "pkcs8" });
+  const publicKey = createPublicKey(privateKey).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
+  const keyId = createHash("sha256").update(publicKey).digest("hex").slice(0, 16);
+  await pool.query("insert into receipt_key (id, public_key) values ($1, $2) on conflict do nothing", [
+    keyId,
+    publicKey,
+  ]);
+  return {
+    of: (record) => signed(record, keyId, privateKey),
+    async keys() {
+      const { rows } = await pool.query("select id, public_key from receipt_key order by created_at");
+      return rows.map((row) => ({ id: row.id, public_key: row.public_key.toString("base64url") }));
+    },
+  };
+}
+
+function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Receipt {
+  const facts: Omit<Receipt, "signature"> = {
+    object: "usage.receipt",
+    version: 1,
+    request_id: publicId("req", record.id),
+    endpoint: record.endpoint,
+    model: record.model,
+    build: record.build,
+    tokenizer: record.tokenizer,
+    outcome: record.outcome,
+    finish_reason: record.finishReason,
+    prompt_tokens: record.promptTokens,
+    completion_tokens: record.completionTokens,
+    reasoning_tokens: record.reasoningTokens,
+    price_version: record.priceVersion,
+    hold_pico: record.hold.toString(),
+    charge_pico: record.charge.toString(),
+    host_share_pico: record.hostShare.toString(),
+    created_at: record.createdAt.toISOString(),
+    finished_at: record.finishedAt.toISOString(),
+    key_id: keyId,
+  };
+  return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
+}
+
+export type Verdict = { valid: true } | { valid: false; why: string };
+
+/** Checks a receipt against published keys. Needs nothing else: no network, no database. */
+export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {
+  if (typeof receipt !== "object" || receipt === null || Array.isArray(receipt)) return no("it is not a receipt");
+  const { signature, ...facts } = receipt as Record<string, unknown>;
+  if (facts.object !== "usage.receipt") return no("it is not a usage receipt");
+  if (facts.version !== 1) return no(`its version ${String(facts.version)} is not known here`);
+  if (typeof signature !== "string") return no("it has no signature");
+  const key = keys.find(({ id }) => id === facts.key_id);
+  if (key === undefined) return no(`the key ${String(facts.key_id)} is not among the published ones`);
+  const raw = Buffer.from(key.public_key, "base64url");
+  if (raw.length !== 32) return no(`the published key ${key.id} is damaged`);
+  const publicKey = createPublicKey({ key: Buffer.concat([PUBLIC_DER, raw]), format: "der", type: "spki" });
+  const good = verify(null, canonical(facts), publicKey, Buffer.from(signature, "base64url"));
+  return good ? { valid: true } : no("its content is not what was signed");
+}
+
+const no = (why: string): Verdict => ({ valid: false, why });
+
+/** JSON with its keys in order and no space: the same bytes for the same facts, whoever writes them down. */
+function canonical(facts: Record<string, unknown> | Omit<Receipt, "signature">): Buffer {
+  return Buffer.from(JSON.stringify(Object.fromEntries(Object.entries(facts).sort(([a], [b]) => (a < b ? -1 : 1)))));
+}
