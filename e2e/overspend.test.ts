@@ -1,0 +1,113 @@
+/** An account can never spend what it does not have, and a dying gateway can never charge what it did not finish. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { assertBalanced, builder } from "./books.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+
+const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
+/** The lease of a hold and the sweep that ends it, with time to spare. */
+const LEASE_MS = 60_000 + 20_000;
+
+describe("overspending", () => {
+  let dataDir: string;
+  beforeEach(async () => {
+    dataDir = await newDataDir();
+  });
+  afterEach(() => removeDataDir(dataDir));
+
+  const chat = (platform: Platform, orders: object, more: object): Promise<Response> =>
+    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.api_key}` },
+      body: JSON.stringify({
+        model: "tiny-3b",
+        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+        ...more,
+      }),
+    });
+  const check = async (): Promise<void> => {
+    const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    assert.equal(await proof.ended, 0, proof.output());
+  };
+
+  test("200 requests at once on an account that can afford 37: 37 are served, 163 refused, the balance is exact", async () => {
+    const platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"]);
+    const orders = { tokens: 40, overrun: true, delta_ms: 1 };
+    const more = { max_tokens: 20 };
+    // One request to learn the price: the answer runs into its cap, so that the charge is the whole hold.
+    const before = (await builder(platform)).balance;
+    assert.equal((await chat(platform, orders, more)).status, 200);
+    const { id, balance } = await builder(platform);
+    const price = before - balance;
+    const [record] = await platform.query<{ hold_pico: string; charge_pico: string }>(
+      "select hold_pico, charge_pico from request",
+    );
+    assert.deepEqual([record?.hold_pico, record?.charge_pico], [String(price), String(price)]);
+
+    const left = price * 37n + price / 2n;
+    await platform.query("select ledger_transfer(gen_random_uuid(), 'refund', $1, $2, 'test')", [
+      id,
+      String(balance - left),
+    ]);
+    const statuses = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const response = await chat(platform, orders, more);
+        const body = (await response.json()) as { error?: { code: string } };
+        return `${response.status} ${body.error?.code ?? "ok"}`;
+      }),
+    );
+    const count = Map.groupBy(statuses, (status) => status);
+    assert.deepEqual(
+      new Map([...count].map(([status, all]) => [status, all.length])),
+      new Map([
+        ["200 ok", 37],
+        ["402 hold_exceeds_balance", 163],
+      ]),
+    );
+    assert.deepEqual(await builder(platform), { id, balance: price / 2n, held: 0n });
+    assert.equal((await platform.query("select id from request")).length, 1 + 37, "a 402 leaves no record");
+    await assertBalanced(platform);
+    await check();
+    await platform.stop();
+  });
+
+  test("kill -9 in the middle of 100 streams, ten times: after the lease no hold is left, nothing is charged twice", async () => {
+    const streams = 100;
+    for (let round = 1; round <= 10; round++) {
+      const platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"]);
+      // Each request is short enough that some have ended, some are settling and some run when the kill comes.
+      const ended = Array.from({ length: streams }, (_, i) =>
+        chat(platform, { tokens: 5 + 5 * i, delta_ms: 4 }, { stream: true, max_tokens: 1000 })
+          .then((response) => response.text())
+          .catch(() => undefined),
+      );
+      await eventually("some have ended and some run", async () => {
+        const [row] = await platform.query<{ ended: string; open: string }>(
+          "select (select count(*) from request where outcome = 'ok') as ended, (select count(*) from hold) as open",
+        );
+        return Number(row?.ended) > 20 * round - 20 && Number(row?.open) > 20;
+      });
+      await platform.kill();
+      await Promise.all(ended);
+    }
+    const last = await startPlatform(dataDir, FLAGS);
+    await eventually("every hold has ended", async () => (await builder(last)).held === 0n, LEASE_MS);
+    assert.equal((await last.query("select id from hold")).length, 0);
+    await assertBalanced(last);
+    // A charge appears once per request; a lost request is never charged.
+    assert.deepEqual(
+      await last.query("select operation from ledger_entry where kind = 'charge' group by 1 having count(*) > 1"),
+      [],
+    );
+    const lost = await last.query<{ count: string }>(
+      "select count(*) from request where outcome = 'gateway_lost' and charge_pico = 0",
+    );
+    assert.ok(Number(lost[0]?.count) > 100, `${lost[0]?.count} requests were lost with their gateways`);
+    assert.deepEqual(
+      await last.query("select id from request where outcome = 'gateway_lost' and charge_pico <> 0"),
+      [],
+    );
+    await check();
+    await last.stop();
+  });
+});

@@ -1,0 +1,191 @@
+/**
+ * Random histories against a naive model: concurrent holds, settlements, repeats, voids, expiries and transfers on few
+ * accounts from several gateways with connections of their own. Whatever the order the database chose, the end must be
+ * one that the model allows, and every invariant must hold. The seed is printed on failure; FC_SEED repeats it.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import fc from "fast-check";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { openPool } from "../db/pool.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkBooks } from "./check.ts";
+import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
+
+const GATEWAYS = 3;
+const BUILDERS = 3;
+const newId = newIds(systemClock, systemRandom());
+
+/** One request's script: how much it holds, and what then happens to it. */
+const request = fc.record({
+  kind: fc.constant("request" as const),
+  builder: fc.nat(BUILDERS - 1),
+  gateway: fc.nat(GATEWAYS - 1),
+  amount: fc.bigInt({ min: 0n, max: 400n }),
+  /** Of the hold, in percent. */
+  charged: fc.nat(100),
+  end: fc.constantFrom("settle", "settle", "settle", "settle-twice", "void", "expire", "expire-then-settle"),
+  paid: fc.boolean(),
+});
+const transfer = fc.record({
+  kind: fc.constant("transfer" as const),
+  builder: fc.nat(BUILDERS - 1),
+  gateway: fc.nat(GATEWAYS - 1),
+  amount: fc.bigInt({ min: 1n, max: 300n }),
+  what: fc.constantFrom("grant" as const, "refund" as const),
+  twice: fc.boolean(),
+});
+
+describe("the ledger under random concurrent histories", () => {
+  let db: TestDatabase;
+  let ledgers: Ledger[];
+  const pools: ReturnType<typeof openPool>[] = [];
+  before(async () => {
+    db = await openTestDatabase();
+    for (let i = 0; i < GATEWAYS; i++) pools.push(openPool(db.connection, { log: createLog("silent"), sizeMax: 3 }));
+    ledgers = pools.map((pool, i) => openLedger({ pool, clock: systemClock, gatewayId: `gateway-${i}` }));
+  });
+  after(async () => {
+    await Promise.all(pools.map((pool) => pool.end()));
+    await db.close();
+  });
+
+  test("never overspent, entries sum to zero, balances equal entries, and the sums are the model's", async () => {
+    const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31));
+    const steps = fc.array(fc.oneof({ weight: 5, arbitrary: request }, transfer), { minLength: 5, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(steps, async (history) => {
+        await play(history);
+      }),
+      { seed, numRuns: 40, endOnFailure: true },
+    );
+  });
+
+  type Step = typeof request extends fc.Arbitrary<infer T> ? T : never;
+  type Move = typeof transfer extends fc.Arbitrary<infer T> ? T : never;
+
+  const play = async (history: (Step | Move)[]): Promise<void> => {
+    const builders = await Promise.all(Array.from({ length: BUILDERS }, () => open("builder", 1000n)));
+    const host = await open("host", 0n);
+    // What the model expects of each builder: the credit that came and went, and the charges of what was served.
+    const expected = builders.map(() => 1000n);
+    let shares = 0n;
+    await Promise.all(
+      history.map(async (step) => {
+        const ledger = ledgers[step.gateway] as Ledger;
+        const accountId = builders[step.builder] as Uuid;
+        if (step.kind === "transfer") {
+          const order = { id: newId(), kind: step.what, accountId, amount: pico(step.amount), reason: "property" };
+          const outcomes = await Promise.all(
+            step.twice ? [ledger.transfer(order), ledger.transfer(order)] : [ledger.transfer(order)],
+          );
+          assert.equal(outcomes.filter((outcome) => outcome === "moved").length, 1);
+          expected[step.builder] =
+            (expected[step.builder] as bigint) + (step.what === "grant" ? step.amount : -step.amount);
+          return;
+        }
+        const charge = await live(ledger, step, accountId, host);
+        expected[step.builder] = (expected[step.builder] as bigint) - charge;
+        if (step.paid) shares += (charge * 7n) / 10n;
+      }),
+    );
+    await Promise.all(ledgers.map((ledger) => ledger.idle()));
+    for (const [i, id] of builders.entries()) {
+      const found = await (ledgers[0] as Ledger).balance(id);
+      assert.deepEqual(found, { balance: expected[i], held: 0n }, `builder ${i}`);
+    }
+    assert.equal((await (ledgers[0] as Ledger).balance(host))?.balance, shares);
+    const differing = (await checkBooks(db.pool)).filter(
+      (check) => check.differences.length > 0 && !check.name.includes("counts times"),
+    );
+    assert.deepEqual(differing, []);
+  };
+
+  /** Plays one request to its end and returns what it was charged. */
+  const live = async (ledger: Ledger, step: Step, accountId: Uuid, host: Uuid): Promise<bigint> => {
+    const order = holdOrder(accountId, step.amount);
+    const outcome = await ledger.hold(order);
+    if (outcome.kind === "exceeds_balance") assert.ok(outcome.available < step.amount, "refused although it fitted");
+    if (outcome.kind !== "held") return 0n;
+    const charge = (step.amount * BigInt(step.charged)) / 100n;
+    const ending = settlement(order, charge, step.paid ? host : null);
+    // A repeat from another gateway, as after a lost connection.
+    const other = ledgers[(step.gateway + 1) % GATEWAYS] as Ledger;
+    switch (step.end) {
+      case "settle":
+        assert.equal(await ledger.settle(ending), "settled");
+        return charge;
+      case "settle-twice": {
+        const outcomes = await Promise.all([ledger.settle(ending), other.settle(ending)]);
+        assert.deepEqual(outcomes.sort(), ["late", "settled"]);
+        return charge;
+      }
+      case "void":
+        await Promise.all([ledger.void(order.id), other.void(order.id)]);
+        return 0n;
+      default: {
+        await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [order.id]);
+        await Promise.all([ledger.expire(), other.expire()]);
+        if (step.end === "expire-then-settle") assert.equal(await ledger.settle(ending), "late");
+        return 0n;
+      }
+    }
+  };
+
+  const open = async (kind: "builder" | "host", credit: bigint): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+    if (credit > 0n) {
+      await (ledgers[0] as Ledger).transfer({
+        id: newId(),
+        kind: "grant",
+        accountId: id,
+        amount: pico(credit),
+        reason: "start",
+      });
+    }
+    return id;
+  };
+});
+
+function holdOrder(accountId: Uuid, amount: bigint): HoldOrder {
+  return {
+    id: newId(),
+    accountId,
+    amount: pico(amount),
+    keyId: newId(),
+    keyName: "property",
+    endpoint: "chat",
+    model: "tiny-3b",
+    build: "b",
+    tokenizer: "t",
+    stream: false,
+    promptTokens: 1,
+    priceVersion: 1,
+    client: "",
+  };
+}
+
+function settlement(order: HoldOrder, charge: bigint, paidHostId: Uuid | null): Settlement {
+  return {
+    id: order.id,
+    accountId: order.accountId,
+    nodeId: newId(),
+    paidHostId,
+    charge: pico(charge),
+    outcome: "ok",
+    httpStatus: 200,
+    finishReason: "stop",
+    promptTokens: 1,
+    completionTokens: 1,
+    reasoningTokens: 0,
+    attempts: 1,
+    queueMs: 0,
+    ttftMs: 0,
+    durationMs: 0,
+  };
+}
