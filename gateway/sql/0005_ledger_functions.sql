@@ -1,5 +1,6 @@
 -- The ledger's operations. Each takes arrays, so that one round trip serves a batch; rows are locked in id order, so
--- that batches cannot deadlock; each is safe to repeat with the same ids.
+-- that batches cannot deadlock (rollup rows are touched in key order for the same reason); each is safe to repeat with
+-- the same ids.
 
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
 -- · -1 the balance is zero or negative · -2 no such account.
@@ -114,7 +115,7 @@ begin
                             charge_pico)
     select account_id, date_trunc('hour', created_at), key_id, model, outcome, count(*), sum(prompt_tokens),
            sum(completion_tokens), sum(charge)
-      from ended group by 1, 2, 3, 4, 5
+      from ended group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
     on conflict (account_id, hour, key_id, model, outcome) do update
       set requests = usage_hour.requests + excluded.requests,
           prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens,
@@ -207,7 +208,7 @@ begin
     insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
                             charge_pico)
     select account_id, date_trunc('hour', created_at), key_id, model, 'gateway_lost', count(*), sum(prompt_tokens), 0, 0
-      from ended group by 1, 2, 3, 4
+      from ended group by 1, 2, 3, 4 order by 1, 2, 3, 4
     on conflict (account_id, hour, key_id, model, outcome) do update
       set requests = usage_hour.requests + excluded.requests,
           prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens

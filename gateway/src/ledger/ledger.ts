@@ -7,9 +7,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type Pico, pico } from "../base/money.ts";
+import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
+import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
-import { parseBigints, parseNumbers, plainArray, textArray } from "./arrays.ts";
-import { Batcher } from "./batcher.ts";
 
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;

@@ -1,0 +1,61 @@
+/**
+ * Records of requests that a limit refused (every 429). They come in floods, so they are written in batches; a refusal is
+ * answered when it is written, which slows a flood to what the store can take instead of piling it up.
+ */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { plainArray, textArray } from "../db/arrays.ts";
+import { Batcher } from "../db/batcher.ts";
+import { isConnectionLoss } from "../db/errors.ts";
+
+export interface Refusal {
+  id: Uuid;
+  accountId: Uuid;
+  keyId: Uuid;
+  keyName: string;
+  endpoint: "chat" | "completion" | "embedding" | "models";
+  /** Null where the body was not read yet. */
+  model: string | null;
+  stream: boolean;
+  outcome: string;
+  httpStatus: number;
+  client: string;
+}
+
+export interface Refusals {
+  record(refusal: Refusal): Promise<void>;
+  idle(): Promise<void>;
+}
+
+const BATCH_SIZE_MAX = 256;
+const RETRY_MS = 2_000;
+const SQL = `select history_refuse($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[],
+  $6::text::text[], $7::text::boolean[], $8::text::text[], $9::text::smallint[], $10::text::text[])`;
+
+export function openRefusals(options: { pool: pg.Pool; clock: Clock }): Refusals {
+  const { pool, clock } = options;
+  const batcher = new Batcher<Refusal, void>(
+    async (batch) => {
+      await pool.query({ name: "history_refuse", text: SQL, values: parameters(batch) });
+      return batch.map(() => undefined);
+    },
+    { clock, sizeMax: BATCH_SIZE_MAX, retryForMs: RETRY_MS, isConnectionLoss },
+  );
+  return { record: (refusal) => batcher.add(refusal), idle: () => batcher.idle() };
+}
+
+function parameters(batch: Refusal[]): string[] {
+  return [
+    plainArray(batch.map((r) => r.id)),
+    plainArray(batch.map((r) => r.accountId)),
+    plainArray(batch.map((r) => r.keyId)),
+    textArray(batch.map((r) => r.keyName)),
+    textArray(batch.map((r) => r.endpoint)),
+    textArray(batch.map((r) => r.model)),
+    plainArray(batch.map((r) => r.stream)),
+    textArray(batch.map((r) => r.outcome)),
+    plainArray(batch.map((r) => r.httpStatus)),
+    textArray(batch.map((r) => r.client)),
+  ];
+}
