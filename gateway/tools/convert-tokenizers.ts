@@ -41,8 +41,7 @@ const XLM_ROBERTA = {
   sha256: "90a6746926454784a98389ad36a36d89bc9cfc81db9cb0f33c941bcc959fe5f9",
 };
 
-const target = (name: string): string =>
-  fileURLToPath(new URL(`../catalogue/tokenizers/${name}.bin`, import.meta.url));
+const target = (name: string): string => fileURLToPath(new URL(`../catalogue/tokenizers/${name}.bin`, import.meta.url));
 
 const folder = mkdtempSync(join(tmpdir(), "tokenizers-"));
 try {

@@ -172,6 +172,14 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: dollars(1) - 19n, held: 10n });
   });
 
+  test("a settlement for a host that does not exist changes nothing", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const hold = order(builder, 10n);
+    await ledger.hold(hold);
+    await assert.rejects(ledger.settle(settlement(hold, 10n, newId())), /does not exist/);
+    assert.deepEqual(await balance(builder), { balance: dollars(1), held: 10n });
+  });
+
   test("a hold is given back by a void, or by its lease with a record", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
-import type { Uuid } from "../base/ids.ts";
+import { timeOf, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
@@ -95,7 +95,8 @@ const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text:
 const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[],
   $5::text::bigint[], $6::text::text[], $7::text::smallint[], $8::text::text[], $9::text::integer[],
   $10::text::integer[], $11::text::integer[], $12::text::smallint[], $13::text::integer[], $14::text::integer[],
-  $15::text::integer[])::text as codes`;
+  $15::text::integer[],
+  $16::text::bigint[])::text as codes`;
 
 export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string }): Ledger {
   const { pool, clock, gatewayId } = options;
@@ -223,5 +224,6 @@ function settleParameters(batch: Settlement[]): string[] {
     plainArray(batch.map((s) => s.queueMs)),
     plainArray(batch.map((s) => s.ttftMs)),
     plainArray(batch.map((s) => s.durationMs)),
+    plainArray(batch.map((s) => timeOf(s.id))),
   ];
 }

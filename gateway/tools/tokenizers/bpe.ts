@@ -40,8 +40,14 @@ function renumber(merges: [string, string][]): { columns: Record<string, Uint8Ar
     symbols,
     columns: {
       mergeSteps: planes(steps, 1),
-      mergeLeft: planes(merges.map(([left]) => symbolOf(left)), 3),
-      mergeRight: planes(merges.map(([, right]) => symbolOf(right)), 3),
+      mergeLeft: planes(
+        merges.map(([left]) => symbolOf(left)),
+        3,
+      ),
+      mergeRight: planes(
+        merges.map(([, right]) => symbolOf(right)),
+        3,
+      ),
     },
   };
 }
@@ -103,7 +109,10 @@ export function convertBpe(file: string, json: TokenizerJson, options: { source:
   return writeAsset(file, described, {
     classes: pieceClasses(),
     ...columns,
-    wordLengths: planes(words.map((word) => word.length), 1),
+    wordLengths: planes(
+      words.map((word) => word.length),
+      1,
+    ),
     wordUnits: planes(units, 2),
   });
 }

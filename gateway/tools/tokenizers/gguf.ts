@@ -26,11 +26,15 @@ export interface GgufArray {
 /** The file's arrays by key. */
 export function readGgufArrays(file: Buffer): Map<string, GgufArray> {
   let at = 0;
-  const u32 = (): number => file.readUInt32LE((at += 4) - 4);
-  const u64 = (): number => Number(file.readBigUInt64LE((at += 8) - 8));
+  const skip = (bytes: number): number => {
+    at += bytes;
+    return at - bytes;
+  };
+  const u32 = (): number => file.readUInt32LE(skip(4));
+  const u64 = (): number => Number(file.readBigUInt64LE(skip(8)));
   const text = (): string => {
-    const length = u64();
-    return file.toString("utf8", at, (at += length));
+    const start = skip(u64());
+    return file.toString("utf8", start, at);
   };
   const sizeOf = (type: number): number => {
     const size = SIZES.get(type);
@@ -38,20 +42,20 @@ export function readGgufArrays(file: Buffer): Map<string, GgufArray> {
     return size;
   };
   if (file.toString("latin1", 0, 4) !== "GGUF") throw new Error("not a GGUF file");
-  at = 8;
-  u64();
+  // Version and tensor count.
+  skip(4 + 4 + 8);
   const arrays = new Map<string, GgufArray>();
   for (let left = u64(); left > 0; left--) {
     const key = text();
     const type = u32();
     if (type === STRING) text();
-    else if (type !== ARRAY) at += sizeOf(type);
+    else if (type !== ARRAY) skip(sizeOf(type));
     else {
       const elementType = u32();
       const count = u64();
       const strings = elementType === STRING ? Array.from({ length: count }, text) : [];
       const start = at;
-      if (elementType !== STRING) at += count * sizeOf(elementType);
+      if (elementType !== STRING) skip(count * sizeOf(elementType));
       arrays.set(key, { strings, bytes: file.subarray(start, at) });
     }
   }

@@ -23,11 +23,11 @@ const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codeP
 const firstOf = (text: string): number => text.codePointAt(0) ?? 0;
 
 /** Runs of equal values: the code point each starts at (3 bytes), then the values (1 byte each). */
-function ranges(valueOf: (codePoint: number) => number): Uint8Array {
+function ranges(classOf: (codePoint: number) => number): Uint8Array {
   const starts: number[] = [];
   const values: number[] = [];
   for (let codePoint = 0; codePoint < CODE_POINTS_END; codePoint++) {
-    const value = isSurrogate(codePoint) ? 0 : valueOf(codePoint);
+    const value = isSurrogate(codePoint) ? 0 : classOf(codePoint);
     if (codePoint >= CLASSES_END && value !== 0) throw new Error(`U+${codePoint.toString(16)} lies outside the table`);
     if (codePoint < CLASSES_END && value !== values.at(-1)) {
       starts.push(codePoint);

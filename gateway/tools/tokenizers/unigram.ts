@@ -58,8 +58,14 @@ export function convertUnigram(
   return writeAsset(file, described, {
     classes: graphemeClasses(),
     nodeUnits: planes(unitsOf(nodes), 2),
-    nodeChildren: planes(nodes.map((node) => node.children.size), 2),
-    nodeIsPiece: planes(nodes.map((node) => (node.score === undefined ? 0 : 1)), 1),
+    nodeChildren: planes(
+      nodes.map((node) => node.children.size),
+      2,
+    ),
+    nodeIsPiece: planes(
+      nodes.map((node) => (node.score === undefined ? 0 : 1)),
+      1,
+    ),
     pieceScores: planes(scores, 4),
     charsmap: array("precompiled_charsmap").bytes,
   });

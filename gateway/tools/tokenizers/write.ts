@@ -9,7 +9,8 @@ export function planes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint
   const out = new Uint8Array(numbers.length * bytesPerNumber);
   for (let i = 0; i < numbers.length; i++) {
     const number = numbers[i] ?? 0;
-    if (number < 0 || number >= 256 ** bytesPerNumber) throw new Error(`${number} does not fit ${bytesPerNumber} bytes`);
+    if (number < 0 || number >= 256 ** bytesPerNumber)
+      throw new Error(`${number} does not fit ${bytesPerNumber} bytes`);
     for (let plane = 0; plane < bytesPerNumber; plane++) {
       out[plane * numbers.length + i] = Math.floor(number / 256 ** plane) % 256;
     }
@@ -17,7 +18,11 @@ export function planes(numbers: ArrayLike<number>, bytesPerNumber: number): Uint
   return out;
 }
 
-type Described = AssetHeader extends infer Header ? (Header extends AssetHeader ? Omit<Header, "sections"> : never) : never;
+type Described = AssetHeader extends infer Header
+  ? Header extends AssetHeader
+    ? Omit<Header, "sections">
+    : never
+  : never;
 
 /** Returns the file's SHA-256. */
 export function writeAsset(file: string, described: Described, sections: Record<string, Uint8Array>): string {
@@ -30,6 +35,8 @@ export function writeAsset(file: string, described: Described, sections: Record<
   const bytes = Buffer.concat([Buffer.from(ASSET_MAGIC, "latin1"), frame]);
   writeFileSync(file, bytes);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
-  console.log(`${described.kind} ${file.split("/").at(-1)} ${bytes.length} bytes (${payload.length} unpacked) ${sha256}`);
+  console.log(
+    `${described.kind} ${file.split("/").at(-1)} ${bytes.length} bytes (${payload.length} unpacked) ${sha256}`,
+  );
   return sha256;
 }

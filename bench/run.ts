@@ -1,0 +1,13 @@
+/** `npm run bench -- NAME`: one of the benches of this folder. */
+const BENCHES: Record<string, string> = {
+  ledger: "./ledger/run.ts",
+  metering: "./metering/run.ts",
+};
+
+const [name] = process.argv.slice(2);
+const file = BENCHES[name ?? ""];
+if (file === undefined) {
+  console.error(`Usage: npm run bench -- ${Object.keys(BENCHES).join("|")}`);
+  process.exit(1);
+}
+await import(file);
