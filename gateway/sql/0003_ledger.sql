@@ -19,7 +19,8 @@ insert into ledger_account (id, kind) values
   ('00000000-0000-0000-0000-000000000002', 'external');
 
 -- One line of a balanced operation. Append only. An operation is a request (its id) or a transfer (its id). No foreign key:
--- the functions lock the accounts they write for, and a check of every row would cost a third of a settlement.
+-- the functions lock the accounts they write for, and a check of every row would cost a third of a settlement. What
+-- keeps an operation from being entered twice is the primary key of request and of transfer.
 create table ledger_entry (
   id         bigint generated always as identity,
   operation  uuid not null,
@@ -30,8 +31,6 @@ create table ledger_entry (
   at         timestamptz not null default now(),
   primary key (account_id, id)
 );
--- Also the last guard of idempotency: an operation touches an account once.
-create unique index ledger_entry_operation on ledger_entry (operation, account_id);
 
 create function ledger_entries_balance() returns trigger language plpgsql as $$
 begin
