@@ -14,7 +14,7 @@ import {
 } from "../../accounts/identities.ts";
 import { fault, invalidRequest } from "../../faults.ts";
 import type { OpenCall } from "../door.ts";
-import { parseFields } from "../openai/fields.ts";
+import { parseFields } from "../fields.ts";
 
 /** A declared length over this is refused at once; a body without one is bounded by the door's own reader. */
 const BODY_BYTES_MAX = 64 * 1024;

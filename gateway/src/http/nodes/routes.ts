@@ -9,7 +9,7 @@ import type { Fleet, MoveOutcome, Node } from "../../fleet/fleet.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
-import { parseFields } from "../openai/fields.ts";
+import { parseFields } from "../fields.ts";
 
 export interface NodeApiOptions {
   door: DoorOptions;

@@ -1,6 +1,7 @@
 /** POST /v1/chat/completions. */
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { ChatRequest, parseFields } from "./fields.ts";
+import { parseFields } from "../fields.ts";
+import { ChatRequest } from "./fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
 
 export const chat: Endpoint = {

@@ -1,6 +1,7 @@
 /** POST /v1/completions. An array of prompts is joined into one, and yields one completion. */
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { CompletionRequest, parseFields } from "./fields.ts";
+import { parseFields } from "../fields.ts";
+import { CompletionRequest } from "./fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
 
 export const completions: Endpoint = {

@@ -1,6 +1,7 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { EmbeddingRequest, parseFields } from "./fields.ts";
+import { parseFields } from "../fields.ts";
+import { EmbeddingRequest } from "./fields.ts";
 
 export const embeddings: Endpoint = {
   name: "embedding",

@@ -1,0 +1,48 @@
+/**
+ * Untyped JSON against a schema, once, at the door. `null` means absent; unknown fields are ignored. A failed check names
+ * the field and the rule: `messages[2].content must be …`.
+ */
+import type { z } from "zod";
+import { invalidRequest } from "../faults.ts";
+
+export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    throw invalidRequest(null, "The body must be a JSON object.");
+  }
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const result = schema.safeParse(given);
+  if (result.success) return result.data;
+  const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
+  const field = fieldName(path);
+  throw invalidRequest(
+    field,
+    path.length > 0 && missing(given, path) ? `${field} is required and ${message}` : `${field} ${message}`,
+  );
+}
+
+/** A union fails as a whole; what a person needs is the branch that came furthest. */
+function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
+  if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
+  let best = { path: issue.path, message: issue.message };
+  for (const branch of issue.errors) {
+    const first = branch[0];
+    if (first === undefined) continue;
+    const inner = deepest(first);
+    // A branch that got past the type (an empty string, a bad element) says more than "wrong type".
+    const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
+    if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
+      best = { path: [...issue.path, ...inner.path], message: inner.message };
+    }
+  }
+  return best;
+}
+
+function fieldName(path: PropertyKey[]): string {
+  let name = "";
+  for (const part of path) name += typeof part === "number" ? `[${part}]` : `${name === "" ? "" : "."}${String(part)}`;
+  return name;
+}
+
+function missing(body: object, path: PropertyKey[]): boolean {
+  return path.length === 1 && !(String(path[0]) in body);
+}
