@@ -74,7 +74,7 @@ begin
 end $$;
 
 -- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups.
--- Codes: 1 settled · 2 ended before (a repeat, or the lease ran out) · 0 no such hold.
+-- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
 create function ledger_settle(
   p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
   p_http_status smallint[], p_finish text[], p_prompt_tokens integer[], p_completion_tokens integer[],
@@ -163,9 +163,10 @@ begin
     return array_fill(1::smallint, array[cardinality(p_id)]);
   end if;
   return (select array_agg((case when o.id = any (settled) then 1
-                                 when exists (select from request r where r.id = o.id) then 2
+                                 when r.outcome = 'gateway_lost' then 3
+                                 when r.id is not null then 2
                                  else 0 end)::smallint order by o.ord)
-            from unnest(p_id) with ordinality as o (id, ord));
+            from unnest(p_id) with ordinality as o (id, ord) left join request r on r.id = o.id);
 end $$;
 
 -- Gives holds back without a charge and without a record: nothing was dispatched. Codes: 1 released · 0 no such hold.

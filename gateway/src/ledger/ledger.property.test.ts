@@ -121,7 +121,7 @@ describe("the ledger under random concurrent histories", () => {
         return charge;
       case "settle-twice": {
         const outcomes = await Promise.all([ledger.settle(ending), other.settle(ending)]);
-        assert.deepEqual(outcomes.sort(), ["late", "settled"]);
+        assert.deepEqual(outcomes.sort(), ["repeated", "settled"]);
         return charge;
       }
       case "void":

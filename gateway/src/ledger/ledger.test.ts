@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import pg from "pg";
-import { systemClock } from "../base/clock.ts";
+import { sleep, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { dollars, hostShare, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
@@ -124,7 +124,7 @@ describe("the ledger", () => {
     for (let i = 0; i < 3; i++) assert.deepEqual(await ledger.hold(hold), { kind: "held" });
     assert.equal((await balance(builder)).held, 1000n);
     assert.equal(await ledger.settle(settlement(hold, 400n)), "settled");
-    assert.equal(await ledger.settle(settlement(hold, 400n)), "late");
+    assert.equal(await ledger.settle(settlement(hold, 400n)), "repeated");
     assert.deepEqual(await ledger.hold(hold), { kind: "ended" });
     assert.deepEqual(await balance(builder), { balance: dollars(1) - 400n, held: 0n });
     const grant = { id: newId(), kind: "grant", accountId: builder, amount: dollars(2), reason: "twice" } as const;
@@ -180,6 +180,38 @@ describe("the ledger", () => {
     assert.deepEqual(await balance(builder), { balance: dollars(1), held: 10n });
   });
 
+  test("connections that are lost in the middle: the same ids are sent again, and nothing is charged twice", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const host = await openAccount("host");
+    let running = true;
+    const cutting = (async () => {
+      const admin = new pg.Client(db.connection);
+      await admin.connect();
+      while (running) {
+        await admin.query(
+          "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()",
+        );
+        await sleep(systemClock, 15);
+      }
+      await admin.end();
+    })();
+    const pairs = 400;
+    for (let i = 0; i < pairs; i += 40) {
+      await Promise.all(
+        Array.from({ length: 40 }, async () => {
+          const hold = order(builder, 1000n);
+          assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+          // A repeat is one whose first try was committed before its connection broke.
+          assert.match(await ledger.settle(settlement(hold, 10n, host)), /settled|repeated/);
+        }),
+      );
+    }
+    running = false;
+    await cutting;
+    assert.deepEqual(await balance(builder), { balance: dollars(1) - 10n * BigInt(pairs), held: 0n });
+    assert.equal((await balance(host)).balance, 7n * BigInt(pairs));
+  });
+
   test("a hold is given back by a void, or by its lease with a record", async () => {
     const builder = await openAccount("builder", dollars(1));
     const [voided, abandoned, renewed] = [order(builder, 10n), order(builder, 20n), order(builder, 40n)];
@@ -191,6 +223,7 @@ describe("the ledger", () => {
     assert.equal(await ledger.expire(), 1);
     assert.deepEqual(await balance(builder), { balance: dollars(1), held: 40n });
     assert.equal(await ledger.settle(settlement(abandoned, 5n)), "late");
+    assert.equal(await ledger.settle(settlement(voided, 5n)), "unknown");
     const { rows } = await db.pool.query("select id, outcome, charge_pico from request where account_id = $1", [
       builder,
     ]);

@@ -59,6 +59,13 @@ export interface Settlement {
   durationMs: number;
 }
 
+/**
+ * `repeated`: it was settled before, as when a connection broke after the commit. `late`: its lease had run out, so nothing
+ * was charged. `unknown`: there was never such a hold.
+ */
+export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
+const SETTLE_OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
+
 export type TransferKind = "grant" | "purchase" | "refund" | "dispute" | "payout";
 export interface Transfer {
   id: Uuid;
@@ -76,8 +83,7 @@ export interface Balance {
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
-  /** `late`: the lease had run out before, so nothing was charged. */
-  settle(settlement: Settlement): Promise<"settled" | "late">;
+  settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Gives a hold back; nothing was dispatched for it. */
   void(id: Uuid): Promise<void>;
   transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
@@ -117,10 +123,10 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
     { ...common, retryForMs: HOLD_RETRY_MS },
   );
 
-  const settlements = new Batcher<Settlement, "settled" | "late">(
+  const settlements = new Batcher<Settlement, SettleOutcome>(
     async (batch) => {
       const result = await pool.query({ name: "ledger_settle", text: SETTLE_SQL, values: settleParameters(batch) });
-      return parseNumbers(result.rows[0].codes).map((code) => (code === 1 ? "settled" : "late"));
+      return parseNumbers(result.rows[0].codes).map((code) => SETTLE_OUTCOMES[code] as SettleOutcome);
     },
     { ...common, retryForMs: SETTLE_RETRY_MS },
   );
