@@ -156,6 +156,11 @@ export function notFound(message: string): Fault {
   return new Fault({ status: 404, retry: "never", type: "not_found_error", message });
 }
 
+export function unsupportedEncoding(encoding: string): Fault {
+  const message = `The body must not be compressed (content-encoding: ${encoding.slice(0, 40)}).`;
+  return new Fault({ status: 415, retry: "never", type: "invalid_request_error", message });
+}
+
 export function wrongMethod(allowed: string[]): Fault {
   const allow = allowed.join(", ");
   const message = `This path takes ${allow}.`;

@@ -7,8 +7,9 @@ import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
-import type { Call, Reply } from "../inference/call.ts";
-import { readJson } from "./body.ts";
+import type { Call } from "../inference/call.ts";
+import { checkDeclaredLength, discardRest, readJson } from "./body.ts";
+import { HttpReply } from "./reply.ts";
 
 export interface DoorOptions {
   clock: Clock;
@@ -33,12 +34,13 @@ export async function through(
   response.on("close", () => {
     if (!response.writableFinished) gone.abort();
   });
-  const reply = new HttpReply(response, id);
+  const reply = new HttpReply(response, { id, clock: door.clock });
   const call: OpenCall = {
     id,
     arrivedAt: door.clock.monotonic(),
     authorization: request.headers.authorization,
     client: clientFamily(request.headers["user-agent"]),
+    checkDeclaredLength: () => checkDeclaredLength(request),
     readJson: () => readJson(request),
     gone: gone.signal,
     reply,
@@ -49,6 +51,8 @@ export async function through(
   } catch (error) {
     const known = error instanceof Fault ? error : unexpected(door.log, id, error);
     reply.fault(known);
+  } finally {
+    discardRest(request, door.clock);
   }
 }
 
@@ -63,53 +67,4 @@ function clientFamily(userAgent: string | undefined): string {
   const match = /^([A-Za-z][A-Za-z0-9._-]{0,23})(?:\/([A-Za-z]{1,16}))?/.exec(userAgent ?? "");
   if (match === null) return "";
   return [match[1], match[2]].filter(Boolean).join("-").toLowerCase();
-}
-
-export class HttpReply implements Reply {
-  readonly #response: ServerResponse;
-
-  constructor(response: ServerResponse, id: Uuid) {
-    this.#response = response;
-    response.setHeader("x-request-id", publicId("req", id));
-  }
-
-  json(status: number, body: string, headers: Record<string, string> = {}): void {
-    if (this.#response.headersSent || this.#response.destroyed) return;
-    this.#response.writeHead(status, {
-      "content-type": "application/json; charset=utf-8",
-      "content-length": Buffer.byteLength(body),
-      ...headers,
-    });
-    this.#response.end(body);
-  }
-
-  fault(known: Fault): void {
-    if (this.#response.headersSent) {
-      // The status is gone: the stream's terminal error event is all that is left to say.
-      this.event(JSON.stringify(known.body()));
-      this.endStream();
-      return;
-    }
-    const headers: Record<string, string> = { ...known.headers };
-    if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later");
-    if (known.retry === "later") headers["retry-after"] ??= "1";
-    this.json(known.status, JSON.stringify(known.body()), headers);
-  }
-
-  openStream(): void {
-    this.#response.writeHead(200, {
-      "content-type": "text/event-stream; charset=utf-8",
-      "cache-control": "no-cache, no-transform",
-      "x-accel-buffering": "no",
-    });
-    this.#response.flushHeaders();
-  }
-
-  event(data: string): void {
-    if (!this.#response.destroyed) this.#response.write(`data: ${data}\n\n`);
-  }
-
-  endStream(): void {
-    this.#response.end();
-  }
 }

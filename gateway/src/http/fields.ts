@@ -5,10 +5,14 @@
 import type { z } from "zod";
 import { invalidRequest } from "../faults.ts";
 
+/** No list in a request needs more: the longest context has no more tokens than this. */
+const ELEMENTS_MAX = 32_768;
+
 export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     throw invalidRequest(null, "The body must be a JSON object.");
   }
+  checkLengths(body);
   const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const result = schema.safeParse(given);
   if (result.success) return result.data;
@@ -19,6 +23,20 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.in
     path.length > 0 && missing(given, path) ? `${field} is required and ${message}` : `${field} ${message}`,
   );
 }
+
+/** Before any element is checked: an endless array is refused at once, wherever it stands. */
+function checkLengths(body: object): void {
+  for (const [field, value] of Object.entries(body)) {
+    if (!Array.isArray(value)) continue;
+    if (value.length > ELEMENTS_MAX) throw tooMany(field);
+    for (const [i, element] of value.entries()) {
+      const content: unknown = typeof element === "object" && element !== null ? element.content : undefined;
+      if (Array.isArray(content) && content.length > ELEMENTS_MAX) throw tooMany(`${field}[${i}].content`);
+    }
+  }
+}
+
+const tooMany = (field: string): Error => invalidRequest(field, `${field} must hold at most ${ELEMENTS_MAX} elements`);
 
 /** A union fails as a whole; what a person needs is the branch that came furthest. */
 function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {

@@ -1,9 +1,16 @@
 /** The two listeners: the public one with every door, and the internal one for health and metrics. */
+import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
 import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
 import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
 import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
+
+/** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
+const HEADERS_MS_MAX = 15_000;
+const REQUEST_MS_MAX = 60_000;
+/** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
+const KEEP_ALIVE_MS = 72_000;
 
 export interface Doors {
   openai: OpenAiOptions;
@@ -43,10 +50,32 @@ export function internalServer(health: Health): FastifyInstance {
 
 /** Bodies are left unread: the doors read them when their turn comes, after the checks that go before. */
 function bareServer(): FastifyInstance {
-  const app = Fastify({ logger: false, exposeHeadRoutes: false, forceCloseConnections: "idle" });
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: "idle",
+    requestTimeout: REQUEST_MS_MAX,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    clientErrorHandler: refuseBrokenRequest,
+  });
+  app.server.headersTimeout = HEADERS_MS_MAX;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   return app;
+}
+
+/** What is not HTTP, or too slow or too large to be it, never becomes a request; it gets the envelope all the same. */
+function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (socket.destroyed || !socket.writable) return;
+  const [status, text] =
+    error.code === "HPE_HEADER_OVERFLOW"
+      ? ["431 Request Header Fields Too Large", "The request's headers are too large."]
+      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+        ? ["408 Request Timeout", "The request took too long to arrive."]
+        : ["400 Bad Request", "The request is not valid HTTP."];
+  const body = JSON.stringify({ error: { message: text, type: "invalid_request_error" } });
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
+  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
 }
 
 export class PortTaken extends Error {

@@ -8,7 +8,9 @@ export interface Call {
   authorization: string | undefined;
   /** The client's family, from its user agent: `openai-js`, `curl`. */
   client: string;
-  /** Reads the body to its end and parses it. Faults: 413, 400. */
+  /** Refuses a body that is declared too long, before a byte of it is read. Fault: 413. */
+  checkDeclaredLength(): void;
+  /** Reads the body to its end and parses it. Faults: 413, 415, 400. */
   readJson(): Promise<unknown>;
   reply: Reply;
   /** Aborts when the client goes away before its answer is complete. */

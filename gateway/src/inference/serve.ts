@@ -16,7 +16,8 @@ import { settle } from "./settle.ts";
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key");
-  const ask = endpoint.parse(await call.readJson()); // 413 · 400
+  call.checkDeclaredLength(); // 413
+  const ask = endpoint.parse(await call.readJson()); // 413 · 415 · 400
   const model = findModel(gw, ask, endpoint.kind); // 404
   const meter = gw.meter(model.build.tokenizer);
   const promptTokens = await countPrompt(meter, model, ask); // 400

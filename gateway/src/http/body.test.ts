@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { BODY_BYTES_MAX } from "./body.ts";
+import { through } from "./door.ts";
+
+const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+
+describe("bodies", () => {
+  const echo: RequestListener = (request, response) =>
+    void through(door, { request, response }, async (call) => {
+      call.checkDeclaredLength();
+      const body = await call.readJson();
+      call.reply.json(200, JSON.stringify({ length: JSON.stringify(body).length }));
+    });
+  const server = createServer(echo);
+  let port: number;
+  before(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const post = (
+    body: string | Uint8Array<ArrayBuffer> | ReadableStream,
+    headers: Record<string, string> = {},
+  ): Promise<Response> =>
+    fetch(`http://127.0.0.1:${port}/`, { method: "POST", body, headers, duplex: "half" } as RequestInit);
+  /** Everything the server answers to raw bytes, until it closes or stops answering. */
+  const raw = (head: string, chunks: Iterable<Buffer | string>): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const socket = connect(port, "127.0.0.1");
+      let answer = "";
+      socket.setEncoding("utf8").on("data", (text: string) => {
+        answer += text;
+        if (answer.includes("}}")) socket.end();
+      });
+      socket.on("error", (error: NodeJS.ErrnoException) =>
+        error.code === "EPIPE" || error.code === "ECONNRESET" ? undefined : reject(error),
+      );
+      socket.on("close", () => resolve(answer));
+      socket.write(head);
+      for (const chunk of chunks) socket.write(chunk);
+    });
+  const status = (answer: string): number => Number(answer.split(" ")[1]);
+
+  test("a body of exactly the limit is read; one byte more is refused", async () => {
+    const exact = JSON.stringify("x".repeat(BODY_BYTES_MAX - 2));
+    assert.equal((await post(exact)).status, 200);
+    const response = await post(`${exact} `);
+    assert.equal(response.status, 413);
+    assert.deepEqual(((await response.json()) as { error: { code: string } }).error.code, "request_too_large");
+  });
+
+  test("a declared length over the limit is refused before any byte comes", async () => {
+    const answer = await raw(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${BODY_BYTES_MAX + 1}\r\n\r\n`, []);
+    assert.equal(status(answer), 413);
+  });
+
+  test("a chunked body over the limit: the client, still sending, sees the 413", async () => {
+    const megabyte = Buffer.alloc(1024 * 1024, 0x20);
+    const chunk = Buffer.concat([Buffer.from("100000\r\n"), megabyte, Buffer.from("\r\n")]);
+    const answer = await raw("POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n", Array(14).fill(chunk));
+    assert.equal(status(answer), 413);
+    assert.match(answer, /request_too_large/);
+    assert.doesNotMatch(answer.split("\r\n\r\n")[0] as string, /connection: close/i);
+    const stream = new ReadableStream({
+      start(controller) {
+        for (let i = 0; i < 12; i++) controller.enqueue(megabyte);
+        controller.close();
+      },
+    });
+    assert.equal((await post(stream)).status, 413);
+  });
+
+  test("one who never stops sending is cut off", async () => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => socket.destroy());
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${1e12}\r\n\r\n`);
+    const megabyte = Buffer.alloc(1024 * 1024);
+    const pump = (): void => {
+      if (!socket.destroyed && socket.write(megabyte)) setImmediate(pump);
+    };
+    socket.on("drain", pump).resume();
+    pump();
+    await new Promise((resolve) => socket.once("close", resolve));
+  });
+
+  for (const [name, body, headers, expected, message] of [
+    ["compressed", gzipSync("{}"), { "content-encoding": "gzip" }, 415, /compressed/],
+    ["not UTF-8", Buffer.from([0x22, 0xff, 0x22]), {}, 400, /UTF-8/],
+    ["not JSON", "{", {}, 400, /valid JSON/],
+    ["empty", "", {}, 400, /valid JSON/],
+    ["nested beyond reason", "[".repeat(5_000_000), {}, 400, /nested/],
+    ["brackets inside a string", JSON.stringify("[".repeat(100)), {}, 200, /length/],
+    ["an escaped quote before brackets", JSON.stringify(`"\\${"[".repeat(100)}`), {}, 200, /length/],
+  ] as [string, Buffer<ArrayBuffer> | string, Record<string, string>, number, RegExp][]) {
+    test(`${name}: ${expected}`, async () => {
+      const response = await post(body, headers);
+      assert.equal(response.status, expected);
+      assert.match(await response.text(), message);
+      assert.match(response.headers.get("x-request-id") ?? "", /^req_/);
+    });
+  }
+});

@@ -1,0 +1,88 @@
+/**
+ * Writing to a client. A stream's events are joined: what comes in one turn of the event loop goes out in one write, which
+ * is where most of the cost of relaying lies. While nothing flows, a comment keeps proxies from closing the stream. A
+ * client that does not read is held to a bounded buffer and then closed, as if it had left.
+ */
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../base/clock.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import type { Fault } from "../faults.ts";
+import type { Reply } from "../inference/call.ts";
+
+const KEEP_ALIVE_MS = 5_000;
+const UNREAD_BYTES_MAX = 1024 * 1024;
+
+export class HttpReply implements Reply {
+  readonly #response: ServerResponse;
+  readonly #clock: Clock;
+  #pending = "";
+  #wroteAt = 0;
+  #stopKeepAlive: (() => void) | undefined;
+
+  constructor(response: ServerResponse, options: { id: Uuid; clock: Clock }) {
+    this.#response = response;
+    this.#clock = options.clock;
+    response.setHeader("x-request-id", publicId("req", options.id));
+  }
+
+  json(status: number, body: string, headers: Record<string, string> = {}): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    this.#response.writeHead(status, {
+      "content-type": "application/json; charset=utf-8",
+      "content-length": Buffer.byteLength(body),
+      ...headers,
+    });
+    this.#response.end(body);
+  }
+
+  fault(known: Fault): void {
+    if (this.#response.headersSent) {
+      // The status is gone: the stream's terminal error event is all that is left to say.
+      this.event(JSON.stringify(known.body()));
+      this.endStream();
+      return;
+    }
+    const headers: Record<string, string> = { ...known.headers };
+    if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later");
+    if (known.retry === "later") headers["retry-after"] ??= "1";
+    this.json(known.status, JSON.stringify(known.body()), headers);
+  }
+
+  openStream(): void {
+    this.#response.writeHead(200, {
+      "content-type": "text/event-stream; charset=utf-8",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    this.#response.flushHeaders();
+    this.#wroteAt = this.#clock.monotonic();
+    this.#stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => this.#keepAlive());
+    this.#response.once("close", () => this.#stopKeepAlive?.());
+  }
+
+  event(data: string): void {
+    if (this.#pending === "") queueMicrotask(() => this.#flush());
+    this.#pending += `data: ${data}\n\n`;
+  }
+
+  endStream(): void {
+    this.#stopKeepAlive?.();
+    this.#flush();
+    this.#response.end();
+  }
+
+  #keepAlive(): void {
+    if (this.#clock.monotonic() - this.#wroteAt < KEEP_ALIVE_MS - 1) return;
+    this.#pending += ": keep-alive\n\n";
+    this.#flush();
+  }
+
+  #flush(): void {
+    const text = this.#pending;
+    this.#pending = "";
+    if (text === "" || this.#response.destroyed || this.#response.writableEnded) return;
+    this.#response.write(text);
+    this.#wroteAt = this.#clock.monotonic();
+    if (this.#response.writableLength > UNREAD_BYTES_MAX) this.#response.destroy();
+  }
+}
