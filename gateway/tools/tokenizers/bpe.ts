@@ -22,12 +22,14 @@ function byteOfChar(): Map<string, number> {
  * Symbols are renumbered: a byte is its own value, then merged symbols in the order in which merges first make them.
  * That order is the merges' own, so the result of a merge needs one bit: a new symbol, or the last one once more.
  */
-function renumber(merges: [string, string][]): { columns: Record<string, Uint8Array>; symbols: Map<string, number> } {
-  const symbols = new Map<string, number>();
-  for (const [char, byte] of byteOfChar()) symbols.set(char, byte);
+function mergeSections(merges: [string, string][]): Record<string, Uint8Array> {
+  const symbols = byteOfChar();
   const steps = merges.map(([left, right]) => {
     const merged = left + right;
-    if (!symbols.has(merged)) return symbols.set(merged, symbols.size) && 1;
+    if (!symbols.has(merged)) {
+      symbols.set(merged, symbols.size);
+      return 1;
+    }
     if (symbols.get(merged) !== symbols.size - 1) throw new Error("merges are not grouped by their result");
     return 0;
   });
@@ -36,20 +38,31 @@ function renumber(merges: [string, string][]): { columns: Record<string, Uint8Ar
     if (symbol === undefined) throw new Error(`nothing makes ${token}`);
     return symbol;
   };
-  return {
-    symbols,
-    columns: {
-      mergeSteps: planes(steps, 1),
-      mergeLeft: planes(
-        merges.map(([left]) => symbolOf(left)),
-        3,
-      ),
-      mergeRight: planes(
-        merges.map(([, right]) => symbolOf(right)),
-        3,
-      ),
-    },
+  const tokens = [...symbols].sort(([, a], [, b]) => a - b).map(([token]) => token);
+  const column = (part: 0 | 1): Uint8Array => {
+    const numbers = merges.map((merge) => symbolOf(merge[part]));
+    return planes(numbers, 3);
   };
+  return {
+    mergeSteps: planes(steps, 1),
+    mergeLeft: column(0),
+    mergeRight: column(1),
+    mergeEager: planes(eagerMerges(merges), 1),
+    symbolBytes: planes(
+      tokens.map((token) => token.length),
+      1,
+    ),
+  };
+}
+
+/** 1 at each merge whose result takes part, anywhere in the list, in a merge that ranks before one that makes it. */
+function eagerMerges(merges: [string, string][]): number[] {
+  const lastMade = new Map(merges.map(([left, right], rank) => [left + right, rank]));
+  const eager = new Set<string>();
+  for (const [rank, parts] of merges.entries()) {
+    for (const part of parts) if (rank < (lastMade.get(part) ?? -1)) eager.add(part);
+  }
+  return merges.map(([left, right]) => (eager.has(left + right) ? 1 : 0));
 }
 
 /** Plain BPE, the slow and obvious way: merge the lowest rank, leftmost first, until nothing merges. */
@@ -93,7 +106,6 @@ export function convertBpe(file: string, json: TokenizerJson, options: { source:
     const space = merge.indexOf(" ");
     return [merge.slice(0, space), merge.slice(space + 1)];
   });
-  const { columns } = renumber(merges);
   const words = wholeWords(json, merges);
   const units = words.flatMap((word) => Array.from({ length: word.length }, (_, i) => word.charCodeAt(i)));
   const described = {
@@ -108,7 +120,7 @@ export function convertBpe(file: string, json: TokenizerJson, options: { source:
   };
   return writeAsset(file, described, {
     classes: pieceClasses(),
-    ...columns,
+    ...mergeSections(merges),
     wordLengths: planes(
       words.map((word) => word.length),
       1,

@@ -1,0 +1,128 @@
+/**
+ * A tokenizer's data on disk. `gateway/tools/convert-tokenizers.ts` writes these files, this reads them.
+ *
+ *   8 bytes   "TGTOKEN1"
+ *   the rest  one Zstandard frame, and in it:
+ *     uint32 LE   length of the header
+ *     header      JSON, UTF-8: what the tokenizer is, and `sections`: name and length of each section in order
+ *     sections    back to back
+ *
+ * A section holds bytes, or whole numbers as byte planes (all the lowest bytes, then all the second bytes, …), which
+ * compresses far better than whole words and needs no alignment. Every number is unsigned and little-endian.
+ *
+ * The SHA-256 that pins a file is that of the file as it lies on disk. It covers everything a count depends on: the
+ * vocabulary, the merges and the Unicode classes the scanner uses.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { zstdDecompressSync } from "node:zlib";
+import { invariant } from "../base/invariant.ts";
+
+export const ASSET_MAGIC = "TGTOKEN1";
+
+export interface SectionSize {
+  name: string;
+  byteLength: number;
+}
+
+export interface BpeHeader {
+  kind: "bpe";
+  /** Where the data came from, for people. */
+  source: string;
+  /** The most digits one piece may have. */
+  digitsMax: number;
+  /** Whether text is brought to Unicode's form NFC before it is cut into pieces. */
+  nfc: boolean;
+  /** The longest token, in UTF-8 bytes: text of n bytes is at least n / tokenBytesMax tokens. */
+  tokenBytesMax: number;
+  merges: number;
+  words: number;
+  /** The texts that are one token wherever they stand in a prompt: `<|im_start|>` and the like. */
+  addedTokens: string[];
+  sections: SectionSize[];
+}
+
+export interface UnigramHeader {
+  kind: "unigram";
+  source: string;
+  nodes: number;
+  /** The node of the unknown piece itself, which runs together with unknown characters. */
+  unknownNode: number;
+  pieceUnitsMax: number;
+  scoreMin: number;
+  addedTokens: string[];
+  sections: SectionSize[];
+}
+
+export type AssetHeader = BpeHeader | UnigramHeader;
+
+export interface Asset<Header extends AssetHeader = AssetHeader> {
+  header: Header;
+  section(name: string): Uint8Array;
+}
+
+/** The file is not the one the gateway was built with: counts, and so money, would be wrong. */
+export class AssetMismatchError extends Error {
+  override name = "AssetMismatchError";
+}
+
+export async function readAsset(file: URL, sha256: string): Promise<Asset> {
+  const bytes = await readFile(file);
+  const found = createHash("sha256").update(bytes).digest("hex");
+  if (found !== sha256) {
+    throw new AssetMismatchError(`Tokenizer data ${file.pathname} has SHA-256 ${found}, expected ${sha256}.`);
+  }
+  return parseAsset(bytes);
+}
+
+export function parseAsset(bytes: Buffer): Asset {
+  invariant(bytes.toString("latin1", 0, ASSET_MAGIC.length) === ASSET_MAGIC, "not a tokenizer asset");
+  // The default chunk is small and would be joined a few hundred times.
+  const payload = zstdDecompressSync(bytes.subarray(ASSET_MAGIC.length), { chunkSize: 1024 * 1024 });
+  const headerBytes = payload.readUInt32LE(0);
+  const header = JSON.parse(payload.toString("utf8", 4, 4 + headerBytes)) as AssetHeader;
+  const sections = new Map<string, Uint8Array>();
+  let at = 4 + headerBytes;
+  for (const { name, byteLength } of header.sections) {
+    sections.set(name, payload.subarray(at, at + byteLength));
+    at += byteLength;
+  }
+  invariant(at === payload.length, "tokenizer asset is cut short");
+  return {
+    header,
+    section(name) {
+      const found = sections.get(name);
+      invariant(found !== undefined, `tokenizer asset has no section ${name}`);
+      return found;
+    },
+  };
+}
+
+/** Undoes the byte planes. `bytesPerNumber` planes of equal length lie one after another. */
+export function readPlanes(section: Uint8Array, bytesPerNumber: number): Int32Array {
+  const count = section.length / bytesPerNumber;
+  const numbers = sharedInt32(count);
+  for (let plane = 0; plane < bytesPerNumber; plane++) {
+    const shift = plane * 8;
+    const offset = plane * count;
+    for (let i = 0; i < count; i++) numbers[i] = (numbers[i] as number) | ((section[offset + i] as number) << shift);
+  }
+  return numbers;
+}
+
+export function readPlanes16(section: Uint8Array): Uint16Array {
+  const count = section.length / 2;
+  const numbers = new Uint16Array(new SharedArrayBuffer(count * 2));
+  for (let i = 0; i < count; i++) numbers[i] = (section[i] as number) | ((section[count + i] as number) << 8);
+  return numbers;
+}
+
+/** Tables live in shared memory, so that the worker threads use the main thread's copy. */
+export const sharedInt32 = (length: number): Int32Array => new Int32Array(new SharedArrayBuffer(length * 4));
+export const sharedUint8 = (length: number): Uint8Array => new Uint8Array(new SharedArrayBuffer(length));
+
+export function share(bytes: Uint8Array): Uint8Array {
+  const shared = sharedUint8(bytes.length);
+  shared.set(bytes);
+  return shared;
+}

@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import type { BpeHeader } from "../asset.ts";
+import { loadTables } from "../tokenizers.ts";
+import { Bpe } from "./bpe.ts";
+import { type BpeTables, buildBpeTables, NONE, pairRank } from "./tables.ts";
+
+/** The definition, word for word. */
+function encodeSlowly(tables: BpeTables, bytes: Uint8Array): number[] {
+  const symbols: number[] = [...bytes];
+  for (;;) {
+    let lowest = NONE;
+    let at = -1;
+    for (let i = 0; i + 1 < symbols.length; i++) {
+      const rank = pairRank(tables, symbols[i] as number, symbols[i + 1] as number);
+      if (rank < lowest) [lowest, at] = [rank, i];
+    }
+    if (at < 0) return symbols;
+    symbols.splice(at, 2, tables.merged[lowest] as number);
+  }
+}
+
+/** Bytes from alphabets small enough for merges to pile up. */
+const bytes = fc
+  .constantFrom("ab", "a", " ", "-=", "ing the", "aeiou", "的一是", "0123456789abcdef", "\u0301e😀")
+  .chain((alphabet) => fc.array(fc.constantFrom(...Buffer.from(alphabet)), { maxLength: 300 }))
+  .map((array) => Uint8Array.from(array));
+
+for (const name of ["llama3", "qwen2.5"] as const) {
+  describe(`byte-pair encoding, ${name}`, async () => {
+    const tables = (await loadTables(name)) as BpeTables;
+    const bpe = new Bpe(tables);
+
+    it("gives the tokens that the definition gives", () => {
+      fc.assert(
+        fc.property(fc.oneof(bytes, fc.uint8Array({ maxLength: 200 })), (piece) => {
+          const expected = encodeSlowly(tables, piece);
+          assert.equal(bpe.count(piece, 0, piece.length), expected.length);
+          for (const [token, symbol] of expected.entries()) {
+            assert.equal(bpe.tokenBytes(token), tables.symbolBytes[symbol]);
+          }
+        }),
+        { numRuns: 400, verbose: 1 },
+      );
+    });
+
+    it("counts nothing as nothing", () => {
+      assert.equal(bpe.count(new Uint8Array(0), 0, 0), 0);
+    });
+  });
+}
+
+describe("byte-pair encoding with merges out of order", () => {
+  /** A vocabulary of its own: pairs in the order of their ranks, each of which makes a new symbol from 256 on. */
+  function tablesOf(pairs: [number, number][], extra: { symbolBytes: number[]; eager: number[] }): BpeTables {
+    const column = (values: number[]): Uint8Array =>
+      Uint8Array.from([0, 8, 16].flatMap((shift) => values.map((value) => (value >> shift) & 0xff)));
+    const sections: Record<string, Uint8Array> = {
+      classes: new Uint8Array(4),
+      mergeSteps: new Uint8Array(pairs.length).fill(1),
+      mergeLeft: column(pairs.map(([left]) => left)),
+      mergeRight: column(pairs.map(([, right]) => right)),
+      mergeEager: Uint8Array.from(extra.eager),
+      symbolBytes: Uint8Array.from([...Array.from({ length: 256 }, () => 1), ...extra.symbolBytes]),
+      wordLengths: new Uint8Array(0),
+      wordUnits: new Uint8Array(0),
+    };
+    const header: BpeHeader = {
+      kind: "bpe",
+      source: "",
+      digitsMax: 3,
+      nfc: false,
+      tokenBytesMax: 8,
+      merges: pairs.length,
+      words: 0,
+      addedTokens: [],
+      sections: [],
+    };
+    return buildBpeTables({ header, section: (name) => sections[name] ?? new Uint8Array(0) });
+  }
+
+  it("merges a new symbol again before other pairs of the rank that made it", () => {
+    const [a, b] = [0x61, 0x62];
+    const pairs: [number, number][] = [
+      [257, a], // ab + a, which ranks before
+      [a, b], // a + b, which makes ab
+    ];
+    const tables = tablesOf(pairs, { symbolBytes: [3, 2], eager: [0, 1] });
+    const bpe = new Bpe(tables);
+    const text = Buffer.from("ababab");
+    assert.equal(bpe.count(text, 0, text.length), encodeSlowly(tables, text).length);
+    assert.equal(bpe.tokenBytes(0), 3);
+  });
+});

@@ -1,0 +1,174 @@
+/**
+ * Byte-pair encoding of one piece, counted and not spelled out: start from bytes, merge the pair of lowest rank,
+ * leftmost first, until no pair merges.
+ *
+ * It begins in passes. A pass merges every pair of the lowest rank at once, since what a new symbol takes part in ranks
+ * after the merge that made it; where that is not certain (`eager`) a pass makes one merge only. Passes settle repeated
+ * text in no time. Varied text, where a pass merges little, is finished merge by merge.
+ */
+import { type BpeTables, NONE, pairRank } from "./tables.ts";
+
+/** In the tree a pair is `rank << POSITION_BITS | position`: the lowest rank first, and of one rank the leftmost. */
+const POSITION_BITS = 12;
+const ORDERED_MAX = 1 << POSITION_BITS;
+/** With fewer symbols left, passes are quicker than the tree. */
+const ORDERED_MIN = 24;
+/** A pass that merges less than this part of the symbols is not worth another. */
+const WORTHWHILE = 1 / 16;
+
+export class Bpe {
+  readonly tables: BpeTables;
+  /** The symbols of the piece last counted: its tokens. */
+  #symbols = new Int32Array(256);
+  /** The rank of the pair that a symbol makes with the next one. */
+  #ranks = new Int32Array(256);
+  #lowest = NONE;
+  #next = new Int32Array(ORDERED_MAX);
+  #previous = new Int32Array(ORDERED_MAX);
+  /** Each node is the lower of its two children: those of node i are 2i and 2i + 1. */
+  #tree = new Int32Array(2 * ORDERED_MAX);
+
+  /** All the bytes ever taken: a measure of the work done. */
+  bytesTaken = 0;
+
+  constructor(tables: BpeTables) {
+    this.tables = tables;
+  }
+
+  /** How many tokens `bytes[from..to)` is. */
+  count(bytes: Uint8Array, from: number, to: number): number {
+    let count = to - from;
+    if (count === 0) return 0;
+    this.bytesTaken += count;
+    this.#start(bytes, from, count);
+    while (this.#lowest !== NONE) {
+      const before = count;
+      count = this.#pass(count);
+      if (count > ORDERED_MIN && before - count < before * WORTHWHILE && count <= ORDERED_MAX) {
+        return this.#mergeOrdered(count);
+      }
+    }
+    return count;
+  }
+
+  /** How many bytes a token of the piece last counted has. */
+  tokenBytes(token: number): number {
+    return this.tables.symbolBytes[this.#symbols[token] as number] as number;
+  }
+
+  #start(bytes: Uint8Array, from: number, length: number): void {
+    if (length > this.#symbols.length) {
+      this.#symbols = new Int32Array(length * 2);
+      this.#ranks = new Int32Array(length * 2);
+    }
+    const { bytePairRanks } = this.tables;
+    const symbols = this.#symbols;
+    const ranks = this.#ranks;
+    let lowest = NONE;
+    let left = bytes[from] as number;
+    symbols[0] = left;
+    for (let i = 1; i < length; i++) {
+      const right = bytes[from + i] as number;
+      const rank = bytePairRanks[(left << 8) | right] as number;
+      symbols[i] = right;
+      ranks[i - 1] = rank;
+      if (rank < lowest) lowest = rank;
+      left = right;
+    }
+    ranks[length - 1] = NONE;
+    this.#lowest = lowest;
+  }
+
+  #pass(count: number): number {
+    const { tables } = this;
+    const symbols = this.#symbols;
+    const ranks = this.#ranks;
+    const rank = this.#lowest;
+    const made = tables.merged[rank] as number;
+    let lowest = NONE;
+    let read = 0;
+    // Before the first merge nothing moves, and only the last pair changes.
+    for (let last = NONE; ranks[read] !== rank; read++) {
+      if (last < lowest) lowest = last;
+      last = ranks[read] as number;
+    }
+    let write = read;
+    let merging = true;
+    let isMade = false;
+    while (read < count) {
+      const wasMade = isMade;
+      isMade = merging && ranks[read] === rank;
+      const symbol = isMade ? made : (symbols[read] as number);
+      if (write > 0) {
+        // Neither side is new: the rank is the one it was.
+        const between =
+          isMade || wasMade ? pairRank(tables, symbols[write - 1] as number, symbol) : (ranks[read - 1] as number);
+        ranks[write - 1] = between;
+        if (between < lowest) lowest = between;
+      }
+      symbols[write++] = symbol;
+      read += isMade ? 2 : 1;
+      if (isMade && tables.eager[rank] === 1) merging = false;
+    }
+    ranks[write - 1] = NONE;
+    this.#lowest = lowest;
+    return write;
+  }
+
+  /** Goes on one merge at a time, over a tree whose root is the lowest of all pairs. */
+  #mergeOrdered(length: number): number {
+    const { tables } = this;
+    const symbols = this.#symbols;
+    const next = this.#next;
+    const previous = this.#previous;
+    const tree = this.#tree;
+    const leaves = this.#plant(length);
+    for (let key = tree[1] as number; key !== NONE; key = tree[1] as number) {
+      const at = key & (ORDERED_MAX - 1);
+      const right = next[at] as number;
+      const after = next[right] as number;
+      const symbol = tables.merged[key >>> POSITION_BITS] as number;
+      symbols[at] = symbol;
+      next[at] = after;
+      setLeaf(tree, leaves + right, NONE);
+      if (after < length) {
+        previous[after] = at;
+        setLeaf(tree, leaves + at, keyOf(pairRank(tables, symbol, symbols[after] as number), at));
+      } else {
+        setLeaf(tree, leaves + at, NONE);
+      }
+      const before = previous[at] as number;
+      if (before >= 0) {
+        setLeaf(tree, leaves + before, keyOf(pairRank(tables, symbols[before] as number, symbol), before));
+      }
+    }
+    let count = 0;
+    for (let at = 0; at < length; at = next[at] as number) symbols[count++] = symbols[at] as number;
+    return count;
+  }
+
+  /** Builds the tree over all pairs and returns the index of its first leaf. */
+  #plant(length: number): number {
+    const tree = this.#tree;
+    const leaves = 1 << (32 - Math.clz32(length - 1));
+    for (let i = 0; i < length; i++) {
+      this.#next[i] = i + 1;
+      this.#previous[i] = i - 1;
+      tree[leaves + i] = keyOf(this.#ranks[i] as number, i);
+    }
+    tree.fill(NONE, leaves + length, 2 * leaves);
+    for (let i = leaves - 1; i > 0; i--) tree[i] = Math.min(tree[2 * i] as number, tree[2 * i + 1] as number);
+    return leaves;
+  }
+}
+
+const keyOf = (rank: number, position: number): number => (rank === NONE ? NONE : (rank << POSITION_BITS) | position);
+
+function setLeaf(tree: Int32Array, leaf: number, key: number): void {
+  tree[leaf] = key;
+  for (let i = leaf >> 1; i > 0; i >>= 1) {
+    const lowest = Math.min(tree[2 * i] as number, tree[2 * i + 1] as number);
+    if (tree[i] === lowest) return;
+    tree[i] = lowest;
+  }
+}

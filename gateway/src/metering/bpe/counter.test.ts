@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { drawnTexts, referenceTexts } from "../fixtures/fixtures.ts";
+import { loadTables } from "../tokenizers.ts";
+import { BpeCounter } from "./counter.ts";
+import type { BpeTables } from "./tables.ts";
+
+/** Anything a node might send: halves of characters, marks, white space, long runs, special tokens spelled out. */
+const anyText = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.string({ unit: "grapheme" }) },
+      { weight: 2, arbitrary: fc.string({ unit: "binary" }) },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(" the", "Hello", " refactoring", "\r\n", "   ", "'ll", "<|im_end|>", "123"),
+      },
+      { weight: 2, arbitrary: fc.constantFrom("e\u0301", "\u0301", "\u0316", "가", "ᄀ", "ᅡ", "ᆨ", "न\u093c", "\u212b") },
+      { weight: 1, arbitrary: fc.constantFrom("\ud83d", "\ude00", "😀", "\ud800") },
+      {
+        weight: 1,
+        arbitrary: fc
+          .record({ part: fc.constantFrom("a", " ", "\n", "!", " \n", "的"), times: fc.nat({ max: 700 }) })
+          .map(({ part, times }) => part.repeat(times)),
+      },
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+/** Where to cut a text: lengths of the parts in turn. */
+const cuts = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 40 });
+
+function* partsOf(text: string, lengths: number[]): Generator<string> {
+  for (let from = 0, i = 0; from < text.length; i++) {
+    const length = lengths[i % lengths.length] as number;
+    yield text.slice(from, from + length);
+    from += length;
+  }
+}
+
+for (const name of ["llama3", "qwen2.5"] as const) {
+  describe(`counting, ${name}`, async () => {
+    const counter = new BpeCounter((await loadTables(name)) as BpeTables);
+    const stream = (parts: Iterable<string>): number => {
+      const text = counter.openStream();
+      for (const part of parts) text.push(part);
+      return text.end();
+    };
+
+    it("gives the reference count of every reference text", () => {
+      const texts = referenceTexts();
+      assert.equal(texts.length, 2284);
+      for (const reference of texts) assert.equal(counter.count(reference.text), reference[name], reference.text);
+    });
+
+    it("gives the reference count of long texts without structure", () => {
+      for (const reference of drawnTexts()) {
+        assert.equal(counter.count(reference.text), reference[name], reference.text.slice(0, 40));
+      }
+    });
+
+    it("gives the same count when a text streams in, in parts of any size", () => {
+      // Special tokens have no meaning in a stream, so only texts without them have a reference count there.
+      for (const [i, reference] of [...referenceTexts(), ...drawnTexts()].entries()) {
+        const whole = counter.countPlain(reference.text);
+        if (!reference.text.includes("<")) assert.equal(whole, reference[name]);
+        assert.equal(stream(partsOf(reference.text, [1 + (i % 7), 1 + ((i * 5) % 11), 1 + (i % 3)])), whole);
+      }
+    });
+
+    it("does not depend on how a text is cut", () => {
+      fc.assert(
+        fc.property(anyText, cuts, (text, lengths) => {
+          assert.equal(stream(partsOf(text, lengths)), counter.countPlain(text));
+        }),
+        { numRuns: 1500, verbose: 1 },
+      );
+    });
+
+    it("knows the exact count at every moment", () => {
+      fc.assert(
+        fc.property(anyText, cuts, (text, lengths) => {
+          const streamed = counter.openStream();
+          let soFar = "";
+          for (const part of partsOf(text, lengths)) {
+            const bound = streamed.tokensMax(part.length);
+            streamed.push(part);
+            soFar += part;
+            const total = streamed.total();
+            assert.equal(total, counter.countPlain(soFar));
+            assert.ok(total <= bound && streamed.tokensDecided <= total);
+          }
+        }),
+        { numRuns: 300, verbose: 1 },
+      );
+    });
+
+    it("can go back to a mark", () => {
+      fc.assert(
+        fc.property(anyText, anyText, anyText, (before, dropped, after) => {
+          const streamed = counter.openStream();
+          streamed.push(before);
+          const mark = streamed.mark();
+          streamed.push(dropped);
+          streamed.total();
+          streamed.rewind(mark);
+          streamed.push(after);
+          assert.equal(streamed.end(), counter.countPlain(before + after));
+        }),
+        { numRuns: 400, verbose: 1 },
+      );
+    });
+
+    it("can go back to a mark in the middle of a long run", () => {
+      const long = (part: string): string => part.repeat(1000);
+      for (const before of [
+        long(" "),
+        `${long(" ")}\n${long(" ")}`,
+        long("a"),
+        long("!"),
+        `${long("!")}${long("\n")}`,
+      ]) {
+        for (const dropped of ["\n", `${long("\t")}\n `, "x", "!\n", " x", "1"]) {
+          const streamed = counter.openStream();
+          streamed.push(before);
+          const mark = streamed.mark();
+          streamed.push(dropped);
+          streamed.rewind(mark);
+          streamed.push(" !a");
+          assert.equal(streamed.end(), counter.countPlain(`${before} !a`));
+        }
+      }
+    });
+
+    it("counts half a character as U+FFFD", () => {
+      fc.assert(
+        fc.property(anyText, (text) => {
+          assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed()));
+        }),
+        { verbose: 1 },
+      );
+    });
+
+    it("stops soon after the limit and says so", () => {
+      fc.assert(
+        fc.property(anyText, fc.nat({ max: 2000 }), (text, limit) => {
+          const exact = counter.count(text);
+          const limited = counter.count(text, limit);
+          if (exact <= limit) assert.equal(limited, exact);
+          else assert.ok(limited > limit && limited <= exact);
+        }),
+        { numRuns: 500, verbose: 1 },
+      );
+    });
+
+    it("takes special tokens for themselves in a prompt and for text in an answer", () => {
+      const token = name === "llama3" ? "<|eot_id|>" : "<|im_end|>";
+      assert.equal(counter.count(`a${token}b`), 3);
+      assert.ok(counter.countPlain(`a${token}b`) > 3);
+    });
+  });
+}
+
+describe("normalisation, qwen2.5", async () => {
+  const counter = new BpeCounter((await loadTables("qwen2.5")) as BpeTables);
+
+  it("counts a text as its normal form", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        assert.equal(counter.countPlain(text), counter.countPlain(text.toWellFormed().normalize("NFC")));
+      }),
+      { numRuns: 1000, verbose: 1 },
+    );
+  });
+});

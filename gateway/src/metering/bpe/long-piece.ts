@@ -1,0 +1,110 @@
+/**
+ * Counts a piece of any length in time that grows with its length, and while it is still growing.
+ *
+ * It rests on one fact. Take a run of tokens in which every two neighbours, encoded together, come out as just those two.
+ * Then the run is the encoding of its text: merges happen in one order everywhere, so a merge across some border would
+ * also happen with only the two neighbours of that border present. (And the reverse: neighbours in an encoding always
+ * come out as themselves.) So the encodings of two stretches of text may be put side by side if the last token of one
+ * and the first of the other come out as themselves.
+ *
+ * A checkpoint says: the text up to `at` is `tokens` tokens, the last of which starts at `start`. That stays true
+ * whatever is appended. What follows the checkpoint is encoded by itself; if its first token does not stand beside the
+ * last token of the checkpoint, an earlier checkpoint is used.
+ */
+import type { PieceCounter } from "./piece-counter.ts";
+import { BYTES_PER_UNIT_MAX, writeUtf8 } from "./utf8.ts";
+
+/**
+ * A new checkpoint is looked for when `windowBytes` follow the last one, and set `marginBytes` before the end, since more
+ * text may change the last few tokens. Neither changes a count, only how much is encoded how often.
+ */
+interface Spacing {
+  windowBytes: number;
+  marginBytes: number;
+}
+const SPACING: Spacing = { windowBytes: 768, marginBytes: 96 };
+
+interface Checkpoint {
+  at: number;
+  tokens: number;
+  start: number;
+}
+
+export class LongPiece {
+  readonly #counter: PieceCounter;
+  readonly #checkpoints: Checkpoint[] = [];
+  readonly #spacing: Spacing;
+  #bytes = new Uint8Array(1024);
+  /** How many bytes of UTF-8 were appended. */
+  length = 0;
+
+  constructor(counter: PieceCounter, spacing = SPACING) {
+    this.#counter = counter;
+    this.#spacing = spacing;
+  }
+
+  /** The tokens up to the last checkpoint. More text hardly ever makes them fewer. */
+  get tokensSettled(): number {
+    return this.#checkpoints.at(-1)?.tokens ?? 0;
+  }
+
+  append(units: Uint16Array, from: number, to: number): void {
+    const bytesMax = this.length + (to - from) * BYTES_PER_UNIT_MAX;
+    if (bytesMax > this.#bytes.length) {
+      const grown = new Uint8Array(bytesMax * 2);
+      grown.set(this.#bytes.subarray(0, this.length));
+      this.#bytes = grown;
+    }
+    const end = writeUtf8(units, from, to, this.#bytes, this.length);
+    const { windowBytes } = this.#spacing;
+    // In windows, so that a long text is never encoded in one go.
+    while (this.length < end) {
+      const last = this.#checkpoints.at(-1)?.at ?? 0;
+      this.length = Math.min(end, Math.max(last + windowBytes, this.length));
+      if (this.length >= last + windowBytes) this.#setCheckpoint();
+    }
+  }
+
+  /** Forgets everything from the given length on. */
+  truncate(length: number): void {
+    this.length = length;
+    while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
+  }
+
+  count(): number {
+    const fresh = this.#encodeRest();
+    return this.tokensSettled + fresh;
+  }
+
+  /** Encodes what follows the last checkpoint that it can follow, and drops the checkpoints after that one. */
+  #encodeRest(): number {
+    for (;;) {
+      const last = this.#checkpoints.at(-1);
+      const count = this.#counter.bpe.count(this.#bytes, last?.at ?? 0, this.length);
+      if (last === undefined || count === 0 || this.#canFollow(last)) return count;
+      this.#checkpoints.pop();
+    }
+  }
+
+  /** Whether the first token just encoded and the checkpoint's last, encoded together, come out as themselves. */
+  #canFollow({ at, start }: Checkpoint): boolean {
+    const { bpe, aside } = this.#counter;
+    return aside.count(this.#bytes, start, at + bpe.tokenBytes(0)) === 2 && aside.tokenBytes(0) === at - start;
+  }
+
+  #setCheckpoint(): void {
+    const count = this.#encodeRest();
+    const last = this.#checkpoints.at(-1);
+    let at = last?.at ?? 0;
+    let start = at;
+    let tokens = last?.tokens ?? 0;
+    for (let token = 0; token < count; token++) {
+      const end = at + this.#counter.bpe.tokenBytes(token);
+      if (end > this.length - this.#spacing.marginBytes) break;
+      start = at;
+      at = end;
+      tokens++;
+    }
+    if (at > (last?.at ?? 0)) this.#checkpoints.push({ at, tokens, start });
+  }
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { referenceTexts } from "../fixtures/fixtures.ts";
+import { loadTables } from "../tokenizers.ts";
+import { pieceEnd, UNDECIDED } from "./pieces.ts";
+import type { BpeTables } from "./tables.ts";
+
+/** The published pattern in JavaScript's words: `\s` is Unicode's White_Space there, and case folds by hand. */
+function pattern(digitsMax: number): RegExp {
+  const space = "\\p{White_Space}";
+  return new RegExp(
+    [
+      "'[sStTmMdD\u017f]|'[rR][eE]|'[vV][eE]|'[lL][lL]",
+      "[^\\r\\n\\p{L}\\p{N}]?\\p{L}+",
+      `\\p{N}{1,${digitsMax}}`,
+      ` ?[^${space}\\p{L}\\p{N}]+[\\r\\n]*`,
+      `${space}*[\\r\\n]+`,
+      `${space}+(?!\\P{White_Space})`,
+      `${space}+`,
+    ].join("|"),
+    "gu",
+  );
+}
+
+const unitsOf = (text: string): Uint16Array => Uint16Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+
+const awkward = fc.string({
+  unit: fc.oneof(
+    fc.constantFrom(..."'’ \n\r\t\u00a0\u3000\u0085sSſtTrRvVeElLmMdD!?.…a1٣½é的ก😀𝒜𠀀\u0301\u200d\ufeff"),
+    fc.string({ unit: "binary", minLength: 1, maxLength: 1 }),
+  ),
+});
+
+for (const name of ["llama3", "qwen2.5"] as const) {
+  describe(`pieces, ${name}`, async () => {
+    const tables = (await loadTables(name)) as BpeTables;
+    const cut = (text: string): string[] => {
+      const units = unitsOf(text);
+      const pieces: string[] = [];
+      for (let from = 0; from < units.length; ) {
+        const end = pieceEnd(tables, units, from, units.length, true);
+        pieces.push(text.slice(from, end));
+        from = end;
+      }
+      return pieces;
+    };
+
+    it("are those of the published pattern", () => {
+      for (const { text } of referenceTexts()) assert.deepEqual(cut(text), text.match(pattern(tables.digitsMax)) ?? []);
+      fc.assert(
+        fc.property(awkward, (text) => {
+          assert.deepEqual(cut(text), text.match(pattern(tables.digitsMax)) ?? []);
+        }),
+        { numRuns: 2000, verbose: 1 },
+      );
+    });
+
+    it("are only called decided when nothing that follows can change them", () => {
+      fc.assert(
+        fc.property(awkward, awkward, (text, more) => {
+          const units = unitsOf(text);
+          const whole = cut(text + more);
+          for (let from = 0, piece = 0; from < units.length; piece++) {
+            const end = pieceEnd(tables, units, from, units.length, false);
+            if (end === UNDECIDED) break;
+            assert.equal(text.slice(from, end), whole[piece]);
+            from = end;
+          }
+        }),
+        { numRuns: 2000, verbose: 1 },
+      );
+    });
+  });
+}

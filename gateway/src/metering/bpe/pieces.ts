@@ -1,0 +1,109 @@
+/**
+ * Cuts text into the pieces that are encoded one by one. Both families use one pattern and differ in the digits:
+ *
+ *   (?i:'s|'t|'re|'ve|'m|'ll|'d) | [^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}{1,digits} |
+ *   ␠?[^\s\p{L}\p{N}]+[\r\n]* | \s*[\r\n]+ | \s+(?!\S) | \s+
+ *
+ * It is scanned by hand: V8's regular expressions overflow the stack on long runs of letters.
+ */
+import { CLASS_MASK, CLASSES_END, codePointAt, LETTER, NEWLINE, NUMBER, OTHER, SPACE } from "../classes.ts";
+
+/** The text so far does not tell where the piece ends. */
+export const UNDECIDED = -1;
+
+const APOSTROPHE = 0x27;
+const BLANK = 0x20;
+const LONG_S = 0x17f;
+
+export interface PieceRules {
+  classes: Uint8Array;
+  digitsMax: number;
+}
+
+export function classAt(classes: Uint8Array, units: Uint16Array, at: number): number {
+  const unit = units[at] as number;
+  if ((unit & 0xf800) !== 0xd800) return (classes[unit] as number) & CLASS_MASK;
+  const codePoint = codePointAt(units, at);
+  return codePoint < CLASSES_END ? (classes[codePoint] as number) & CLASS_MASK : OTHER;
+}
+
+/** How many units the character at `at` has. */
+export const widthAt = (units: Uint16Array, at: number): number => ((units[at] as number) >> 10 === 0x36 ? 2 : 1);
+
+/**
+ * The end of the piece that starts at `from`. `units[..to)` is well-formed. Unless the text ends at `to` (`isEnd`), the
+ * answer is UNDECIDED for a piece that reaches `to`, and for white space that reaches it: both may go on.
+ */
+export function pieceEnd(rules: PieceRules, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
+  const { classes } = rules;
+  if (units[from] === APOSTROPHE) {
+    const end = contractionEnd(units, from, to);
+    if (end !== UNDECIDED) return end;
+  }
+  const kind = classAt(classes, units, from);
+  const second = from + widthAt(units, from);
+  const secondKind = second < to ? classAt(classes, units, second) : UNDECIDED;
+  let end: number;
+  if (kind === LETTER || (secondKind === LETTER && (kind === OTHER || kind === SPACE))) {
+    end = runEnd(classes, LETTER, units, second, to);
+  } else if (kind === NUMBER) {
+    end = numberEnd(rules, units, second, to);
+  } else if (kind === OTHER || (units[from] === BLANK && secondKind === OTHER)) {
+    end = runEnd(classes, NEWLINE, units, runEnd(classes, OTHER, units, second, to), to);
+  } else {
+    return spaceEnd(classes, units, from, to, isEnd);
+  }
+  return end === to && !isEnd ? UNDECIDED : end;
+}
+
+/** The end of the run of characters of one class that starts at `from`. */
+export function runEnd(classes: Uint8Array, kind: number, units: Uint16Array, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const unit = units[at] as number;
+    const isWide = (unit & 0xf800) === 0xd800;
+    const found = isWide ? classAt(classes, units, at) : (classes[unit] as number) & CLASS_MASK;
+    if (found !== kind) break;
+    at += isWide ? 2 : 1;
+  }
+  return at;
+}
+
+function contractionEnd(units: Uint16Array, from: number, to: number): number {
+  if (from + 1 >= to) return UNDECIDED;
+  const first = units[from + 1] as number;
+  switch (first | 0x20) {
+    case 0x73: // s
+    case 0x74: // t
+    case 0x6d: // m
+    case 0x64: // d
+      return from + 2;
+  }
+  // Ignoring case, the long s is an s.
+  if (first === LONG_S) return from + 2;
+  if (from + 2 >= to) return UNDECIDED;
+  const pair = ((first | 0x20) << 16) | ((units[from + 2] as number) | 0x20);
+  return pair === 0x720065 || pair === 0x760065 || pair === 0x6c006c ? from + 3 : UNDECIDED; // re, ve, ll
+}
+
+function numberEnd({ classes, digitsMax }: PieceRules, units: Uint16Array, from: number, to: number): number {
+  let at = from;
+  for (let digits = 1; digits < digitsMax && at < to && classAt(classes, units, at) === NUMBER; digits++) {
+    at += widthAt(units, at);
+  }
+  return at;
+}
+
+/** White space ends after its last newline; without one, before its last character, which goes with what follows. */
+function spaceEnd(classes: Uint8Array, units: Uint16Array, from: number, to: number, isEnd: boolean): number {
+  let at = from;
+  let newlineEnd = from;
+  for (; at < to; at++) {
+    const kind = (classes[units[at] as number] as number) & CLASS_MASK;
+    if (kind < SPACE) break;
+    if (kind === NEWLINE) newlineEnd = at + 1;
+  }
+  if (at === to && !isEnd) return UNDECIDED;
+  if (newlineEnd > from) return newlineEnd;
+  return at === to || at === from + 1 ? at : at - 1;
+}

@@ -1,0 +1,132 @@
+/**
+ * The tables of one byte-level BPE vocabulary, built from its asset. They hold numbers only, in shared memory, so they
+ * can be handed to a worker thread as they are.
+ */
+import { type Asset, type BpeHeader, readPlanes, readPlanes16, share, sharedInt32 } from "../asset.ts";
+import { readClasses } from "../classes.ts";
+import { hashUnits } from "../piece-cache.ts";
+
+/** No such merge, no such word. */
+export const NONE = 0x7fffffff;
+
+export interface BpeTables {
+  kind: "bpe";
+  digitsMax: number;
+  nfc: boolean;
+  tokenBytesMax: number;
+  addedTokens: string[];
+  classes: Uint8Array;
+  /** The rank of the merge of two bytes, at `left << 8 | right`; NONE where they do not merge. */
+  bytePairRanks: Int32Array;
+  /** Open addressing, two numbers a slot; `pairRank` knows the layout. */
+  pairSlots: Int32Array;
+  /** How far a hash is shifted to make it a slot's index. */
+  pairShift: number;
+  /** The symbol that each merge makes, by rank. */
+  merged: Int32Array;
+  /** How many bytes each symbol stands for. */
+  symbolBytes: Uint8Array;
+  /**
+   * 1 at a merge whose symbol may take part in a merge that ranks before it. In merges as training makes them there is
+   * none; Llama 3's list was derived from its vocabulary and has some.
+   */
+  eager: Uint8Array;
+  /** The texts of all words back to back, and where each starts. */
+  wordUnits: Uint16Array;
+  wordStarts: Int32Array;
+  /** Open addressing, two numbers a slot: hash, and the word's index plus one. */
+  wordSlots: Int32Array;
+  wordShift: number;
+}
+
+/**
+ * A slot holds left (18 bits) and right's low 14 bits, then right's high 4 bits and the rank (20 bits). A slot whose
+ * second number is -1 is empty.
+ */
+const keyOf = (left: number, right: number): number => (left << 14) | (right & 0x3fff);
+const RANK_MASK = 0xfffff;
+
+function hashPair(left: number, right: number): number {
+  return Math.imul(Math.imul(left, 0x9e3779b1) ^ right, 0x85ebca6b);
+}
+
+/** The rank at which two symbols merge, or NONE. */
+export function pairRank({ pairSlots, pairShift }: BpeTables, left: number, right: number): number {
+  const key = keyOf(left, right);
+  const high = right >>> 14;
+  for (let slot = hashPair(left, right) >>> pairShift; ; slot = slot + 1 === pairSlots.length >>> 1 ? 0 : slot + 1) {
+    const rest = pairSlots[slot * 2 + 1] as number;
+    if (rest === -1) return NONE;
+    if (pairSlots[slot * 2] === key && rest >>> 20 === high) return rest & RANK_MASK;
+  }
+}
+
+/** The bits of a table that stays at most about half full. */
+const bitsFor = (entries: number): number => Math.ceil(Math.log2(Math.max(entries, 1) * 1.7));
+
+export function buildBpeTables({ header, section }: Asset<BpeHeader>): BpeTables {
+  const { digitsMax, nfc, tokenBytesMax, addedTokens } = header;
+  return {
+    kind: "bpe",
+    digitsMax,
+    nfc,
+    tokenBytesMax,
+    addedTokens,
+    classes: readClasses(section("classes")),
+    ...buildMerges(section),
+    symbolBytes: share(section("symbolBytes")),
+    eager: share(section("mergeEager")),
+    ...buildWords(section),
+  };
+}
+
+function buildMerges(
+  section: Asset["section"],
+): Pick<BpeTables, "bytePairRanks" | "pairSlots" | "pairShift" | "merged"> {
+  const left = readPlanes(section("mergeLeft"), 3);
+  const right = readPlanes(section("mergeRight"), 3);
+  const steps = section("mergeSteps");
+  const bits = bitsFor(left.length);
+  const pairShift = 32 - bits;
+  const mask = (1 << bits) - 1;
+  const pairSlots = sharedInt32(2 << bits).fill(-1);
+  const bytePairRanks = sharedInt32(65536).fill(NONE);
+  const merged = sharedInt32(left.length);
+  let symbol = 255;
+  for (let rank = 0; rank < left.length; rank++) {
+    symbol += steps[rank] as number;
+    merged[rank] = symbol;
+    const a = left[rank] as number;
+    const b = right[rank] as number;
+    if (a < 256 && b < 256) bytePairRanks[(a << 8) | b] = rank;
+    let slot = hashPair(a, b) >>> pairShift;
+    while (pairSlots[slot * 2 + 1] !== -1) slot = (slot + 1) & mask;
+    pairSlots[slot * 2] = keyOf(a, b);
+    pairSlots[slot * 2 + 1] = ((b >>> 14) << 20) | rank;
+  }
+  return { bytePairRanks, pairSlots, pairShift, merged };
+}
+
+function buildWords(
+  section: Asset["section"],
+): Pick<BpeTables, "wordUnits" | "wordStarts" | "wordSlots" | "wordShift"> {
+  const lengths = section("wordLengths");
+  const wordUnits = readPlanes16(section("wordUnits"));
+  const wordStarts = sharedInt32(lengths.length + 1);
+  const bits = bitsFor(lengths.length);
+  const wordShift = 32 - bits;
+  const mask = (1 << bits) - 1;
+  const wordSlots = sharedInt32(2 << bits);
+  let start = 0;
+  for (let word = 0; word < lengths.length; word++) {
+    const end = start + (lengths[word] as number);
+    const hash = hashUnits(wordUnits, start, end);
+    let slot = hash >>> wordShift;
+    while (wordSlots[slot * 2 + 1] !== 0) slot = (slot + 1) & mask;
+    wordSlots[slot * 2] = hash;
+    wordSlots[slot * 2 + 1] = word + 1;
+    start = end;
+    wordStarts[word + 1] = end;
+  }
+  return { wordUnits, wordStarts, wordSlots, wordShift };
+}

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import fc from "fast-check";
+import { loadTables } from "../tokenizers.ts";
+import type { BpeTables } from "./tables.ts";
+import { Undecided } from "./undecided.ts";
+
+describe("text on its way in", async () => {
+  const { classes } = (await loadTables("qwen2.5")) as BpeTables;
+  const arrive = (parts: string[], nfc = true): string => {
+    const text = new Undecided({ classes, nfc });
+    for (const part of parts) text.append(part, 0, part.length);
+    text.end();
+    return String.fromCharCode(...text.units.subarray(0, text.length));
+  };
+  const parts = fc.array(
+    fc.oneof(
+      fc.constantFrom(
+        "a",
+        "e",
+        "\u0301",
+        "\u0316",
+        "\u0345",
+        "ᄀ",
+        "ᅡ",
+        "ᆨ",
+        "가",
+        "\ud83d",
+        "\ude00",
+        "\u0958",
+        "\u1161",
+      ),
+      fc.string({ unit: "binary" }),
+    ),
+  );
+
+  it("comes out in normal form, wherever it was cut", () => {
+    fc.assert(
+      fc.property(parts, (texts) => {
+        assert.equal(arrive(texts), texts.join("").toWellFormed().normalize("NFC"));
+      }),
+      { numRuns: 2000, verbose: 1 },
+    );
+  });
+
+  it("comes out well-formed and otherwise as it was without normalisation", () => {
+    fc.assert(
+      fc.property(parts, (texts) => {
+        assert.equal(arrive(texts, false), texts.join("").toWellFormed());
+      }),
+      { numRuns: 500, verbose: 1 },
+    );
+  });
+
+  it("only calls normal what more text cannot change", () => {
+    fc.assert(
+      fc.property(parts, parts, (before, after) => {
+        const text = new Undecided({ classes, nfc: true });
+        for (const part of before) text.append(part, 0, part.length);
+        const settled = String.fromCharCode(...text.units.subarray(0, text.normalEnd));
+        assert.ok([...before, ...after].join("").toWellFormed().normalize("NFC").startsWith(settled));
+      }),
+      { numRuns: 2000, verbose: 1 },
+    );
+  });
+
+  it("is normalised in lots of 128 when more marks than that follow one letter, wherever it was cut", () => {
+    const marks = "\u0301\u0316".repeat(300);
+    const lots = [
+      `e${marks.slice(0, 128)}`,
+      marks.slice(128, 257),
+      marks.slice(257, 386),
+      marks.slice(386, 515),
+      marks.slice(515),
+    ];
+    const expected = `${lots.map((lot) => lot.normalize("NFC")).join("")}x`;
+    const text = `e${marks}x`;
+    for (const length of [1, 7, 128, 129, 1000]) {
+      assert.equal(arrive(text.match(new RegExp(`[^]{1,${length}}`, "g")) ?? []), expected);
+    }
+  });
+});

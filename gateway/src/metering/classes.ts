@@ -1,0 +1,46 @@
+/** What kind of character a code point is: the tables are part of each asset, this gives their values a name. */
+import { readPlanes, sharedUint8 } from "./asset.ts";
+
+/** Code points from here on are all of class 0. */
+export const CLASSES_END = 0x40000;
+
+/** The classes of byte-level BPE's pattern, in the low three bits. */
+export const OTHER = 0;
+export const LETTER = 1;
+export const NUMBER = 2;
+/** White space, save the two newlines. */
+export const SPACE = 3;
+export const NEWLINE = 4;
+export const CLASS_MASK = 7;
+/** NFC may join or reorder this character with what stands before it. */
+export const JOINS = 8;
+/** NFC replaces this character even when it stands alone. */
+export const CHANGES = 16;
+
+/** Bits of the unigram tokenizer's table. */
+export const WHITESPACE = 1;
+/** Continues the grapheme cluster before it. */
+export const EXTENDS = 2;
+/** Takes the next character into its grapheme cluster. */
+export const PREPENDS = 4;
+/** A grapheme cluster by itself. */
+export const CONTROL = 8;
+
+/** The code point at `units[at]`; `units` must be well-formed there. */
+export function codePointAt(units: Uint16Array, at: number): number {
+  const unit = units[at] as number;
+  return (unit & 0xfc00) === 0xd800 ? 0x10000 + ((unit & 0x3ff) << 10) + ((units[at + 1] as number) & 0x3ff) : unit;
+}
+
+export const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
+export const isLowSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xdc00;
+
+export function readClasses(section: Uint8Array): Uint8Array {
+  const count = section.length / 4;
+  const starts = readPlanes(section.subarray(0, count * 3), 3);
+  const classes = sharedUint8(CLASSES_END);
+  for (let i = 0; i < count; i++) {
+    classes.fill(section[count * 3 + i] as number, starts[i] as number, starts[i + 1] ?? CLASSES_END);
+  }
+  return classes;
+}

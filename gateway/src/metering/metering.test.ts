@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { after, describe, it } from "node:test";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { createLog } from "../base/log.ts";
+import type { Meter, Prompt } from "./meter.ts";
+import { openMetering } from "./metering.ts";
+import { packPrompt, unpackPrompt } from "./packing.ts";
+import { TOKENIZERS } from "./tokenizers.ts";
+
+const log = createLog("silent");
+const LIMIT = 1_000_000;
+
+describe("metering", async () => {
+  const metering = await openMetering({ log });
+  after(() => metering.close());
+  const meterOf = (name: string): Meter => {
+    const meter = metering.meter(name);
+    assert.ok(meter);
+    return meter;
+  };
+
+  it("has a meter for every tokenizer, under its name and its data's hash", async () => {
+    assert.deepEqual(metering.names, ["llama3", "qwen2.5", "xlm-roberta"]);
+    for (const [name, { sha256 }] of Object.entries(TOKENIZERS)) {
+      assert.equal(meterOf(name).tokenizer, name);
+      assert.equal(meterOf(name).tokenizerSha256, sha256);
+    }
+    assert.equal(metering.meter("gpt-2"), undefined);
+  });
+
+  it("counts what an engine adds to a text: nothing for Qwen, a start for Llama, both ends for embeddings", async () => {
+    const tokens = async (name: string, prompt: Prompt): Promise<number> =>
+      (await meterOf(name).countPrompt(prompt, LIMIT)).tokens;
+    assert.equal(await tokens("llama3", { kind: "text", text: "Hello world" }), 3);
+    assert.equal(await tokens("qwen2.5", { kind: "text", text: "Hello world" }), 2);
+    assert.equal(await tokens("xlm-roberta", { kind: "texts", texts: ["Hello world", "Hello"] }), 4 + 3);
+  });
+
+  it("counts on a worker what it counts at once", async () => {
+    const story = "Once upon a time, «çà et là», 42 little tokens went out.\n".repeat(100);
+    const filler = " padding".repeat(4000);
+    for (const name of ["llama3", "qwen2.5"]) {
+      const meter = meterOf(name);
+      const chat = async (...contents: string[]): Promise<number> => {
+        const messages = contents.map((content, i) => ({ role: i % 2 === 0 ? "user" : "function", content }));
+        return (await meter.countPrompt({ kind: "chat", messages }, LIMIT)).tokens;
+      };
+      // The long prompt differs from the short one by words of one token each.
+      assert.equal(await chat(story, `x${filler}`), (await chat(story, "x")) + 4000);
+    }
+  });
+
+  it("says which element passed the limit, and takes the limit itself", async () => {
+    for (const name of metering.names) {
+      const meter = meterOf(name);
+      for (const size of [1, 20_000]) {
+        const texts = ["a", "b", "word ".repeat(size * 2), "c", "word ".repeat(size * 3)];
+        const { tokens } = await meter.countPrompt({ kind: "texts", texts: [texts[2] as string] }, LIMIT);
+        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts: texts.slice(0, 4) }, tokens)).over, null);
+        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens)).over, { index: 4 });
+        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens - 1)).over, { index: 2 });
+      }
+    }
+  });
+
+  it("refuses a prompt over its limit", async () => {
+    const meter = meterOf("llama3");
+    const text: Prompt = { kind: "text", text: "Hello world" };
+    assert.deepEqual(await meter.countPrompt(text, 3), { tokens: 3, over: null });
+    assert.deepEqual((await meter.countPrompt(text, 2)).over, { index: 0 });
+    const chat: Prompt = { kind: "chat", messages: [{ role: "user", content: "Hello" }] };
+    const { tokens } = await meter.countPrompt(chat, LIMIT);
+    assert.deepEqual(await meter.countPrompt(chat, tokens), { tokens, over: null });
+    assert.deepEqual((await meter.countPrompt(chat, tokens - 1)).over, { index: 0 });
+    const crowd: Prompt = {
+      kind: "chat",
+      messages: Array.from({ length: 300_000 }, () => ({ role: "user", content: "" })),
+    };
+    assert.deepEqual((await meter.countPrompt(crowd, 8192)).over, { index: 0 });
+  });
+
+  it("has no output to count for a model that only embeds", async () => {
+    const output = meterOf("xlm-roberta").openOutput(0);
+    assert.equal(output.push("answer", "text"), "");
+    assert.deepEqual(output.end(), { answerTokens: 0, reasoningTokens: 0 });
+  });
+
+  it("lets the process end while idle threads are up", () => {
+    const script = `
+      import { openMetering } from ${JSON.stringify(new URL("./metering.ts", import.meta.url).href)};
+      import { createLog } from ${JSON.stringify(new URL("../base/log.ts", import.meta.url).href)};
+      const metering = await openMetering({ log: createLog("silent") });
+      const { tokens } = await metering.meter("qwen2.5").countPrompt({ kind: "text", text: "a ".repeat(20000) }, 1e9);
+      console.log(tokens);
+    `;
+    const cwd = fileURLToPath(new URL(".", import.meta.url));
+    const run = spawnSync(process.execPath, ["--input-type=module", "-e", script], { cwd, encoding: "utf8" });
+    assert.equal(run.stdout.trim(), "20001", run.stderr);
+    assert.equal(run.status, 0);
+  });
+});
+
+describe("a packed prompt", () => {
+  it("unpacks to what it was, roles as rendered", () => {
+    const text = fc.string({ unit: "binary", maxLength: 20 });
+    const role = fc.constantFrom("system", "user", "assistant", "tool");
+    const message = fc.record({ role, content: text }, { noNullPrototype: true });
+    const prompt: fc.Arbitrary<Prompt> = fc.oneof(
+      text.map((whole) => ({ kind: "text" as const, text: whole })),
+      fc.array(text).map((texts) => ({ kind: "texts" as const, texts })),
+      fc.array(message).map((messages) => ({ kind: "chat" as const, messages })),
+    );
+    fc.assert(
+      fc.property(prompt, (before) => {
+        assert.deepEqual(unpackPrompt(packPrompt(before)), before);
+      }),
+      { numRuns: 40, verbose: 1 },
+    );
+  });
+});

@@ -1,0 +1,71 @@
+/** Opens every tokenizer and hands out their meters. Short prompts are counted at once, long ones on a worker thread. */
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { Log } from "../base/log.ts";
+import type { Meter, PromptCount } from "./meter.ts";
+import { packPrompt, promptUnits } from "./packing.ts";
+import { WorkerPool } from "./pool.ts";
+import { openPromptCounter } from "./prompt.ts";
+import { loadTables, type Tables, TOKENIZER_NAMES, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
+import type { WorkerData, WorkerJob } from "./worker.ts";
+
+/** Longer prompts, in UTF-16 units, go to a worker. */
+const INLINE_UNITS_MAX = 16 * 1024;
+const WAITING_MAX = 256;
+const WAITING_UNITS_MAX = 64 * 1024 * 1024;
+
+export interface MeteringOptions {
+  log: Log;
+  /** Threads for long prompts. */
+  workersMax?: number;
+  startWorker?: (data: WorkerData) => Worker;
+}
+
+export interface Metering {
+  meter(tokenizerName: string): Meter | undefined;
+  readonly names: readonly string[];
+  close(): Promise<void>;
+}
+
+export async function openMetering(options: MeteringOptions): Promise<Metering> {
+  const { log, workersMax = Math.min(2, availableParallelism()), startWorker = startMeteringWorker } = options;
+  const tables = new Map<TokenizerName, Tables>();
+  for (const name of TOKENIZER_NAMES) tables.set(name, await loadTables(name));
+  const pool = new WorkerPool<PromptCount>({
+    startWorker: () => startWorker({ tables }),
+    workersMax,
+    waitingMax: WAITING_MAX,
+    waitingUnitsMax: WAITING_UNITS_MAX,
+    onCrash: (error) => log.error({ err: error }, "a counting worker died"),
+  });
+  const meters = new Map<string, Meter>();
+  for (const [name, found] of tables) meters.set(name, openMeter(name, found, pool));
+  return {
+    meter: (name) => meters.get(name),
+    names: TOKENIZER_NAMES,
+    close: () => pool.close(),
+  };
+}
+
+function startMeteringWorker(data: WorkerData): Worker {
+  // Flags that the process was started with, such as one for its own script's type, are not for the worker.
+  const options = { workerData: data, name: "metering", execArgv: [] };
+  return new Worker(new URL("./worker.ts", import.meta.url), options);
+}
+
+function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptCount>): Meter {
+  const counter = openPromptCounter(TOKENIZERS[name], tables);
+  return {
+    tokenizer: name,
+    tokenizerSha256: TOKENIZERS[name].sha256,
+    async countPrompt(prompt, limit) {
+      const refused = counter.refuse(prompt, limit);
+      if (refused !== null) return refused;
+      const units = promptUnits(prompt);
+      if (units <= INLINE_UNITS_MAX) return counter.count(prompt, limit);
+      const job: WorkerJob = { tokenizer: name, prompt: packPrompt(prompt), limit };
+      return pool.run(job, units);
+    },
+    openOutput: (tokensMax) => counter.openOutput(tokensMax),
+  };
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { describe, it, type TestContext } from "node:test";
+import { Worker } from "node:worker_threads";
+import { PoolBusyError, PoolClosedError, type PoolOptions, WorkerPool } from "./pool.ts";
+
+/** Doubles numbers; dies of "die" and of every "die once" that the pool has not survived yet; throws on "throw". */
+const SCRIPT = `
+  const { parentPort, workerData } = require("node:worker_threads");
+  parentPort.on("message", (message) => {
+    if (message === "die" || (message === "die once" && workerData.generation === 1)) process.exit(1);
+    if (message === "throw") return parentPort.postMessage({ error: "no" });
+    if (message === "wait") return;
+    parentPort.postMessage({ result: message === "die once" ? "survived" : message * 2 });
+  });
+`;
+
+function open(t: TestContext, options: Partial<PoolOptions> = {}): { pool: WorkerPool<unknown>; seen: PoolLog } {
+  const seen: PoolLog = { started: 0, crashes: 0, workers: [] };
+  const pool = new WorkerPool<unknown>({
+    startWorker: () => {
+      const worker = new Worker(SCRIPT, { eval: true, workerData: { generation: ++seen.started } });
+      seen.workers.push(worker);
+      return worker;
+    },
+    workersMax: 2,
+    waitingMax: 4,
+    waitingUnitsMax: 100,
+    onCrash: () => seen.crashes++,
+    ...options,
+  });
+  t.after(() => pool.close());
+  return { pool, seen };
+}
+
+interface PoolLog {
+  started: number;
+  crashes: number;
+  workers: Worker[];
+}
+
+describe("the counting threads", () => {
+  it("answer every job, with no more threads than allowed", async (t) => {
+    const { pool, seen } = open(t, { waitingMax: 100 });
+    const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, 1)));
+    assert.deepEqual(
+      results,
+      Array.from({ length: 50 }, (_, i) => i * 2),
+    );
+    assert.equal(seen.started, 2);
+  });
+
+  it("start only when needed", (t) => {
+    assert.equal(open(t).seen.started, 0);
+  });
+
+  it("give a dead thread's job to a fresh one", async (t) => {
+    const { pool, seen } = open(t, { workersMax: 1 });
+    const jobs = [pool.run("die once", 1), pool.run(21, 1)];
+    assert.deepEqual(await Promise.all(jobs), ["survived", 42]);
+    assert.deepEqual([seen.started, seen.crashes], [2, 1]);
+  });
+
+  it("fail a job that two threads died of, and go on", async (t) => {
+    const { pool, seen } = open(t, { workersMax: 1 });
+    await assert.rejects(pool.run("die", 1), /died, twice/);
+    assert.equal(await pool.run(4, 1), 8);
+    assert.equal(seen.crashes, 2);
+  });
+
+  it("fail a job that throws without losing the thread", async (t) => {
+    const { pool, seen } = open(t, { workersMax: 1 });
+    await assert.rejects(pool.run("throw", 1), /counting failed: no/);
+    assert.equal(await pool.run(4, 1), 8);
+    assert.equal(seen.crashes, 0);
+  });
+
+  it("refuse more waiting jobs, or heavier ones, than allowed", async (t) => {
+    const { pool } = open(t, { workersMax: 1, waitingMax: 2 });
+    const held = pool.run("wait", 1);
+    const waiting = [pool.run("wait", 10), pool.run("wait", 10)];
+    await assert.rejects(pool.run(1, 1), PoolBusyError);
+    const ends = Promise.allSettled([held, ...waiting]);
+    await pool.close();
+    for (const end of await ends) assert.ok(end.status === "rejected" && end.reason instanceof PoolClosedError);
+    await assert.rejects(pool.run(1, 1), PoolClosedError);
+
+    const heavy = open(t, { workersMax: 1 }).pool;
+    heavy.run("wait", 1).catch(() => {});
+    heavy.run("wait", 99).catch(() => {});
+    await assert.rejects(heavy.run(1, 2), PoolBusyError);
+  });
+
+  it("end with the pool", async (t) => {
+    const { pool, seen } = open(t);
+    await pool.run(1, 1);
+    const exits = seen.workers.map((worker) => once(worker, "exit"));
+    await pool.close();
+    await Promise.all(exits);
+  });
+});

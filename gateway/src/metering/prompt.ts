@@ -1,0 +1,75 @@
+/** Counts whole prompts, on whatever thread it is called. */
+import { invariant } from "../base/invariant.ts";
+import { BpeCounter } from "./bpe/counter.ts";
+import type { ChatMessage, OutputMeter, Prompt, PromptCount } from "./meter.ts";
+import { CappedOutput, noOutput } from "./output.ts";
+import { type ChatTemplate, SPECIAL } from "./templates.ts";
+import type { Tables, Tokenizer } from "./tokenizers.ts";
+import { UnigramCounter } from "./unigram/counter.ts";
+
+export interface PromptCounter {
+  /** The verdict on a chat of so many messages that it is over the limit whatever they say; null for all others. */
+  refuse(prompt: Prompt, limit: number): PromptCount | null;
+  count(prompt: Prompt, limit: number): PromptCount;
+  openOutput(tokensMax: number): OutputMeter;
+}
+
+/** The tokens of a text, special tokens in it included. More than `limit` is only a bound. */
+type CountText = (text: string, limit: number) => number;
+
+export function openPromptCounter(tokenizer: Tokenizer, tables: Tables): PromptCounter {
+  if (tables.kind === "unigram") {
+    const counter = new UnigramCounter(tables);
+    return promptCounter(
+      tokenizer,
+      (text, limit) => counter.count(text, limit),
+      () => noOutput,
+    );
+  }
+  const counter = new BpeCounter(tables);
+  return promptCounter(
+    tokenizer,
+    (text, limit) => counter.count(text, limit),
+    (tokensMax) => new CappedOutput(tokensMax, () => counter.openStream()),
+  );
+}
+
+function promptCounter(
+  { chat, textTokensAdded }: Tokenizer,
+  countText: CountText,
+  openOutput: PromptCounter["openOutput"],
+): PromptCounter {
+  const refuse: PromptCounter["refuse"] = (prompt, limit) => {
+    const tokens = prompt.kind === "chat" ? prompt.messages.length * (chat?.messageTokensMin ?? 0) : 0;
+    return tokens > limit ? { tokens, over: { index: 0 } } : null;
+  };
+  return {
+    refuse,
+    count(prompt, limit) {
+      if (prompt.kind === "text") return countTexts(textTokensAdded, countText, [prompt.text], limit);
+      if (prompt.kind === "texts") return countTexts(textTokensAdded, countText, prompt.texts, limit);
+      invariant(chat !== null, "this tokenizer has no chat template");
+      return refuse(prompt, limit) ?? countChat(chat, countText, prompt.messages, limit);
+    },
+    openOutput,
+  };
+}
+
+function countChat(chat: ChatTemplate, countText: CountText, messages: ChatMessage[], limit: number): PromptCount {
+  let tokens = 0;
+  for (const segment of chat.segments(messages)) {
+    tokens += segment === SPECIAL ? 1 : countText(segment, limit - tokens);
+    if (tokens > limit) return { tokens, over: { index: 0 } };
+  }
+  return { tokens, over: null };
+}
+
+function countTexts(added: number, countText: CountText, texts: string[], limit: number): PromptCount {
+  let tokens = 0;
+  for (const [index, text] of texts.entries()) {
+    const count = added + countText(text, limit - added);
+    tokens += count;
+    if (count > limit) return { tokens, over: { index } };
+  }
+  return { tokens, over: null };
+}

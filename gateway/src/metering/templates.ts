@@ -1,0 +1,112 @@
+/**
+ * What a chat becomes before the model reads it. Each family has a template, written in Jinja, in its published
+ * `tokenizer_config.json`; here it is written out as the stretches of text between special tokens, which can be counted
+ * one by one without building the whole. The tests render the published templates and compare.
+ *
+ * The templates are those of Llama 3.2 and Qwen 2.5 without tools, with the generation prompt added.
+ */
+import { InvariantError } from "../base/invariant.ts";
+import type { ChatMessage } from "./meter.ts";
+
+export type RenderedRole = "system" | "user" | "assistant" | "tool";
+
+/** A special token of the template, or text between two of them. */
+export type Segment = typeof SPECIAL | string;
+export const SPECIAL = null;
+
+export interface ChatTemplate {
+  segments(messages: readonly ChatMessage[]): Generator<Segment>;
+  /** A message is at least so many tokens, even when empty. */
+  messageTokensMin: number;
+}
+
+/**
+ * The role under which a message is rendered. `developer` is the newer name of `system` and `function` the older name
+ * of `tool`; neither template knows them, so the node must be sent the rendered role for its prompt to be the one that
+ * was counted.
+ */
+export function renderedRole(role: string): RenderedRole {
+  switch (role) {
+    case "system":
+    case "developer":
+      return "system";
+    case "user":
+    case "assistant":
+      return role;
+    case "tool":
+    case "function":
+      return "tool";
+  }
+  throw new InvariantError(`unknown role ${role}`);
+}
+
+/**
+ * Llama 3.2. The system message, which is always there, starts with two dates. An engine puts the current day for the
+ * second one; every day is the same number of tokens, so any will do. A system message that is not the first keeps its
+ * place. The template writes a tool's text as a JSON string, quotes and all.
+ */
+export const llama3Chat: ChatTemplate = { segments: llama3Segments, messageTokensMin: 4 };
+
+export function llama3SystemStart(day: string): string {
+  return `\n\nCutting Knowledge Date: December 2023\nToday Date: ${day}\n\n`;
+}
+
+function* llama3Segments(messages: readonly ChatMessage[]): Generator<Segment> {
+  yield SPECIAL; // <|begin_of_text|>
+  const first = messages[0];
+  const isSystemFirst = first !== undefined && renderedRole(first.role) === "system";
+  const system = isSystemFirst ? first.content.trim() : "";
+  yield* llama3Message("system", llama3SystemStart("26 Jul 2024") + system);
+  for (let i = isSystemFirst ? 1 : 0; i < messages.length; i++) {
+    const { role, content } = messages[i] as ChatMessage;
+    const rendered = renderedRole(role);
+    if (rendered === "tool") yield* llama3Message("ipython", `\n\n${JSON.stringify(content.toWellFormed())}`);
+    else yield* llama3Message(rendered, `\n\n${content.trim()}`);
+  }
+  yield SPECIAL; // <|start_header_id|>
+  yield "assistant";
+  yield SPECIAL; // <|end_header_id|>
+  yield "\n\n";
+}
+
+function* llama3Message(role: string, text: string): Generator<Segment> {
+  yield SPECIAL; // <|start_header_id|>
+  yield role;
+  yield SPECIAL; // <|end_header_id|>
+  yield text;
+  yield SPECIAL; // <|eot_id|>
+}
+
+/**
+ * Qwen 2.5. Without a system message at the start it has one of its own. What tools say is a user's turn, and
+ * neighbouring tool messages share one.
+ */
+export const qwen2Chat: ChatTemplate = { segments: qwen2Segments, messageTokensMin: 4 };
+
+const QWEN2_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant.";
+
+function* qwen2Segments(messages: readonly ChatMessage[]): Generator<Segment> {
+  const roles = messages.map(({ role }) => renderedRole(role));
+  if (roles[0] !== "system") yield* qwen2Turn(`system\n${QWEN2_SYSTEM}`);
+  for (let i = 0; i < messages.length; i++) {
+    if (roles[i] !== "tool") {
+      yield* qwen2Turn(`${roles[i]}\n${(messages[i] as ChatMessage).content}`);
+      continue;
+    }
+    let turn = "user";
+    for (; roles[i] === "tool"; i++) {
+      turn += `\n<tool_response>\n${(messages[i] as ChatMessage).content}\n</tool_response>`;
+    }
+    i--;
+    yield* qwen2Turn(turn);
+  }
+  yield SPECIAL; // <|im_start|>
+  yield "assistant\n";
+}
+
+function* qwen2Turn(text: string): Generator<Segment> {
+  yield SPECIAL; // <|im_start|>
+  yield text;
+  yield SPECIAL; // <|im_end|>
+  yield "\n";
+}

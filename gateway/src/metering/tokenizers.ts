@@ -1,0 +1,53 @@
+/**
+ * The tokenizers that the gateway knows, by the name the catalogue uses. A file is pinned by its SHA-256: to change one
+ * is to change what people are charged, and every history record says which was used.
+ */
+import { type Asset, type BpeHeader, readAsset, type UnigramHeader } from "./asset.ts";
+import { type BpeTables, buildBpeTables } from "./bpe/tables.ts";
+import { type ChatTemplate, llama3Chat, qwen2Chat } from "./templates.ts";
+import { buildUnigramTables, type UnigramTables } from "./unigram/tables.ts";
+
+export interface Tokenizer {
+  sha256: string;
+  /** Null for a model that does not chat. */
+  chat: ChatTemplate | null;
+  /** The special tokens an engine puts around a text that is not a chat: a completion's prompt, or text to embed. */
+  textTokensAdded: number;
+}
+
+export const TOKENIZERS = {
+  /** A completion's prompt gets `<|begin_of_text|>` in front, as the tokenizer itself and every engine put it there. */
+  llama3: {
+    sha256: "07d7be3f59e6ba75ff7716ef081fe5d2e7725115817a5bafe40b855861e8fcfe",
+    chat: llama3Chat,
+    textTokensAdded: 1,
+  },
+  /** Has no such token. */
+  "qwen2.5": {
+    sha256: "658d6cb346e5cd8cfd3dc88d5cd6abc5e34a87570b8c47284f172f8a2127f69d",
+    chat: qwen2Chat,
+    textTokensAdded: 0,
+  },
+  /** BGE-M3 reads `<s>` text `</s>`, and its context of 8,192 holds both. */
+  "xlm-roberta": {
+    sha256: "f8554797a31f2ff7917c32dfdd8822f60f48689408b23cb5659f4729bb57bf80",
+    chat: null,
+    textTokensAdded: 2,
+  },
+} as const satisfies Record<string, Tokenizer>;
+
+export type TokenizerName = keyof typeof TOKENIZERS;
+
+export const TOKENIZER_NAMES = Object.keys(TOKENIZERS) as TokenizerName[];
+
+/** What a tokenizer needs to count: numbers in shared memory, which threads can pass each other. */
+export type Tables = BpeTables | UnigramTables;
+
+const FOLDER = new URL("../../catalogue/tokenizers/", import.meta.url);
+
+export async function loadTables(name: TokenizerName): Promise<Tables> {
+  const asset = await readAsset(new URL(`${name}.bin`, FOLDER), TOKENIZERS[name].sha256);
+  return asset.header.kind === "bpe"
+    ? buildBpeTables(asset as Asset<BpeHeader>)
+    : buildUnigramTables(asset as Asset<UnigramHeader>);
+}

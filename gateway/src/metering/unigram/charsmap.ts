@@ -1,0 +1,63 @@
+/**
+ * SentencePiece's normalisation table: a double-array trie over UTF-8 whose values are places in a list of replacements,
+ * each ended by a zero byte.
+ *
+ * It is used as the reference tokenizer uses it, which is odd: of a grapheme cluster shorter than six bytes it looks up
+ * the shortest beginning that the table knows, and puts that replacement in the place of the whole cluster.
+ */
+import { share, sharedInt32 } from "../asset.ts";
+
+export interface Charsmap {
+  trie: Int32Array;
+  replacements: Uint8Array;
+  /** For each character of the basic plane: the place of its replacement, or -1 if it stays. */
+  single: Int32Array;
+}
+
+export const KEPT = -1;
+
+export function readCharsmap(section: Uint8Array): Charsmap {
+  const view = new DataView(section.buffer, section.byteOffset, section.byteLength);
+  const trieBytes = view.getUint32(0, true);
+  const trie = sharedInt32(trieBytes / 4);
+  for (let i = 0; i < trie.length; i++) trie[i] = view.getInt32(4 + i * 4, true);
+  const single = sharedInt32(0x10000);
+  const bytes = new Uint8Array(4);
+  for (let unit = 0; unit < single.length; unit++) {
+    single[unit] = findReplacement(trie, bytes, encodeCodePoint(unit, bytes, 0));
+  }
+  return { trie, replacements: share(section.subarray(4 + trieBytes)), single };
+}
+
+/** Writes one code point as UTF-8 at `bytes[at]` and returns where it ended. */
+export function encodeCodePoint(codePoint: number, bytes: Uint8Array, at: number): number {
+  if (codePoint < 0x80) {
+    bytes[at] = codePoint;
+    return at + 1;
+  }
+  const length = codePoint < 0x800 ? 2 : codePoint < 0x10000 ? 3 : 4;
+  let rest = codePoint;
+  for (let i = at + length - 1; i > at; i--) {
+    bytes[i] = 0x80 | (rest & 0x3f);
+    rest >>= 6;
+  }
+  bytes[at] = ((0xf00 >> length) & 0xff) | rest;
+  return at + length;
+}
+
+/** Where the replacement of the shortest known beginning of `bytes[0..length)` is, or KEPT. */
+export function findReplacement(trie: Int32Array, bytes: Uint8Array, length: number): number {
+  let node = offsetOf(trie[0] as number);
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[i] as number;
+    node ^= byte;
+    const unit = trie[node] as number;
+    if ((unit & 0x800000ff) !== byte) return KEPT;
+    node ^= offsetOf(unit);
+    const hasValue = ((unit >>> 8) & 1) === 1;
+    if (hasValue) return (trie[node] as number) & 0x7fffffff;
+  }
+  return KEPT;
+}
+
+const offsetOf = (unit: number): number => (unit >>> 10) << ((unit & 0x200) >>> 6);

@@ -1,0 +1,78 @@
+/** The tables of one unigram vocabulary, built from its asset: numbers only, in shared memory. */
+import { type Asset, readPlanes, readPlanes16, sharedInt32, type UnigramHeader } from "../asset.ts";
+import { readClasses } from "../classes.ts";
+import { type Charsmap, readCharsmap } from "./charsmap.ts";
+
+/** SentencePiece's mark for the start of a word. */
+export const WORD_START = 0x2581;
+/** An unknown character scores this much worse than the worst piece. */
+const UNKNOWN_PENALTY = 10;
+
+export interface UnigramTables {
+  kind: "unigram";
+  addedTokens: string[];
+  classes: Uint8Array;
+  charsmap: Charsmap;
+  pieceUnitsMax: number;
+  unknownScore: number;
+  /** The piece for what is unknown, should text come to spell it. */
+  unknownNode: number;
+  /**
+   * A trie over UTF-16. The children of a node lie side by side, in the order of their units, from `firstChild[node]` to
+   * `firstChild[node + 1]`.
+   */
+  nodeUnits: Uint16Array;
+  firstChild: Int32Array;
+  /** The score of the piece that ends at a node; NaN where none does. */
+  scores: Float32Array;
+  /** The children, by unit, of the two nodes that have thousands: the root, and the word mark below it. */
+  rootChild: Int32Array;
+  wordStartChild: Int32Array;
+}
+
+export const NO_CHILD = -1;
+
+export function buildUnigramTables({ header, section }: Asset<UnigramHeader>): UnigramTables {
+  const nodeUnits = readPlanes16(section("nodeUnits"));
+  const children = readPlanes(section("nodeChildren"), 2);
+  const firstChild = sharedInt32(header.nodes + 1);
+  let first = 1;
+  for (let node = 0; node < header.nodes; node++) {
+    firstChild[node] = first;
+    first += children[node] as number;
+  }
+  firstChild[header.nodes] = first;
+  const rootChild = childrenByUnit(nodeUnits, firstChild, 0);
+  return {
+    kind: "unigram",
+    addedTokens: header.addedTokens,
+    classes: readClasses(section("classes")),
+    charsmap: readCharsmap(section("charsmap")),
+    pieceUnitsMax: header.pieceUnitsMax,
+    unknownScore: header.scoreMin - UNKNOWN_PENALTY,
+    unknownNode: header.unknownNode,
+    nodeUnits,
+    firstChild,
+    scores: readScores(section),
+    rootChild,
+    wordStartChild: childrenByUnit(nodeUnits, firstChild, rootChild[WORD_START] as number),
+  };
+}
+
+function readScores(section: Asset["section"]): Float32Array {
+  const isPiece = section("nodeIsPiece");
+  const bits = readPlanes(section("pieceScores"), 4);
+  const pieceScores = new Float32Array(bits.buffer);
+  const scores = new Float32Array(new SharedArrayBuffer(isPiece.length * 4)).fill(Number.NaN);
+  let piece = 0;
+  for (let node = 0; node < isPiece.length; node++)
+    if (isPiece[node] === 1) scores[node] = pieceScores[piece++] as number;
+  return scores;
+}
+
+function childrenByUnit(nodeUnits: Uint16Array, firstChild: Int32Array, node: number): Int32Array {
+  const byUnit = sharedInt32(0x10000).fill(NO_CHILD);
+  const end = firstChild[node + 1] as number;
+  for (let child = firstChild[node] as number; child < end; child++) byUnit[nodeUnits[child] as number] = child;
+  return byUnit;
+}

@@ -1,0 +1,44 @@
+/** A worker thread: counts long prompts so that the event loop need not wait for them. */
+import { parentPort, workerData } from "node:worker_threads";
+import { invariant } from "../base/invariant.ts";
+import type { PromptCount } from "./meter.ts";
+import { type PackedPrompt, unpackPrompt } from "./packing.ts";
+import type { Reply } from "./pool.ts";
+import { openPromptCounter, type PromptCounter } from "./prompt.ts";
+import { type Tables, TOKENIZERS, type TokenizerName } from "./tokenizers.ts";
+
+export interface WorkerData {
+  tables: Map<TokenizerName, Tables>;
+}
+
+export interface WorkerJob {
+  tokenizer: TokenizerName;
+  prompt: PackedPrompt;
+  limit: number;
+}
+
+const port = parentPort;
+invariant(port !== null, "worker.ts runs as a worker thread");
+const { tables } = workerData as WorkerData;
+const counters = new Map<TokenizerName, PromptCounter>();
+
+port.on("message", ({ tokenizer, prompt, limit }: WorkerJob) => {
+  let reply: Reply<PromptCount>;
+  try {
+    reply = { result: counterOf(tokenizer).count(unpackPrompt(prompt), limit) };
+  } catch (error) {
+    reply = { error: error instanceof Error ? error.message : String(error) };
+  }
+  port.postMessage(reply);
+});
+
+function counterOf(name: TokenizerName): PromptCounter {
+  let counter = counters.get(name);
+  if (counter === undefined) {
+    const found = tables.get(name);
+    invariant(found !== undefined, `no tables for ${name}`);
+    counter = openPromptCounter(TOKENIZERS[name], found);
+    counters.set(name, counter);
+  }
+  return counter;
+}
