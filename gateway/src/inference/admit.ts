@@ -6,6 +6,7 @@ import type { Holder } from "../keys/keys.ts";
 import { holdAmount } from "../ledger/rules.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
+import { PoolBusyError } from "../metering/pool.ts";
 import type { Call } from "./call.ts";
 import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
@@ -18,7 +19,10 @@ export function findModel(gw: Gateway, ask: Ask, kind: Endpoint["kind"]): Active
 }
 
 export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): Promise<number> {
-  const { tokens, over } = await meter.countPrompt(ask.prompt, model.contextLimit);
+  const { tokens, over } = await meter.countPrompt(ask.prompt, model.contextLimit).catch((cause) => {
+    // More long prompts wait to be counted than the workers can take: as with nodes, trying again is safe.
+    throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
+  });
   if (over !== null) {
     const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : ask.promptField;
     throw invalidRequest(field, `${field} is longer than the context of ${model.id}: ${model.contextLimit} tokens`);

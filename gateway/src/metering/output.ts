@@ -13,9 +13,9 @@
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { invariant } from "../base/invariant.ts";
+import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
-import type { TextStream } from "./bpe/text-stream.ts";
 
 /** Bounds the search for the cut. */
 const STEP_UNITS = 512;

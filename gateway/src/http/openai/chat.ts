@@ -1,5 +1,6 @@
 /** POST /v1/chat/completions. */
 import type { Endpoint } from "../../inference/endpoint.ts";
+import { renderedRole } from "../../metering/templates.ts";
 import { parseFields } from "../fields.ts";
 import { ChatRequest } from "./fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
@@ -11,7 +12,8 @@ export const chat: Endpoint = {
   parse(body) {
     const fields = parseFields(ChatRequest, body);
     const messages = fields.messages.map(({ role, content }) => ({
-      role,
+      // What the template renders is what is counted, so it is also what the node is sent.
+      role: renderedRole(role),
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
     return {
