@@ -130,7 +130,6 @@ async function pair(ledger: Ledger, accountId: Uuid, paidHostId: Uuid): Promise<
     outcome: "ok",
     httpStatus: 200,
     finishReason: "stop",
-    promptTokens: 50,
     completionTokens: 100,
     reasoningTokens: 0,
     attempts: 1,

@@ -6,7 +6,7 @@
 -- · -1 the balance is zero or negative · -2 no such account.
 -- `available` is what each operation found when it was decided.
 create function ledger_hold(
-  p_id uuid[], p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
+  p_id uuid[], p_oldest uuid, p_newest uuid, p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
   p_key uuid[], p_key_name text[], p_endpoint text[], p_model text[], p_build text[], p_tokenizer text[],
   p_stream boolean[], p_prompt_tokens integer[], p_price_version integer[], p_client text[],
   out codes smallint[], out available numeric[]
@@ -15,18 +15,17 @@ set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off 
 declare
   held_ids uuid[];
   ended_ids uuid[];
-  oldest uuid;
-  newest uuid;
   all_fit boolean;
   free jsonb;
 begin
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
-  select array_agg(id) into held_ids from hold where id = any (p_id);
-  -- The bounds let PostgreSQL look into the one partition that can hold these ids.
-  select id into oldest from unnest(p_id) as o (id) order by id limit 1;
-  select id into newest from unnest(p_id) as o (id) order by id desc limit 1;
-  select array_agg(id) into ended_ids from request where id between oldest and newest and id = any (p_id);
+  -- The bounds (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.
+  select array_agg(id) filter (where open), array_agg(id) filter (where not open)
+    into held_ids, ended_ids
+    from (select id, true as open from hold where id = any (p_id)
+          union all
+          select id, false from request where id between p_oldest and p_newest and id = any (p_id)) known;
 
   select array_agg((case when s.balance is null then -2 when s.balance <= 0 then -1
                          when s.running <= s.free then 1 else 0 end)::smallint order by s.ord),
@@ -77,7 +76,7 @@ end $$;
 -- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
 create function ledger_settle(
   p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
-  p_http_status smallint[], p_finish text[], p_prompt_tokens integer[], p_completion_tokens integer[],
+  p_http_status smallint[], p_finish text[], p_completion_tokens integer[],
   p_reasoning_tokens integer[], p_attempts smallint[], p_queue_ms integer[], p_ttft_ms integer[],
   p_duration_ms integer[], p_created_ms bigint[]
 ) returns smallint[] language plpgsql
@@ -96,14 +95,14 @@ begin
 
   with ended as (
     delete from hold h
-     using unnest(p_id, p_host, p_node, p_charge, p_outcome, p_http_status, p_finish, p_prompt_tokens,
+     using unnest(p_id, p_host, p_node, p_charge, p_outcome, p_http_status, p_finish,
                   p_completion_tokens, p_reasoning_tokens, p_attempts, p_queue_ms, p_ttft_ms, p_duration_ms,
                   p_created_ms)
-        as o (id, host, node, charge, outcome, http_status, finish, prompt_tokens, completion_tokens,
-              reasoning_tokens, attempts, queue_ms, ttft_ms, duration_ms, created_ms)
+        as o (id, host, node, charge, outcome, http_status, finish, completion_tokens, reasoning_tokens,
+              attempts, queue_ms, ttft_ms, duration_ms, created_ms)
      where h.id = o.id
     returning h.account_id, h.amount, h.key_id, h.key_name, h.endpoint, h.model, h.build, h.tokenizer, h.stream,
-              h.price_version, h.client, o.*,
+              h.prompt_tokens, h.price_version, h.client, o.*,
               -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
               timestamptz 'epoch' + o.created_ms * interval '1 millisecond' as created_at,
               -- Seven tenths rounded down, without passing 64 bits on the way.

@@ -40,7 +40,6 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
       outcome: ending.outcome,
       httpStatus: ending.httpStatus,
       finishReason: ending.outcome === "ok" ? (result.end === "enough" ? "length" : result.finish) : null,
-      promptTokens,
       completionTokens: output,
       reasoningTokens: counts.reasoningTokens,
       attempts: result.attempts,

@@ -180,7 +180,6 @@ function settlement(order: HoldOrder, charge: bigint, paidHostId: Uuid | null): 
     outcome: "ok",
     httpStatus: 200,
     finishReason: "stop",
-    promptTokens: 1,
     completionTokens: 1,
     reasoningTokens: 0,
     attempts: 1,

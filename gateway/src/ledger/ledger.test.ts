@@ -53,7 +53,6 @@ describe("the ledger", () => {
     outcome: "ok",
     httpStatus: 200,
     finishReason: "stop",
-    promptTokens: 7,
     completionTokens: 3,
     reasoningTokens: 0,
     attempts: 1,

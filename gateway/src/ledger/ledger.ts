@@ -50,7 +50,6 @@ export interface Settlement {
   outcome: string;
   httpStatus: number;
   finishReason: "stop" | "length" | null;
-  promptTokens: number;
   completionTokens: number;
   reasoningTokens: number;
   attempts: number;
@@ -94,15 +93,14 @@ export interface Ledger {
   idle(): Promise<void>;
 }
 
-const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::text::uuid[],
-  $3::text::bigint[], $4, $5::interval, $6::text::uuid[], $7::text::text[], $8::text::text[], $9::text::text[],
-  $10::text::text[], $11::text::text[], $12::text::boolean[], $13::text::integer[], $14::text::integer[],
-  $15::text::text[])`;
+const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::uuid, $3::uuid,
+  $4::text::uuid[], $5::text::bigint[], $6, $7::interval, $8::text::uuid[], $9::text::text[], $10::text::text[],
+  $11::text::text[], $12::text::text[], $13::text::text[], $14::text::boolean[], $15::text::integer[],
+  $16::text::integer[], $17::text::text[])`;
 const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[],
   $5::text::bigint[], $6::text::text[], $7::text::smallint[], $8::text::text[], $9::text::integer[],
-  $10::text::integer[], $11::text::integer[], $12::text::smallint[], $13::text::integer[], $14::text::integer[],
-  $15::text::integer[],
-  $16::text::bigint[])::text as codes`;
+  $10::text::integer[], $11::text::smallint[], $12::text::integer[], $13::text::integer[], $14::text::integer[],
+  $15::text::bigint[])::text as codes`;
 
 export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string }): Ledger {
   const { pool, clock, gatewayId } = options;
@@ -194,8 +192,15 @@ function holdOutcome(code: number, available: Pico): HoldOutcome {
 }
 
 function holdParameters(orders: HoldOrder[], gatewayId: string, lease: string): string[] {
+  let [oldest, newest] = [orders[0]?.id as Uuid, orders[0]?.id as Uuid];
+  for (const { id } of orders) {
+    if (id < oldest) oldest = id;
+    if (id > newest) newest = id;
+  }
   return [
     plainArray(orders.map((o) => o.id)),
+    oldest,
+    newest,
     plainArray(orders.map((o) => o.accountId)),
     plainArray(orders.map((o) => o.amount)),
     gatewayId,
@@ -223,7 +228,6 @@ function settleParameters(batch: Settlement[]): string[] {
     textArray(batch.map((s) => s.outcome)),
     plainArray(batch.map((s) => s.httpStatus)),
     textArray(batch.map((s) => s.finishReason)),
-    plainArray(batch.map((s) => s.promptTokens)),
     plainArray(batch.map((s) => s.completionTokens)),
     plainArray(batch.map((s) => s.reasoningTokens)),
     plainArray(batch.map((s) => s.attempts)),
