@@ -7,3 +7,8 @@ export function createLog(level: string, destination?: pino.DestinationStream): 
   const options: pino.LoggerOptions = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   return destination === undefined ? pino(options) : pino(options, destination);
 }
+
+/** For commands whose standard output is their answer. */
+export function createErrorLog(level: string): Log {
+  return createLog(level, pino.destination(2));
+}

@@ -149,7 +149,8 @@ async function modelsToElect(config: Config, asked: string[] | undefined): Promi
 
 function makeDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    // Others may pass through (as root the database runs as another user), but not look around.
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     const reason =

@@ -1,6 +1,6 @@
 /** `tollgate migrate`: brings a database up to date and exits. */
 import { fileURLToPath } from "node:url";
-import { createLog } from "../base/log.ts";
+import { createErrorLog } from "../base/log.ts";
 import { ConfigError } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { openPool } from "../db/pool.ts";
@@ -9,7 +9,7 @@ export async function migrateOnly(args: string[]): Promise<number> {
   if (args.length > 0) throw new Error(`migrate takes no flags (got ${args[0]})`);
   const connectionString = process.env.DATABASE_URL;
   if (connectionString === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
-  const log = createLog("warn");
+  const log = createErrorLog("warn");
   const pool = openPool({ connectionString }, { log, sizeMax: 2 });
   try {
     const { applied } = await migrate(pool, { directory: fileURLToPath(new URL("../../sql", import.meta.url)), log });

@@ -1,7 +1,7 @@
 /** `tollgate admin …`: what an operator does from the shell, on a live system or a stopped one. */
 import { parseArgs } from "node:util";
 import { systemClock } from "../../base/clock.ts";
-import { createLog } from "../../base/log.ts";
+import { createErrorLog, type Log } from "../../base/log.ts";
 import { parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
@@ -28,7 +28,7 @@ export async function admin(args: string[]): Promise<number> {
     throw new Error(`there is no command 'admin ${positionals.join(" ")}'`);
   }
   const config = parseConfig({ ...process.env, ...(values.data !== undefined && { DATA_DIR: values.data }) });
-  const log = createLog("warn");
+  const log = createErrorLog("warn");
   const store = await openStore(config, log);
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
@@ -40,7 +40,7 @@ export async function admin(args: string[]): Promise<number> {
 }
 
 /** The configured database, or the private one: the running one where there is one, else started for this command. */
-async function openStore(config: ReturnType<typeof parseConfig>, log: ReturnType<typeof createLog>) {
+async function openStore(config: ReturnType<typeof parseConfig>, log: Log) {
   if (config.databaseUrl !== undefined) {
     return { connection: { connectionString: config.databaseUrl }, close: async () => {} };
   }
