@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./books.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 
@@ -15,6 +15,7 @@ describe("endings", () => {
   before(async () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b,embed-m3"]);
+    await raiseLimits(platform);
   });
   after(async () => {
     assert.equal(await platform?.stop(), 0);
@@ -25,17 +26,8 @@ describe("endings", () => {
     await assertBalanced(platform);
   });
 
-  const post = (orders: object, more: object = {}, signal?: AbortSignal): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "tiny-3b",
-        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
-        ...more,
-      }),
-      ...(signal && { signal }),
-    });
+  const post = (orders: object, more?: object, signal?: AbortSignal): Promise<Response> =>
+    chat(platform, orders, more, signal);
   /** Sends a request and returns the answer with what it cost and its record. */
   const ending = async (orders: object, more: object = {}) => {
     const [payer, server] = [await builder(platform), await host(platform)];

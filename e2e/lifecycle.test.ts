@@ -5,7 +5,16 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { assertBalanced, builder } from "./books.ts";
-import { eventually, isAlive, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import {
+  chat,
+  eventually,
+  isAlive,
+  newDataDir,
+  type Platform,
+  removeDataDir,
+  startPlatform,
+  tollgate,
+} from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
@@ -16,16 +25,6 @@ describe("a platform's life", () => {
   });
   afterEach(() => removeDataDir(dataDir));
 
-  const chat = (platform: Platform, orders: object, more: object = {}): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
-      body: JSON.stringify({
-        model: "tiny-3b",
-        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
-        ...more,
-      }),
-    });
   const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres, ...pids.nodes];
   const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 

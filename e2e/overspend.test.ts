@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { assertBalanced, builder } from "./books.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { chat, eventually, newDataDir, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 /** The lease of a hold and the sweep that ends it, with time to spare. */
@@ -15,16 +15,6 @@ describe("overspending", () => {
   });
   afterEach(() => removeDataDir(dataDir));
 
-  const chat = (platform: Platform, orders: object, more: object): Promise<Response> =>
-    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${platform.ready.api_key}` },
-      body: JSON.stringify({
-        model: "tiny-3b",
-        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
-        ...more,
-      }),
-    });
   const check = async (): Promise<void> => {
     const proof = tollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await proof.ended, 0, proof.output());
@@ -32,6 +22,7 @@ describe("overspending", () => {
 
   test("200 requests at once on an account that can afford 37: 37 are served, 163 refused, the balance is exact", async () => {
     const platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"]);
+    await raiseLimits(platform);
     const orders = { tokens: 40, overrun: true, delta_ms: 1 };
     const more = { max_tokens: 20 };
     // One request to learn the price: the answer runs into its cap, so that the charge is the whole hold.
@@ -75,6 +66,7 @@ describe("overspending", () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
       const platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"]);
+      await raiseLimits(platform);
       // Each request is short enough that some have ended, some are settling and some run when the kill comes.
       const ended = Array.from({ length: streams }, (_, i) =>
         chat(platform, { tokens: 5 + 5 * i, delta_ms: 4 }, { stream: true, max_tokens: 1000 })

@@ -171,6 +171,8 @@ describe("the public API", () => {
     assert.deepEqual(data.map(({ id }) => id).slice(0, 2), ["tiny-3b", "small-8b"]);
     const rates = await fetch(`${platform.ready.base_url}/v1/catalog/rates`);
     assert.equal(rates.headers.get("cache-control"), "public, max-age=300");
+    const again = await fetch(rates.url, { headers: { "if-none-match": rates.headers.get("etag") ?? "" } });
+    assert.equal(again.status, 304);
     const sheet = (await rates.json()) as {
       payout_share: number;
       data: { sku_id: string; price_out_micro_1m: number | null }[];

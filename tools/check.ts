@@ -1,4 +1,4 @@
-/** `npm run check`: types, lint and format, and the tests that hold the structure of the sources. */
+/** `npm run check`: types, lint and format, and the tests that hold the structure of the sources and the API documents. */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
@@ -7,11 +7,11 @@ const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
 const steps: [string, string[]][] = [
   [bin("tsc"), ["-p", "."]],
   [bin("biome"), ["check", "."]],
-  [process.execPath, ["--test", "--test-reporter=dot", "tools/**/*.test.ts"]],
+  [process.execPath, ["--test", "--test-reporter=dot", "tools/**/*.test.ts", "gateway/src/http/reference/*.test.ts"]],
 ];
 
 for (const [command, args] of steps) {
   const { status } = spawnSync(command, args, { cwd: root, stdio: "inherit" });
   if (status !== 0) process.exit(1);
 }
-console.log("check: types, lint, format and imports are in order");
+console.log("check: types, lint, format, imports and API documents are in order");

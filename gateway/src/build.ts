@@ -14,21 +14,25 @@ import { invariant } from "./base/invariant.ts";
 import type { Log } from "./base/log.ts";
 import { type Random, systemRandom } from "./base/random.ts";
 import type { Config } from "./config.ts";
+import { openBroadcast } from "./db/broadcast.ts";
 import { startPrivatePostgres } from "./db/embedded.ts";
 import { migrate } from "./db/migrate.ts";
-import { openPool } from "./db/pool.ts";
+import { type Connection, openPool } from "./db/pool.ts";
 import { openDispatcher } from "./dispatch/dispatcher.ts";
 import { openHub } from "./dispatch/hub/hub.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { type History, openHistory } from "./history/history.ts";
 import { openReceipts } from "./history/receipts.ts";
+import { openRefusals } from "./history/refusals.ts";
 import { type Health, internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "./keys/keys.ts";
 import { keepLeases } from "./ledger/leases.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { recordPrices } from "./ledger/prices.ts";
+import { memoryLimits } from "./limits/memory.ts";
+import { valkeyLimits } from "./limits/valkey.ts";
 import { type Catalogue, loadCatalogue } from "./metering/catalogue.ts";
 import { openMetering } from "./metering/metering.ts";
 import { serverSecrets } from "./server-secrets.ts";
@@ -126,9 +130,13 @@ async function assemble(
   // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
   const secret = createHmac("sha256", secrets.pepper).update("console sessions").digest("base64url");
   const identities = await openIdentities({ pool, newId, log, secret, publicUrl });
-  const keyOptions = { pool, pepper: secrets.pepper, clock, random, newId };
+  const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
+  onClose(() => broadcast.close());
+  const keyOptions = { pool, pepper: secrets.pepper, clock, random, newId, log, broadcast };
   const apiKeys = openApiKeys(keyOptions);
+  onClose(() => apiKeys.close());
   const hostTokens = openHostTokens(keyOptions);
+  onClose(() => hostTokens.close());
   const fleet = openFleet({ pool, newId });
   const history = openHistory({ pool });
   const receipts = await openReceipts({ pool, seed: Buffer.from(secrets.receiptSeed, "base64url") });
@@ -152,7 +160,23 @@ async function assemble(
     invariant(found !== undefined, `no meter for ${tokenizer}`);
     return found;
   };
-  const gateway: Gateway = { clock, log, keys: apiKeys, catalogue: () => catalogue, meter, ledger, leases, dispatcher };
+  const { valkeyUrl } = config;
+  const limits = valkeyUrl === undefined ? memoryLimits({ clock }) : await valkeyLimits({ url: valkeyUrl, clock, log });
+  onClose(() => limits.close());
+  const refusals = openRefusals({ pool, clock });
+  onClose(() => refusals.idle());
+  const gateway: Gateway = {
+    clock,
+    log,
+    keys: apiKeys,
+    catalogue: () => catalogue,
+    meter,
+    limits,
+    refusals,
+    ledger,
+    leases,
+    dispatcher,
+  };
   const door = { clock, newId, log };
   const doors = {
     openai: { door, gateway, speeds: () => ({ ttftP50Ms: null, tpsP50: null }) },
@@ -182,6 +206,7 @@ async function assemble(
       publicUrl,
     },
     receipts: { door, keys: () => receipts.keys() },
+    reference: { door, publicUrl },
   };
   const health = healthOf({
     ping: () => pool.query("select 1"),
@@ -209,8 +234,8 @@ async function openStore(
   { config, log, progress, onLost }: BuildOptions,
   clock: Clock,
   onClose: (stop: () => Promise<void>) => void,
-): Promise<{ pool: ReturnType<typeof openPool>; pid: number | null }> {
-  let connection: Parameters<typeof openPool>[0];
+): Promise<{ pool: ReturnType<typeof openPool>; connection: Connection; pid: number | null }> {
+  let connection: Connection;
   let pid: number | null = null;
   if (config.databaseUrl === undefined) {
     const postgres = await startPrivatePostgres({ dataDir: config.dataDir, log, clock, progress, onLost });
@@ -224,7 +249,7 @@ async function openStore(
   onClose(() => pool.end());
   progress("bringing the database up to date");
   await migrate(pool, { directory: SQL_DIRECTORY, log });
-  return { pool, pid };
+  return { pool, connection, pid };
 }
 
 function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {

@@ -19,6 +19,13 @@ const Environment = z.object({
     .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
     .optional(),
   DATABASE_POOL_MAX: z.coerce.number("must be a number").int().min(2, "must be 2 or more").max(100).default(10),
+  VALKEY_URL: z
+    .string()
+    .regex(
+      /^(valkeys?|rediss?|unix):\/\/|^\//,
+      "must begin with valkey://, redis:// (or the same with an s for TLS), or be a socket path",
+    )
+    .optional(),
   KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
   PLANE_HOST: z.string().min(1).optional(),
   PLANE_PORT: Port.default(4222),
@@ -54,6 +61,8 @@ export interface Config {
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
   databasePoolMax: number;
+  /** Where limits are counted. Undefined: in memory, for one gateway. */
+  valkeyUrl: string | undefined;
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
   plane: { host: string; port: number; publicUrl: string | undefined; seed: string | undefined };
@@ -93,6 +102,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,
+    valkeyUrl: e.VALKEY_URL,
     keyPepper: e.KEY_PEPPER,
     plane: { host: e.PLANE_HOST ?? e.HOST, port: e.PLANE_PORT, publicUrl: e.PLANE_PUBLIC_URL, seed: e.PLANE_SEED },
     receiptSeed: e.RECEIPT_SEED,

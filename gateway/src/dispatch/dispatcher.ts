@@ -31,6 +31,8 @@ export interface DispatchResult {
 
 export interface Dispatcher {
   run(order: DispatchOrder, sink: DispatchSink, signal: AbortSignal): Promise<DispatchResult>;
+  /** How many jobs the connected nodes that serve the model can run at once. */
+  slots(model: string): number;
   close(): void;
 }
 
@@ -48,6 +50,7 @@ export function openDispatcher(options: {
   return {
     run: (order, sink, signal) =>
       new Run({ offers, queue, roster, clock, order, sink, signal, deadline: clock.monotonic() + deadlineMs }).go(),
+    slots: (model) => roster.slots(model),
     close: () => offers.close(),
   };
 }

@@ -63,6 +63,11 @@ export class Roster {
     return this.#able(model, excluded).length > 0;
   }
 
+  /** The slots of all connected nodes that serve the model. */
+  slots(model: string): number {
+    return this.#able(model, new Set()).reduce((sum, node) => sum + node.slots, 0);
+  }
+
   /** A free node for the model; undefined when all are busy. */
   pick(model: string, excluded: ReadonlySet<string>): RosterNode | undefined {
     return chooseNode(this.#able(model, excluded), this.#options.random);

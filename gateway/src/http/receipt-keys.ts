@@ -1,5 +1,6 @@
 /** GET /.well-known/tollgate-receipts: the public keys that verify usage receipts. */
 import type { FastifyInstance } from "fastify";
+import { etagOf, sendCached } from "./cached.ts";
 import { type DoorOptions, through } from "./door.ts";
 
 export interface ReceiptKeyOptions {
@@ -11,8 +12,8 @@ export function receiptKeyRoutes(app: FastifyInstance, { door, keys }: ReceiptKe
   app.get("/.well-known/tollgate-receipts", async (request, reply) => {
     reply.hijack();
     await through(door, { request: request.raw, response: reply.raw }, async (call) => {
-      const body = { object: "receipt.keys", algorithm: "ed25519", keys: await keys() };
-      call.reply.json(200, JSON.stringify(body), { "cache-control": "public, max-age=300" });
+      const body = JSON.stringify({ object: "receipt.keys", algorithm: "ed25519", keys: await keys() });
+      sendCached(call, body, etagOf(body));
     });
   });
 }

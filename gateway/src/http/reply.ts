@@ -25,6 +25,10 @@ export class HttpReply implements Reply {
     response.setHeader("x-request-id", publicId("req", options.id));
   }
 
+  setHeaders(headers: Record<string, string>): void {
+    for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
+  }
+
   json(status: number, body: string, headers: Record<string, string> = {}): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
     this.#response.writeHead(status, {
@@ -33,6 +37,11 @@ export class HttpReply implements Reply {
       ...headers,
     });
     this.#response.end(body);
+  }
+
+  /** A 304 has neither body nor length, which is what `json` would give it. */
+  notModified(headers: Record<string, string>): void {
+    this.#response.writeHead(304, headers).end();
   }
 
   fault(known: Fault): void {

@@ -5,6 +5,7 @@ import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
 import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
 import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
+import { type ReferenceOptions, referenceRoutes } from "./reference/routes.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
 const HEADERS_MS_MAX = 15_000;
@@ -17,6 +18,7 @@ export interface Doors {
   nodes: NodeApiOptions;
   receipts: ReceiptKeyOptions;
   console: ConsoleOptions;
+  reference: ReferenceOptions;
 }
 
 export function publicServer(doors: Doors): FastifyInstance {
@@ -25,6 +27,7 @@ export function publicServer(doors: Doors): FastifyInstance {
   nodeRoutes(app, doors.nodes);
   receiptKeyRoutes(app, doors.receipts);
   consoleRoutes(app, doors.console);
+  referenceRoutes(app, doors.reference);
   return app;
 }
 
@@ -59,9 +62,34 @@ function bareServer(): FastifyInstance {
     clientErrorHandler: refuseBrokenRequest,
   });
   app.server.headersTimeout = HEADERS_MS_MAX;
+  closeWhenIdle(app);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   return app;
+}
+
+/**
+ * When the server closes, connections that carry no request are closed at once and the others when their answer is out.
+ * Node's own list of idle connections leaves out those that never sent a request, which browsers and pools open in advance.
+ */
+function closeWhenIdle(app: FastifyInstance): void {
+  const idle = new Set<Socket>();
+  let closing = false;
+  app.server.on("connection", (socket: Socket) => {
+    idle.add(socket);
+    socket.once("close", () => idle.delete(socket));
+  });
+  app.server.on("request", ({ socket }, response) => {
+    idle.delete(socket);
+    response.once("close", () => {
+      if (closing) socket.destroySoon();
+      else if (!socket.destroyed) idle.add(socket);
+    });
+  });
+  app.addHook("preClose", async () => {
+    closing = true;
+    for (const socket of idle) socket.destroy();
+  });
 }
 
 /** What is not HTTP, or too slow or too large to be it, never becomes a request; it gets the envelope all the same. */

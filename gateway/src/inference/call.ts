@@ -18,6 +18,8 @@ export interface Call {
 }
 
 export interface Reply {
+  /** Headers of whatever answer follows. */
+  setHeaders(headers: Record<string, string>): void;
   /** Answers in one piece; `body` is JSON text. */
   json(status: number, body: string, headers?: Record<string, string>): void;
   /** Commits to 200 and an event stream. */

@@ -2,9 +2,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Refusals } from "../history/refusals.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { Leases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
+import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 
@@ -16,6 +18,9 @@ export interface Gateway {
   catalogue: () => Catalogue;
   /** The meter of a tokenizer named in the catalogue. */
   meter: (tokenizer: string) => Meter;
+  limits: Limits;
+  /** Where every 429 is recorded. */
+  refusals: Refusals;
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;

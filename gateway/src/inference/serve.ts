@@ -1,13 +1,17 @@
 /**
- * One request, top to bottom: authenticate, read and validate, count the prompt, take the hold, dispatch, relay, count
- * the output, settle, answer. Chat, completions and embeddings differ only in the `Endpoint` they bring.
+ * One request, top to bottom: authenticate, limits, read and validate, count the prompt, take the hold, dispatch, relay,
+ * count the output, settle, answer, release the limits. Chat, completions and embeddings differ only in the `Endpoint` they
+ * bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
 import { fault } from "../faults.ts";
-import { countPrompt, findModel, outputCap, placeHold } from "./admit.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Meter } from "../metering/meter.ts";
+import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit.ts";
 import type { Call } from "./call.ts";
-import { judge } from "./endings.ts";
-import type { AnswerMeta, Endpoint } from "./endpoint.ts";
+import { type Ending, judge } from "./endings.ts";
+import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
+import { enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -15,26 +19,50 @@ import { settle } from "./settle.ts";
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const key = await gw.keys.authenticate(call.authorization);
-  if (key === undefined) throw fault("invalid_api_key");
+  if (key === undefined) throw fault("invalid_api_key"); // 401
   call.checkDeclaredLength(); // 413
-  const ask = endpoint.parse(await call.readJson()); // 413 · 415 · 400
-  const model = findModel(gw, ask, endpoint.kind); // 404
-  const meter = gw.meter(model.build.tokenizer);
-  const promptTokens = await countPrompt(meter, model, ask); // 400
-  const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-  const letGo = gw.leases.keep(hold.id);
+  const visitor = { call, key, endpoint: endpoint.name };
+  const pass = await enterKey(gw, visitor); // 429
+  let tokens = 0;
+  try {
+    const ask = endpoint.parse(await call.readJson()); // 413 · 415 · 400
+    const model = findModel(gw, ask, endpoint.kind); // 404
+    const meter = gw.meter(model.build.tokenizer);
+    const promptTokens = await countPrompt(meter, model, ask); // 400
+    const place = await enterModel(gw, visitor, model, ask.stream); // 429
+    try {
+      const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
+      tokens = await work(gw, { visitor, endpoint, ask, model, meter, promptTokens, hold });
+    } finally {
+      await place.leave(0);
+    }
+  } finally {
+    await pass.leave(tokens);
+  }
+}
 
+interface Work {
+  visitor: Visitor;
+  endpoint: Endpoint;
+  ask: Ask;
+  model: ActiveModel;
+  meter: Meter;
+  promptTokens: number;
+  hold: Hold;
+}
+
+/** From the hold to the answer. The hold ends here, whatever happens. Returns the tokens that were counted. */
+async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<number> {
+  const { call, key } = visitor;
   const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
-  const outputTokensMax = outputCap(model, ask);
+  const letGo = gw.leases.keep(hold.id);
   let settled = false;
   try {
-    const opening = writer?.open() ?? null;
-    if (writer !== null) call.reply.openStream();
-    if (opening !== null) call.reply.event(opening);
-
-    const stream = writer === null ? null : { writer, reply: call.reply };
+    if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
+    const outputTokensMax = outputCap(model, ask);
     const vectorsDue = ask.prompt.kind === "texts" ? ask.prompt.texts.length : 0;
+    const stream = writer === null ? null : { writer, reply: call.reply };
     const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream });
     const header = {
       model: model.id,
@@ -46,34 +74,21 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body }, relay, call.gone);
     const counts = relay.end();
     // A node that says it is done without the vectors it owed has failed.
-    const short = result.end === "finished" && relay.embeddings.length < vectorsDue;
-    const ending = judge(short ? "failed" : result.end, {
-      accepted: result.server !== null,
-      hadOutput: relay.hadOutput,
-    });
+    const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
+    const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
     await settle(gw, { call, key, model, hold, promptTokens, counts, result, ending });
     settled = true;
 
-    if (ending.outcome === "client_closed") return;
-    const usage = { promptTokens, completionTokens: counts.answerTokens + counts.reasoningTokens };
+    const completionTokens = counts.answerTokens + counts.reasoningTokens;
     const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
     const finish = result.end === "enough" ? "length" : (result.finish ?? "stop");
-    if (ending.fault !== null) {
-      const failure = fault(
-        ending.fault,
-        ending.fault === "upstream_stall" && !ending.billed ? { retry: "unsaid" } : {},
-      );
-      if (writer === null) throw failure;
-      call.reply.event(JSON.stringify(failure.body()));
-    } else if (writer === null) {
-      const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
-      call.reply.json(200, endpoint.whole(meta, answer));
-    } else {
-      call.reply.event(writer.finish({ finish, reasoning }));
-      if (ask.includeUsage) call.reply.event(writer.usage(usage));
-      call.reply.event("[DONE]");
-    }
-    if (writer !== null) call.reply.endStream();
+    const usage = { promptTokens, completionTokens };
+    const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
+    if (ending.fault !== null)
+      tellFault(call, ending, writer); // 502 · 503
+    else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer));
+    else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
+    return ending.billed ? promptTokens + completionTokens : 0;
   } catch (error) {
     // A bug on the way must not keep the builder's credit until the lease ends.
     if (!settled) await gw.ledger.void(hold.id);
@@ -81,4 +96,27 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   } finally {
     letGo();
   }
+}
+
+function openStream(call: Call, writer: StreamWriter): void {
+  call.reply.openStream();
+  const opening = writer.open();
+  if (opening !== null) call.reply.event(opening);
+}
+
+function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameters<Endpoint["whole"]>[1]): void {
+  call.reply.event(writer.finish(answer));
+  if (ask.includeUsage) call.reply.event(writer.usage(answer.usage));
+  call.reply.event("[DONE]");
+  call.reply.endStream();
+}
+
+/** As a status, or, where the status is gone, as the stream's terminal event. */
+function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
+  if (code === null) return;
+  // Silence that cost nothing may be tried again; the client decides.
+  const failure = fault(code, code === "upstream_stall" && !billed ? { retry: "unsaid" } : {});
+  if (writer === null) throw failure;
+  call.reply.event(JSON.stringify(failure.body()));
+  call.reply.endStream();
 }

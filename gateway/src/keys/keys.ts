@@ -5,17 +5,29 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import type { Broadcast } from "../db/broadcast.ts";
+import { keepLastUsed } from "./last-used.ts";
 import { bearerToken, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
+
+/** Limits that an operator set for one key; null where the default holds. */
+export interface LimitOverrides {
+  requestsPerMinute: number | null;
+  tokensPerMinute: number | null;
+  inFlight: number | null;
+}
 
 /** Whom a verified secret acts for. */
 export interface Holder {
   id: Uuid;
   name: string;
   accountId: Uuid;
+  /** Null for a host token. */
+  overrides: LimitOverrides | null;
 }
 
 export interface Secrets {
@@ -24,6 +36,7 @@ export interface Secrets {
   /** The holder behind an Authorization header; undefined for every reason it may not act. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
   revoke(id: Uuid): Promise<boolean>;
+  close(): Promise<void>;
 }
 
 interface Options {
@@ -32,25 +45,40 @@ interface Options {
   clock: Clock;
   random: Random;
   newId: NewId;
+  log: Log;
+  /** How gateways tell each other that a secret was revoked. */
+  broadcast: Broadcast;
 }
 
-export const openApiKeys = (options: Options): Secrets => openSecrets("tsk", "api_key", options);
-export const openHostTokens = (options: Options): Secrets => openSecrets("tht", "host_token", options);
+const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_max,
+  'tokensPerMinute', k.tokens_per_minute_max, 'inFlight', k.in_flight_max)`;
 
-function openSecrets(kind: SecretKind, table: "api_key" | "host_token", options: Options): Secrets {
-  const { pool, pepper, clock, random, newId } = options;
+export const openApiKeys = (options: Options): Secrets => openSecrets("tsk", "api_key", OVERRIDES, options);
+export const openHostTokens = (options: Options): Secrets => openSecrets("tht", "host_token", "null::json", options);
+
+function openSecrets(kind: SecretKind, table: "api_key" | "host_token", overrides: string, options: Options): Secrets {
+  const { pool, pepper, clock, random, newId, broadcast } = options;
+  const lastUsed = keepLastUsed(table, options);
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
+
+  /** Undefined after a gap in the broadcast: any of them may have been revoked. */
+  const forget = (id: string | undefined): void => {
+    if (id === undefined) remembered.clear();
+    for (const [cacheKey, known] of remembered) if (known.holder?.id === id) remembered.delete(cacheKey);
+  };
+  broadcast.on(`${table}_revoked`, forget);
 
   const lookUp = async (reference: string, hash: Buffer): Promise<Holder | undefined> => {
     const { rows } = await pool.query({
       name: `find_${table}`,
-      text: `select k.id, k.name, k.account_id, k.secret_hash from ${table} k join account a on a.id = k.account_id
+      text: `select k.id, k.name, k.account_id, k.secret_hash, ${overrides} as overrides
+               from ${table} k join account a on a.id = k.account_id
               where k.reference = $1 and k.revoked_at is null and a.suspended_at is null`,
       values: [reference],
     });
     const row = rows[0];
     if (row === undefined || !sameHash(row.secret_hash, hash)) return undefined;
-    return { id: row.id, name: row.name, accountId: row.account_id };
+    return { id: row.id, name: row.name, accountId: row.account_id, overrides: row.overrides };
   };
 
   return {
@@ -73,12 +101,16 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", options:
       const cacheKey = hash.toString("latin1");
       const now = clock.monotonic();
       const known = remembered.get(cacheKey);
-      if (known !== undefined && known.until > now) return known.holder;
+      if (known !== undefined && known.until > now) {
+        if (known.holder !== undefined) lastUsed.touch(known.holder.id);
+        return known.holder;
+      }
       const holder = await lookUp(reference, hash);
       // The oldest goes first: a Map keeps the order of insertion.
       remembered.delete(cacheKey);
       if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
       remembered.set(cacheKey, { holder, until: now + REMEMBER_MS });
+      if (holder !== undefined) lastUsed.touch(holder.id);
       return holder;
     },
 
@@ -86,8 +118,11 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", options:
       const result = await pool.query(`update ${table} set revoked_at = now() where id = $1 and revoked_at is null`, [
         id,
       ]);
-      for (const [cacheKey, known] of remembered) if (known.holder?.id === id) remembered.delete(cacheKey);
+      forget(id);
+      await broadcast.send(`${table}_revoked`, id);
       return result.rowCount === 1;
     },
+
+    close: () => lastUsed.close(),
   };
 }

@@ -44,6 +44,8 @@ export interface ActiveModel {
   prices: { in: Pico; out: Pico };
   priceVersion: number;
   build: Build;
+  /** The most requests admitted at once on the whole platform; undefined: worked out from the connected slots. */
+  admissionMax: number | undefined;
 }
 
 export interface Catalogue {
@@ -108,5 +110,6 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     prices: { in: pico(BigInt(priceIn)), out: pico(BigInt(priceOut ?? 0)) },
     priceVersion,
     build,
+    admissionMax: entry.admission_max,
   };
 }

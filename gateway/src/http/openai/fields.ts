@@ -23,8 +23,8 @@ export const Message = z
         ["system", "developer", "user", "assistant", "tool", "function"],
         "must be one of system, developer, user, assistant, tool, function",
       ),
-      content: Content.nullish(),
-      tool_calls: z.array(z.unknown()).nullish(),
+      content: Content.nullish().describe("Required, and null only for an assistant that has tool_calls."),
+      tool_calls: z.array(z.unknown()).nullish().describe("Not shown to the model."),
     },
     "must be an object with role and content",
   )
@@ -38,27 +38,35 @@ const Model = NonEmpty.describe("A model id of GET /v1/models.");
 
 const Generation = {
   model: Model,
-  max_tokens: PositiveInteger.optional().describe("Caps the output and sizes the reservation."),
+  max_tokens: PositiveInteger.optional().describe(
+    "Caps the output and sizes the reservation. Default, and the most that counts: the model's context limit.",
+  ),
   max_completion_tokens: PositiveInteger.optional().describe("An alias of max_tokens; wins when both are set."),
   temperature: between(0, 2).optional(),
   top_p: between(0, 1).optional(),
   presence_penalty: between(-2, 2).optional(),
   frequency_penalty: between(-2, 2).optional(),
-  seed: z.int("must be an integer within ±2^53").optional(),
+  seed: z.int("must be an integer within ±2^53").optional().describe("Within ±2^53."),
   stop: z
     .union(
       [NonEmpty, z.array(NonEmpty).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],
       "must be a string or 1 to 4 strings",
     )
-    .optional(),
-  n: z.literal(1, "must be 1: a response has exactly one choice").optional(),
-  stream: z.boolean("must be true or false").optional(),
+    .optional()
+    .describe("Output ends before any of these."),
+  n: z
+    .literal(1, "must be 1: a response has exactly one choice")
+    .optional()
+    .describe("Exactly one choice is returned."),
+  stream: z.boolean("must be true or false").optional().describe("True gives server-sent events. Default: false."),
   stream_options: z
     .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
-    .optional(),
+    .optional()
+    .describe("Ignored without stream."),
   response_format: z
     .object({ type: z.literal("text", 'must be "text": no other format is enforced') }, "must be an object")
-    .optional(),
+    .optional()
+    .describe("Text only: no other format is enforced."),
 };
 
 export const ChatRequest = z.object({
@@ -73,19 +81,22 @@ export const CompletionRequest = z.object({
       [z.string(), z.array(z.string("must be a string: token ids are not supported"))],
       "must be a string or an array of strings",
     )
-    .default(""),
+    .default("")
+    .describe("An array is joined with newlines into one prompt."),
 });
 
 export const EmbeddingRequest = z.object({
   model: Model,
-  input: z.union(
-    [
-      NonEmpty,
-      z
-        .array(z.string("must be a string: token ids are not supported").min(1, "must not be empty"))
-        .min(1, "must hold 1 to 2048 strings")
-        .max(2048, "must hold 1 to 2048 strings"),
-    ],
-    "must be a non-empty string or 1 to 2048 non-empty strings",
-  ),
+  input: z
+    .union(
+      [
+        NonEmpty,
+        z
+          .array(z.string("must be a string: token ids are not supported").min(1, "must not be empty"))
+          .min(1, "must hold 1 to 2048 strings")
+          .max(2048, "must hold 1 to 2048 strings"),
+      ],
+      "must be a non-empty string or 1 to 2048 non-empty strings",
+    )
+    .describe("One vector per element, in order."),
 });

@@ -2,8 +2,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault, notFound, wrongMethod } from "../../faults.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
+import { enterKey } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
+import { etagOf, sendCached } from "../cached.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { modelList, rateSheet, type Speeds } from "./catalogue.ts";
 import { chat } from "./chat.ts";
@@ -47,12 +49,16 @@ export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void
   for (const [path, endpoint] of POSTS) route(path, "POST", (call) => serve(gateway, endpoint, call));
 
   route("/v1/models", "GET", async (call) => {
-    if ((await gateway.keys.authenticate(call.authorization)) === undefined) throw fault("invalid_api_key");
+    const key = await gateway.keys.authenticate(call.authorization);
+    if (key === undefined) throw fault("invalid_api_key");
+    const pass = await enterKey(gateway, { call, key, endpoint: "models" });
     call.reply.json(200, modelList(gateway.catalogue().entries, speeds));
+    await pass.leave(0);
   });
 
   route("/v1/catalog/rates", "GET", async (call) => {
-    call.reply.json(200, rateSheet(gateway.catalogue().entries), { "cache-control": "public, max-age=300" });
+    const sheet = rateSheet(gateway.catalogue().entries);
+    sendCached(call, sheet, etagOf(sheet));
   });
 
   const unknown = (text: string) => refuse(() => notFound(text));

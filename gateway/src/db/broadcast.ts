@@ -1,0 +1,85 @@
+/**
+ * Short messages to every gateway on the same database, by LISTEN and NOTIFY: "this key was revoked". They speed up what
+ * would be noticed anyway, so a lost one does no harm; after a gap the listeners are told to forget what they remember.
+ */
+import pg from "pg";
+import { type Clock, sleep } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import type { Connection } from "./pool.ts";
+
+const CHANNEL = "tollgate";
+const RETRY_MS = 1_000;
+
+export interface Broadcast {
+  send(topic: string, text: string): Promise<void>;
+  /** `text` is undefined after a gap: anything may have been missed. */
+  on(topic: string, run: (text: string | undefined) => void): void;
+  close(): Promise<void>;
+}
+
+export async function openBroadcast(options: {
+  pool: pg.Pool;
+  connection: Connection;
+  clock: Clock;
+  log: Log;
+}): Promise<Broadcast> {
+  const listener = new Listener(options);
+  await listener.listen();
+  return {
+    async send(topic, text) {
+      await options.pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
+    },
+    on: (topic, run) => listener.on(topic, run),
+    close: () => listener.close(),
+  };
+}
+
+class Listener {
+  readonly #options: { connection: Connection; clock: Clock; log: Log };
+  readonly #runs = new Map<string, ((text: string | undefined) => void)[]>();
+  #client: pg.Client | undefined;
+  #closed = false;
+
+  constructor(options: { connection: Connection; clock: Clock; log: Log }) {
+    this.#options = options;
+  }
+
+  on(topic: string, run: (text: string | undefined) => void): void {
+    this.#runs.set(topic, [...(this.#runs.get(topic) ?? []), run]);
+  }
+
+  async listen(): Promise<void> {
+    const client = new pg.Client({ ...this.#options.connection, application_name: "tollgate broadcast" });
+    client.on("notification", ({ payload = "" }) => {
+      const space = payload.indexOf(" ");
+      for (const run of this.#runs.get(payload.slice(0, space)) ?? []) run(payload.slice(space + 1));
+    });
+    // "end" follows, which is where the loss is dealt with.
+    client.on("error", (error) => this.#options.log.debug({ err: error }, "the broadcast connection broke"));
+    await client.connect();
+    await client.query(`listen ${CHANNEL}`);
+    this.#client = client;
+    client.once("end", () => void this.#recover());
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#client?.end();
+  }
+
+  async #recover(): Promise<void> {
+    const { clock, log } = this.#options;
+    if (this.#closed) return;
+    log.warn("the broadcast connection was lost; connecting again");
+    while (!this.#closed) {
+      await sleep(clock, RETRY_MS);
+      try {
+        await this.listen();
+        for (const runs of this.#runs.values()) for (const run of runs) run(undefined);
+        return;
+      } catch (error) {
+        log.warn({ err: error }, "the broadcast connection cannot be made yet");
+      }
+    }
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * What the public endpoints answer with, as schemas. They refuse unknown fields, so that a test that holds a real answer
+ * against one notices a field nobody documented; the published document leaves them open, because new fields may come.
+ */
+import { z } from "zod";
+
+const SUFFIX = "[0-9a-hjkmnp-tv-z]{26}";
+
+const Id = (prefix: string) =>
+  z
+    .string()
+    .regex(new RegExp(`^${prefix}-${SUFFIX}$`))
+    .describe("Ends in the same 26 characters as x-request-id.");
+const Created = z.int().describe("Unix time in seconds.");
+const Model = z.string().describe("The model id that served the request.");
+const Tokens = z.int().min(0);
+const Finish = z
+  .enum(["stop", "length"])
+  .describe("`length`: the output cap was reached, which is max_tokens or else the model's context limit.");
+const Reasoning = z
+  .string()
+  .describe("The model's thinking. Present only for a model whose build keeps thinking apart from the answer.");
+const Price = z.int().min(0).nullable();
+
+export const Usage = z
+  .strictObject({
+    prompt_tokens: Tokens,
+    completion_tokens: Tokens.describe("Includes reasoning tokens, which are billed as output."),
+    total_tokens: Tokens,
+  })
+  .describe("Counted by the gateway. This is what is billed.");
+
+const UsageOfChunk = Usage.nullish().describe("Only with stream_options.include_usage: null until the usage chunk.");
+
+export const ChatCompletion = z.strictObject({
+  id: Id("chatcmpl"),
+  object: z.literal("chat.completion"),
+  created: Created,
+  model: Model,
+  choices: z
+    .array(
+      z.strictObject({
+        index: z.literal(0),
+        message: z.strictObject({
+          role: z.literal("assistant"),
+          content: z.string().describe("The answer alone, never the thinking."),
+          vendor_reasoning_content: Reasoning.optional(),
+        }),
+        finish_reason: Finish,
+      }),
+    )
+    .length(1),
+  usage: Usage,
+});
+
+export const ChatCompletionChunk = z
+  .strictObject({
+    id: Id("chatcmpl"),
+    object: z.literal("chat.completion.chunk"),
+    created: Created,
+    model: Model,
+    choices: z
+      .array(
+        z.strictObject({
+          index: z.literal(0),
+          delta: z.strictObject({
+            role: z.literal("assistant").optional(),
+            content: z.string().optional(),
+            vendor_reasoning_content: Reasoning.optional(),
+          }),
+          finish_reason: Finish.nullable(),
+        }),
+      )
+      .max(1)
+      .describe("One entry; none in the usage chunk."),
+    usage: UsageOfChunk,
+  })
+  .describe("One event of a streamed chat completion. id, created and model are the same in all of them.");
+
+export const TextCompletion = z.strictObject({
+  id: Id("cmpl"),
+  object: z.literal("text_completion"),
+  created: Created,
+  model: Model,
+  choices: z.array(z.strictObject({ index: z.literal(0), text: z.string(), finish_reason: Finish })).length(1),
+  usage: Usage,
+});
+
+export const TextCompletionChunk = z
+  .strictObject({
+    id: Id("cmpl"),
+    object: z.literal("text_completion"),
+    created: Created,
+    model: Model,
+    choices: z
+      .array(z.strictObject({ index: z.literal(0), text: z.string(), finish_reason: Finish.nullable() }))
+      .max(1)
+      .describe("One entry; none in the usage chunk."),
+    usage: UsageOfChunk,
+  })
+  .describe("One event of a streamed text completion. id, created and model are the same in all of them.");
+
+export const EmbeddingList = z.strictObject({
+  object: z.literal("list"),
+  data: z
+    .array(
+      z.strictObject({
+        object: z.literal("embedding"),
+        index: z.int().min(0),
+        embedding: z.array(z.number()).describe("Floats at the model's native width."),
+      }),
+    )
+    .describe("One entry per input, in their order."),
+  model: Model,
+  usage: z.strictObject({
+    prompt_tokens: Tokens,
+    total_tokens: Tokens.describe("Equal to prompt_tokens: embeddings have no output tokens."),
+  }),
+});
+
+/** What the two shapes of the catalogue share. */
+const Listing = {
+  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  quant_label: z.string().nullable().describe("Quantisation, such as `4-bit`."),
+  context_limit: z.int().min(1).nullable().describe("The window in tokens."),
+  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price."),
+  price_out_micro_1m: Price.describe("Microdollars per million output tokens; null where there is no price."),
+  status: z.enum(["active", "coming"]).describe("`coming`: listed, and cannot be called yet."),
+};
+
+export const ModelObject = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  created: z.int().describe("When the model was listed, Unix time in seconds."),
+  owned_by: z.string(),
+  vendor: z
+    .strictObject({
+      ...Listing,
+      ttft_p50_ms: z
+        .number()
+        .nullable()
+        .describe("Median time to the first token, over the nodes that can serve the model now; null before any did."),
+      tps_p50: z.number().nullable().describe("Median tokens per second, on the same basis."),
+    })
+    .describe("Everything that the reference dialect does not have."),
+});
+
+export const ModelList = z.strictObject({ object: z.literal("list"), data: z.array(ModelObject) });
+
+export const Rate = z.strictObject({
+  sku_id: z.string().describe("The model id."),
+  ...Listing,
+  reasoning: z
+    .strictObject({
+      separate: z.boolean().describe("Whether the model thinks apart from its answer."),
+      billed_as: z.literal("output").nullable(),
+      field: z.literal("vendor_reasoning_content").nullable().describe("Where the thinking is returned."),
+    })
+    .describe("What a cost estimate has to know about thinking."),
+});
+
+export const RateSheet = z.strictObject({
+  object: z.literal("list"),
+  payout_share: z.number().describe("The fraction of each dollar that the serving host is paid."),
+  data: z.array(Rate),
+});
+
+export const ReceiptKeys = z.strictObject({
+  object: z.literal("receipt.keys"),
+  algorithm: z.literal("ed25519"),
+  keys: z
+    .array(z.strictObject({ id: z.string(), public_key: z.string().describe("32 bytes in base64url.") }))
+    .describe("Every key that ever signed a receipt."),
+});

@@ -1,0 +1,60 @@
+/** A schema as a person reads it: one line per field, nested ones by their path, each with its type in words. */
+import type { Document, Ref, Schema } from "./openapi.ts";
+import { follow } from "./openapi.ts";
+
+export interface Field {
+  /** `choices[].message.content` */
+  path: string;
+  type: string;
+  required: boolean;
+  description: string;
+}
+
+export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""): Field[] {
+  const whole = follow<Schema>(document, schema as Schema);
+  return Object.entries(whole.properties ?? {}).flatMap(([name, property]) => {
+    const field = property as Schema;
+    const path = `${prefix}${name}`;
+    const own = {
+      path,
+      type: typeOf(document, field),
+      required: whole.required?.includes(name) ?? false,
+      description: field.description ?? follow<Schema>(document, field).description ?? "",
+    };
+    return [own, ...within(document, field, path)];
+  });
+}
+
+/** The fields inside a field: of an object, of a list's elements, of every alternative. */
+function within(document: Document, schema: Schema, path: string): Field[] {
+  const whole = follow(document, schema);
+  if (whole.anyOf !== undefined) return whole.anyOf.flatMap((branch) => within(document, branch as Schema, path));
+  if (whole.type === "array") return within(document, (whole.items ?? {}) as Schema, `${path}[]`);
+  return fieldsOf(document, whole, `${path}.`);
+}
+
+function typeOf(document: Document, schema: Schema): string {
+  const whole = follow(document, schema);
+  if (whole.const !== undefined) return JSON.stringify(whole.const);
+  if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (whole.anyOf !== undefined) return whole.anyOf.map((branch) => typeOf(document, branch as Schema)).join(" or ");
+  if (Array.isArray(whole.type)) return whole.type.join(" or ");
+  if (whole.type === "array") return listType(document, whole);
+  if (whole.type === "string") return whole.minLength === 1 ? "non-empty string" : "string";
+  if (whole.type === "integer" || whole.type === "number") return whole.type + range(whole.minimum, whole.maximum);
+  return whole.type ?? "anything";
+}
+
+function listType(document: Document, { items, minItems = 0, maxItems }: Schema): string {
+  const of = typeOf(document, (items ?? {}) as Schema);
+  if (maxItems === undefined) return minItems > 0 ? `list of ${minItems} or more: ${of}` : `list of ${of}`;
+  return minItems === maxItems ? `list of exactly ${maxItems}: ${of}` : `list of ${minItems} to ${maxItems}: ${of}`;
+}
+
+function range(min: number | undefined, max: number | undefined): string {
+  // The bounds of exact integers say nothing about the field.
+  const lower = min === Number.MIN_SAFE_INTEGER ? undefined : min;
+  const upper = max === Number.MAX_SAFE_INTEGER ? undefined : max;
+  if (lower === undefined) return upper === undefined ? "" : ` ≤ ${upper}`;
+  return upper === undefined ? ` ≥ ${lower}` : `, ${lower} to ${upper}`;
+}

@@ -1,0 +1,140 @@
+/** The part of OpenAPI 3.1 that our documents use, and what must hold in any of them. */
+import type { z } from "zod";
+
+export type Schema = z.core.JSONSchema.BaseSchema;
+
+export interface Ref {
+  $ref: string;
+}
+
+export interface Example {
+  summary?: string;
+  value: unknown;
+}
+
+export interface Media {
+  schema: Schema | Ref;
+  examples?: Record<string, Example>;
+  /** The schema of one event's JSON, for event streams: OpenAPI 3.1 has no word for it. */
+  "x-event-schema"?: Schema | Ref;
+}
+
+export interface Header {
+  description: string;
+  schema: Schema;
+}
+
+export interface Response {
+  description: string;
+  headers?: Record<string, Ref>;
+  content?: Record<string, Media>;
+}
+
+export interface Operation {
+  operationId: string;
+  summary: string;
+  description: string;
+  tags: string[];
+  security?: Record<string, string[]>[];
+  requestBody?: { required: true; content: Record<string, Media> };
+  responses: Record<string, Response | Ref>;
+}
+
+export type Method = "get" | "post";
+
+export interface Document {
+  openapi: "3.1.0";
+  info: { title: string; version: string; summary: string; description: string };
+  servers: { url: string; description: string }[];
+  security: Record<string, string[]>[];
+  tags: { name: string; description: string }[];
+  paths: Record<string, Partial<Record<Method, Operation>>>;
+  components: {
+    securitySchemes: Record<string, Record<string, string>>;
+    schemas: Record<string, Schema>;
+    responses: Record<string, Response>;
+    headers: Record<string, Header>;
+  };
+}
+
+export interface Endpoint {
+  method: Method;
+  path: string;
+  operation: Operation;
+}
+
+export function operationsOf(document: Document): Endpoint[] {
+  return Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method as Method, path, operation })),
+  );
+}
+
+/** What a `$ref` points to, or undefined where it points nowhere. */
+export function resolve(document: Document, ref: string): unknown {
+  if (!ref.startsWith("#/")) return undefined;
+  let found: unknown = document;
+  for (const part of ref.slice(2).split("/")) {
+    if (typeof found !== "object" || found === null || !Object.hasOwn(found, part)) return undefined;
+    found = (found as Record<string, unknown>)[part];
+  }
+  return found;
+}
+
+/** The thing itself, whether it was written in place or referred to. */
+export function follow<T extends object>(document: Document, thing: T | Ref): T {
+  return "$ref" in thing && typeof thing.$ref === "string" ? (resolve(document, thing.$ref) as T) : (thing as T);
+}
+
+/** Everything in a document that a reader of OpenAPI 3.1 would stumble over. */
+export function mistakesIn(document: Document): string[] {
+  const mistakes: string[] = [];
+  const refs = refsIn(document);
+  for (const ref of refs) if (resolve(document, ref) === undefined) mistakes.push(`${ref} points nowhere`);
+  for (const [kind, parts] of Object.entries(document.components)) {
+    if (kind === "securitySchemes") continue;
+    for (const name of Object.keys(parts)) {
+      if (!/^[A-Za-z0-9._-]+$/.test(name)) mistakes.push(`components.${kind}.${name} is no name`);
+      if (!refs.has(`#/components/${kind}/${name}`)) mistakes.push(`components.${kind}.${name} is used nowhere`);
+    }
+  }
+  const ids = new Set<string>();
+  for (const { method, path, operation } of operationsOf(document)) {
+    const at = `${method} ${path}`;
+    if (!path.startsWith("/")) mistakes.push(`${at}: a path begins with a slash`);
+    if (ids.has(operation.operationId)) mistakes.push(`${at}: operationId ${operation.operationId} is taken`);
+    ids.add(operation.operationId);
+    mistakes.push(...mistakesOf(document, operation).map((mistake) => `${at}: ${mistake}`));
+  }
+  return mistakes;
+}
+
+function mistakesOf(document: Document, operation: Operation): string[] {
+  const mistakes: string[] = [];
+  if (!operation.operationId) mistakes.push("no operationId");
+  if (!operation.summary) mistakes.push("no summary");
+  const tags = new Set(document.tags.map(({ name }) => name));
+  for (const tag of operation.tags) if (!tags.has(tag)) mistakes.push(`the tag ${tag} is not declared`);
+  for (const need of operation.security ?? document.security) {
+    for (const name of Object.keys(need)) {
+      if (!Object.hasOwn(document.components.securitySchemes, name)) mistakes.push(`no security scheme ${name}`);
+    }
+  }
+  const statuses = Object.keys(operation.responses);
+  if (!statuses.some((status) => status.startsWith("2"))) mistakes.push("no answer of success");
+  for (const [status, response] of Object.entries(operation.responses)) {
+    if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is no status`);
+    if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);
+  }
+  return mistakes;
+}
+
+function refsIn(value: unknown, found: Set<string> = new Set()): Set<string> {
+  if (Array.isArray(value)) for (const element of value) refsIn(element, found);
+  else if (typeof value === "object" && value !== null) {
+    for (const [key, inner] of Object.entries(value)) {
+      if (key === "$ref" && typeof inner === "string") found.add(inner);
+      else refsIn(inner, found);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,74 @@
+/** The reference: GET /openapi.json for programs, GET /docs for people. Both are made once, when the routes are. */
+import { readFileSync } from "node:fs";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { wrongMethod } from "../../faults.ts";
+import { etagOf, sendCached } from "../cached.ts";
+import { type DoorOptions, type OpenCall, through } from "../door.ts";
+import { referencePage, STYLE_URL } from "./page.ts";
+import { publicApi, publicApiText } from "./public-api.ts";
+
+export interface ReferenceOptions {
+  door: DoorOptions;
+  /** How clients reach the gateway, where that is known; else the examples name the address of `npm start`. */
+  publicUrl?: string | undefined;
+}
+
+const LOCAL_URL = "http://localhost:8080";
+
+const POLICY = [
+  "default-src 'none'",
+  "style-src 'self'",
+  // The page's empty icon, which keeps browsers from asking for /favicon.ico.
+  "img-src data:",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+interface File {
+  urls: string[];
+  type: string;
+  body: string;
+}
+
+export function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): void {
+  const { door } = options;
+  const baseUrl = (options.publicUrl ?? LOCAL_URL).replace(/\/+$/, "");
+  const files: File[] = [
+    { urls: ["/openapi.json"], type: "application/json; charset=utf-8", body: publicApiText() },
+    {
+      urls: ["/docs", "/docs/"],
+      type: "text/html; charset=utf-8",
+      body: referencePage(publicApi(), { baseUrl }),
+    },
+    {
+      urls: [STYLE_URL],
+      type: "text/css; charset=utf-8",
+      body: readFileSync(new URL("page/reference.css", import.meta.url), "utf8"),
+    },
+  ];
+  const handler = (handle: (call: OpenCall) => void) => async (request: FastifyRequest, reply: FastifyReply) => {
+    reply.hijack();
+    const { raw: response } = reply;
+    response.setHeader("x-content-type-options", "nosniff");
+    await through(door, { request: request.raw, response }, async (call) => handle(call));
+  };
+  const refuse = handler(() => {
+    throw wrongMethod(["GET"]);
+  });
+  const others = app.supportedMethods.filter((method) => method !== "GET");
+
+  for (const { urls, ...file } of files) {
+    const send = sender(file);
+    for (const url of urls) {
+      app.route({ method: "GET", url, handler: handler(send) });
+      app.route({ method: others, url, handler: refuse });
+    }
+  }
+}
+
+function sender({ type, body }: Omit<File, "urls">): (call: OpenCall) => void {
+  const etag = etagOf(body);
+  const headers = { "content-type": type, "content-security-policy": POLICY, "referrer-policy": "no-referrer" };
+  return (call) => sendCached(call, body, etag, headers);
+}

@@ -1,0 +1,78 @@
+/**
+ * The limits a request passes: its key's, before the body is read, and its model's, before the hold. A refusal is recorded
+ * before it is answered; what was taken is given back when the request ends.
+ */
+import type { FaultCode } from "../faults.ts";
+import { type Fault, fault } from "../faults.ts";
+import type { Refusal } from "../history/refusals.ts";
+import type { Holder } from "../keys/keys.ts";
+import { DEFAULT_LIMITS, type KeyLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Call } from "./call.ts";
+import type { Gateway } from "./gateway.ts";
+
+/** The default ceiling of a model: twice what its nodes can run, and never so few that a small fleet refuses everyone. */
+const CEILING_PER_SLOT = 2;
+const CEILING_MIN = 8;
+
+export interface Visitor {
+  call: Call;
+  key: Holder;
+  endpoint: Refusal["endpoint"];
+}
+
+export interface Pass {
+  /** Ends the visit: the slot is free, and the tokens count against the minute. */
+  leave(tokens: number): Promise<void>;
+}
+
+/** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
+export async function enterKey(gw: Gateway, { call, key, endpoint }: Visitor): Promise<Pass> {
+  const entry = await checked(gw.limits.enter(key.id, call.id, limitsOf(key)));
+  call.reply.setHeaders(rateLimitHeaders(entry.standing));
+  if (!entry.admitted) {
+    const refusal = { model: null, stream: false, outcome: entry.code };
+    throw await refuse(gw, { call, key, endpoint }, refusal, entry.retryAfterS);
+  }
+  return { leave: (tokens) => gw.limits.leave(key.id, call.id, tokens) };
+}
+
+/** Takes one of the model's places on the platform, or refuses with a 429. */
+export async function enterModel(gw: Gateway, visitor: Visitor, model: ActiveModel, stream: boolean): Promise<Pass> {
+  const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
+  if (!(await checked(gw.limits.enterModel(model.id, visitor.call.id, ceiling)))) {
+    throw await refuse(gw, visitor, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
+  }
+  return { leave: () => gw.limits.leaveModel(model.id, visitor.call.id) };
+}
+
+function limitsOf({ overrides }: Holder): KeyLimits {
+  return {
+    requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
+    tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
+    inFlight: overrides?.inFlight ?? DEFAULT_LIMITS.inFlight,
+  };
+}
+
+/** When the limits cannot be checked nothing goes through; trying again later is safe. The adapter logs the outage. */
+async function checked<T>(check: Promise<T>): Promise<T> {
+  try {
+    return await check;
+  } catch (cause) {
+    if (!(cause instanceof LimitsUnavailable)) throw cause;
+    const message = "The platform cannot check its limits right now. Nothing was billed; it is safe to try again.";
+    throw fault("no_capacity", { message, cause });
+  }
+}
+
+async function refuse(
+  gw: Gateway,
+  { call, key, endpoint }: Visitor,
+  { model, stream, outcome }: { model: string | null; stream: boolean; outcome: FaultCode },
+  retryAfterS: number,
+): Promise<Fault> {
+  const { id, client } = call;
+  const who = { accountId: key.accountId, keyId: key.id, keyName: key.name };
+  await gw.refusals.record({ id, ...who, endpoint, model, stream, outcome, httpStatus: 429, client });
+  return fault(outcome, { headers: { "retry-after": String(retryAfterS) } });
+}

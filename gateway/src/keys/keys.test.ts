@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openApiKeys, openHostTokens, type Secrets } from "./keys.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const log = createLog("silent");
+const pepper = "a pepper of tests, 32 characters or more";
+
+describe("keys", () => {
+  let db: TestDatabase;
+  let broadcasts: Broadcast[];
+  let clock: ManualClock;
+  let account: Uuid;
+  /** Two gateways on one database. */
+  let here: Secrets;
+  let there: Secrets;
+  before(async () => {
+    db = await openTestDatabase();
+    clock = manualClock();
+    const open = () => openBroadcast({ pool: db.pool, connection: db.connection, clock: systemClock, log });
+    broadcasts = [await open(), await open()];
+    const options = { pool: db.pool, pepper, clock, random: systemRandom(), newId, log };
+    here = openApiKeys({ ...options, broadcast: broadcasts[0] as Broadcast });
+    there = openApiKeys({ ...options, broadcast: broadcasts[1] as Broadcast });
+    account = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [account]);
+  });
+  after(async () => {
+    await Promise.all(broadcasts.map((broadcast) => broadcast.close()));
+    await db.close();
+  });
+
+  test("a key has its form, works, and stands nowhere in clear", async () => {
+    const { id, token } = await here.issue(account, "first");
+    assert.match(token, /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+    assert.deepEqual(await here.authenticate(`Bearer ${token}`), {
+      id,
+      name: "first",
+      accountId: account,
+      overrides: { requestsPerMinute: null, tokensPerMinute: null, inFlight: null },
+    });
+    assert.ok(await here.authenticate(`bearer   ${token} `), "the scheme is not case-sensitive");
+    const { rows } = await db.pool.query("select row_to_json(k)::text as row from api_key k where id = $1", [id]);
+    assert.ok(!rows[0].row.includes(token.slice(-43)));
+  });
+
+  test("everything that is no key is refused in the same way", async () => {
+    const { token } = await here.issue(account, "x");
+    const hostToken = await openHostTokens({
+      pool: db.pool,
+      pepper,
+      clock,
+      random: systemRandom(),
+      newId,
+      log,
+      broadcast: broadcasts[0] as Broadcast,
+    }).issue(account, "h");
+    const wrongSecret = `${token.slice(0, -1)}${token.endsWith("a") ? "b" : "a"}`;
+    for (const header of [
+      undefined,
+      "",
+      token,
+      `Basic ${token}`,
+      "Bearer",
+      "Bearer x",
+      `Bearer ${wrongSecret}`,
+      `Bearer ${hostToken.token}`,
+      `Bearer ${token} ${token}`,
+    ]) {
+      assert.equal(await here.authenticate(header), undefined, header);
+    }
+    const other = openApiKeys({
+      pool: db.pool,
+      pepper: `${pepper}!`,
+      clock,
+      random: systemRandom(),
+      newId,
+      log,
+      broadcast: broadcasts[0] as Broadcast,
+    });
+    assert.equal(await other.authenticate(`Bearer ${token}`), undefined, "another pepper opens nothing");
+  });
+
+  test("a verdict is remembered for a minute; a revocation reaches every gateway at once", async () => {
+    const { id, token } = await here.issue(account, "revoked");
+    assert.ok(await here.authenticate(`Bearer ${token}`));
+    assert.ok(await there.authenticate(`Bearer ${token}`));
+    assert.equal(await here.revoke(id), true);
+    assert.equal(await here.authenticate(`Bearer ${token}`), undefined);
+    await eventually(
+      "the other gateway has heard",
+      async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
+    );
+    assert.equal(await here.revoke(id), false, "once");
+
+    const quiet = await here.issue(account, "quiet");
+    assert.ok(await there.authenticate(`Bearer ${quiet.token}`));
+    await db.pool.query("update api_key set revoked_at = now() where id = $1", [quiet.id]);
+    clock.advance(59_000);
+    assert.ok(await there.authenticate(`Bearer ${quiet.token}`), "nobody was told");
+    clock.advance(1_001);
+    assert.equal(await there.authenticate(`Bearer ${quiet.token}`), undefined, "the bound holds without the broadcast");
+  });
+
+  test("after a gap in the broadcast nothing is taken for granted", async () => {
+    const { id, token } = await here.issue(account, "gap");
+    assert.ok(await there.authenticate(`Bearer ${token}`));
+    await db.pool.query("update api_key set revoked_at = now() where id = $1", [id]);
+    const admin = new pg.Client(db.connection);
+    await admin.connect();
+    await admin.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'tollgate broadcast' and datname = current_database()",
+    );
+    await admin.end();
+    await eventually("it forgot", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
+  });
+
+  test("a suspended account's keys do not work; overrides come along; the last use is written in batches", async () => {
+    const suspended = newId();
+    await db.pool.query("insert into account (id, kind, name, suspended_at) values ($1, 'builder', 's', now())", [
+      suspended,
+    ]);
+    assert.equal(await here.authenticate(`Bearer ${(await here.issue(suspended, "s")).token}`), undefined);
+
+    const { id, token } = await here.issue(account, "limited");
+    await db.pool.query(
+      "update api_key set requests_per_minute_max = 5, tokens_per_minute_max = 9000000000 where id = $1",
+      [id],
+    );
+    const holder = await here.authenticate(`Bearer ${token}`);
+    assert.deepEqual(holder?.overrides, { requestsPerMinute: 5, tokensPerMinute: 9_000_000_000, inFlight: null });
+    clock.advance(10_000);
+    const usedAt = await eventually("the last use is written", async () => {
+      const { rows } = await db.pool.query("select last_used_at from api_key where id = $1", [id]);
+      return (rows[0].last_used_at as Date | null) ?? undefined;
+    });
+    assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
+  });
+});

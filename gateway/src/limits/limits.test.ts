@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { DEFAULT_LIMITS, type Entry, formatReset, type Limits, rateLimitHeaders } from "./limits.ts";
+import { type Bench, findServer, memoryBench, START_MS, startServer, type TestServer, valkeyBench } from "./testing.ts";
+
+const KEY = "key-1";
+const WIDE = { requestsPerMinute: 1_000_000, tokensPerMinute: 1_000_000_000, inFlight: 1_000_000 };
+const binary = findServer();
+
+describe("memory", () => {
+  suite(memoryBench);
+});
+
+describe("Valkey", { skip: binary === undefined && "neither valkey-server nor redis-server is installed" }, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer(binary as string);
+  });
+  after(() => server.kill());
+  suite(() => valkeyBench(server));
+});
+
+/** What every adapter does. */
+function suite(openBench: () => Promise<Bench>): void {
+  const withBench = (name: string, run: (bench: Bench, limits: Limits) => Promise<void>): void => {
+    test(name, async () => {
+      const bench = await openBench();
+      try {
+        await run(bench, await bench.gateway());
+      } finally {
+        await bench.close();
+      }
+    });
+  };
+
+  withBench("600 requests pass in a minute, the 601st waits for the next one", async (bench, limits) => {
+    await bench.pass(12_345);
+    for (let i = 1; i <= 600; i++) {
+      const entry = await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS);
+      assert.ok(entry.admitted, `request ${i}`);
+      assert.equal(entry.standing.remainingRequests, 600 - i);
+      await limits.leave(KEY, `r${i}`, 0);
+    }
+    const standing = {
+      limitRequests: 600,
+      remainingRequests: 0,
+      resetRequestsMs: 47_655,
+      limitTokens: 2_000_000,
+      remainingTokens: 2_000_000,
+      resetTokensMs: 47_655,
+    };
+    const refusal = { admitted: false, code: "rate_limit_requests", retryAfterS: 48, standing };
+    assert.deepEqual(await limits.enter(KEY, "r601", DEFAULT_LIMITS), refusal);
+    assert.deepEqual(await limits.enter(KEY, "r602", DEFAULT_LIMITS), refusal);
+    assert.ok((await limits.enter("key-2", "r603", DEFAULT_LIMITS)).admitted, "another key has its own window");
+
+    await bench.pass(47_654);
+    assertRefused(await limits.enter(KEY, "r604", DEFAULT_LIMITS), "rate_limit_requests", 1);
+    await bench.pass(1);
+    const fresh = await limits.enter(KEY, "r605", DEFAULT_LIMITS);
+    assert.ok(fresh.admitted);
+    assert.equal(fresh.standing.remainingRequests, 599);
+    assert.equal(fresh.standing.resetRequestsMs, 60_000);
+  });
+
+  withBench("64 are in flight at once, the 65th enters when one leaves", async (_bench, limits) => {
+    for (let i = 1; i <= 64; i++)
+      assert.ok((await limits.enter(KEY, `r${i}`, DEFAULT_LIMITS)).admitted, `request ${i}`);
+    assertRefused(await limits.enter(KEY, "r65", DEFAULT_LIMITS), "rate_limit_streams", 1);
+    await limits.leave(KEY, "r7", 0);
+    assert.ok((await limits.enter(KEY, "r65", DEFAULT_LIMITS)).admitted);
+    assertRefused(await limits.enter(KEY, "r66", DEFAULT_LIMITS), "rate_limit_streams", 1);
+  });
+
+  withBench("the token budget is spent exactly at its bound, and new in the next minute", async (bench, limits) => {
+    await bench.pass(30_000);
+    await enterAndLeave(limits, "r1", 1_999_999);
+    const last = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+    assert.ok(last.admitted, "one token is left");
+    assert.equal(last.standing.remainingTokens, 1);
+    await limits.leave(KEY, "r2", 1);
+    const refused = await limits.enter(KEY, "r3", DEFAULT_LIMITS);
+    assertRefused(refused, "rate_limit_tokens", 30);
+    assert.equal(refused.standing.remainingTokens, 0);
+    await bench.pass(30_000);
+    assert.ok((await limits.enter(KEY, "r4", DEFAULT_LIMITS)).admitted);
+  });
+
+  withBench("one large request may overshoot the budget, and the next is refused", async (_bench, limits) => {
+    await enterAndLeave(limits, "r1", 5_000_000);
+    const refused = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+    assertRefused(refused, "rate_limit_tokens", 60);
+    assert.equal(refused.standing.remainingTokens, 0);
+  });
+
+  withBench("tokens count in the minute a request ends in", async (bench, limits) => {
+    await bench.pass(59_000);
+    assert.ok((await limits.enter(KEY, "long", DEFAULT_LIMITS)).admitted);
+    await bench.pass(2_000);
+    await limits.leave(KEY, "long", 2_000_000);
+    assertRefused(await limits.enter(KEY, "next", DEFAULT_LIMITS), "rate_limit_tokens", 59);
+  });
+
+  withBench(
+    "requests come before tokens, tokens before in flight; only the first leaves no count",
+    async (_, limits) => {
+      const tight = { requestsPerMinute: 3, tokensPerMinute: 10, inFlight: 1 };
+      assert.ok((await limits.enter(KEY, "r1", tight)).admitted);
+      const inFlight = await limits.enter(KEY, "r2", tight);
+      assertRefused(inFlight, "rate_limit_streams", 1);
+      assert.equal(inFlight.standing.remainingRequests, 1);
+      await limits.leave(KEY, "r1", 10);
+      const tokens = await limits.enter(KEY, "r3", { ...tight, inFlight: 0 });
+      assertRefused(tokens, "rate_limit_tokens", 60);
+      assert.equal(tokens.standing.remainingRequests, 0);
+      assertRefused(await limits.enter(KEY, "r4", tight), "rate_limit_requests", 60);
+      // An operator raises the key's limits: three were counted, not four.
+      const raised = await limits.enter(KEY, "r5", { ...WIDE, requestsPerMinute: 4 });
+      assert.ok(raised.admitted);
+      assert.equal(raised.standing.remainingRequests, 0);
+    },
+  );
+
+  withBench("a limit of 0 refuses always", async (_bench, limits) => {
+    assertRefused(await limits.enter(KEY, "r1", { ...WIDE, requestsPerMinute: 0 }), "rate_limit_requests", 60);
+    assertRefused(await limits.enter(KEY, "r2", { ...WIDE, tokensPerMinute: 0 }), "rate_limit_tokens", 60);
+    assertRefused(await limits.enter(KEY, "r3", { ...WIDE, inFlight: 0 }), "rate_limit_streams", 1);
+    assert.equal(await limits.enterModel("m", "r4", 0), false);
+  });
+
+  withBench("entering and leaving again with the same id changes nothing", async (_bench, limits) => {
+    const tight = { requestsPerMinute: 2, tokensPerMinute: 100, inFlight: 1 };
+    const first = await limits.enter(KEY, "r1", tight);
+    assert.deepEqual(await limits.enter(KEY, "r1", tight), first);
+    await limits.leave(KEY, "r1", 60);
+    await limits.leave(KEY, "r1", 60);
+    await limits.leave(KEY, "never entered", 60);
+    const second = await limits.enter(KEY, "r2", tight);
+    assert.ok(second.admitted);
+    assert.equal(second.standing.remainingTokens, 40);
+    assert.equal(second.standing.remainingRequests, 0);
+  });
+
+  withBench("a model takes what its ceiling allows, whoever asks", async (bench, limits) => {
+    const other = await bench.gateway();
+    assert.equal(await limits.enterModel("m", "a", 2), true);
+    assert.equal(await limits.enterModel("m", "a", 2), true, "a repeat takes no second place");
+    assert.equal(await other.enterModel("m", "b", 2), true);
+    assert.equal(await limits.enterModel("m", "c", 2), false);
+    assert.equal(await limits.enterModel("other", "c", 2), true);
+    await other.leaveModel("m", "b");
+    await other.leaveModel("m", "b");
+    assert.equal(await limits.enterModel("m", "c", 2), true);
+    assert.equal(await other.enterModel("m", "d", 2), false);
+  });
+
+  withBench("a living gateway keeps its slots, a dead one's are free after 60 s", async (bench, living) => {
+    const dying = await bench.gateway();
+    const two = { ...WIDE, inFlight: 2 };
+    assert.ok((await living.enter(KEY, "living", two)).admitted);
+    assert.ok((await dying.enter(KEY, "dead", two)).admitted);
+    assert.ok(await living.enterModel("m", "living", 2));
+    assert.ok(await dying.enterModel("m", "dead", 2));
+    await dying.close();
+    await bench.pass(59_999);
+    assertRefused(await living.enter(KEY, "next", two), "rate_limit_streams", 1);
+    assert.equal(await living.enterModel("m", "next", 2), false);
+    await bench.pass(1);
+    const again = await living.enter(KEY, "dead", two);
+    assert.ok(again.admitted);
+    assert.equal(again.standing.remainingRequests, WIDE.requestsPerMinute - 1, "an id without a lease is no repeat");
+    assert.ok(await living.enterModel("m", "next", 2));
+    assertRefused(await living.enter(KEY, "one more", two), "rate_limit_streams", 1);
+    await bench.pass(600_000);
+    assertRefused(await living.enter(KEY, "one more", two), "rate_limit_streams", 1);
+  });
+
+  withBench("gateways share exact bounds when all ask at once", async (bench, one) => {
+    const other = await bench.gateway();
+    const limits = { ...WIDE, requestsPerMinute: 600 };
+    const entries = await Promise.all(
+      Array.from({ length: 1_300 }, (_, i) => (i % 2 === 0 ? one : other).enter(KEY, `r${i}`, limits)),
+    );
+    assert.equal(entries.filter((entry) => entry.admitted).length, 600);
+    const slots = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? one : other).enter("key-2", `r${i}`, DEFAULT_LIMITS)),
+    );
+    assert.equal(slots.filter((entry) => entry.admitted).length, 64);
+  });
+}
+
+function assertRefused(entry: Entry, code: string, retryAfterS: number): void {
+  assert.ok(!entry.admitted, `refused with ${code}`);
+  assert.deepEqual({ code: entry.code, retryAfterS: entry.retryAfterS }, { code, retryAfterS });
+}
+
+async function enterAndLeave(limits: Limits, id: string, tokens: number): Promise<void> {
+  assert.ok((await limits.enter(KEY, id, DEFAULT_LIMITS)).admitted);
+  await limits.leave(KEY, id, tokens);
+}
+
+test("the headers of a standing", async () => {
+  const bench = await memoryBench();
+  const limits = await bench.gateway();
+  assert.equal(bench.clock.now(), START_MS);
+  await bench.pass(59_988);
+  const { standing } = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
+  assert.deepEqual(rateLimitHeaders(standing), {
+    "x-ratelimit-limit-requests": "600",
+    "x-ratelimit-remaining-requests": "599",
+    "x-ratelimit-reset-requests": "12ms",
+    "x-ratelimit-limit-tokens": "2000000",
+    "x-ratelimit-remaining-tokens": "2000000",
+    "x-ratelimit-reset-tokens": "12ms",
+  });
+  await bench.close();
+});
+
+test("durations are written as clients of this dialect parse them", () => {
+  for (const [ms, text] of [
+    [0, "0s"],
+    [0.2, "1ms"],
+    [12, "12ms"],
+    [999, "999ms"],
+    [1_000, "1s"],
+    [8_640, "8.64s"],
+    [59_999, "59.999s"],
+    [60_000, "1m0s"],
+    [90_500, "1m30.5s"],
+    [360_000, "6m0s"],
+    [3_600_000, "1h0m0s"],
+    [3_661_001, "1h1m1.001s"],
+  ] as const) {
+    assert.equal(formatReset(ms), text);
+  }
+});

@@ -1,0 +1,145 @@
+/**
+ * What a key may do in a minute and at once, and how much of a model the platform admits: the port, and the rules every
+ * adapter keeps. The rules are pure; where the counts live is an adapter's matter.
+ *
+ * Requests and tokens are counted in calendar minutes. The checks come in a fixed order, which is part of the contract:
+ * requests, tokens, in flight. A request refused for the request window leaves the window as it is; one refused for its
+ * tokens or for those in flight has been counted as a request. Tokens are entered when a request ends, in the minute it
+ * ends in, so one large request may overshoot the budget and the next is refused. A limit of 0 refuses always.
+ *
+ * Slots in flight and places of a model are leases. The process that took one renews it while the request lives; the
+ * leases of a process that died end by themselves.
+ */
+import { invariant } from "../base/invariant.ts";
+
+export const MINUTE_MS = 60_000;
+/** A dead gateway's slots are free after at most this long. */
+export const LEASE_MS = 60_000;
+/** Three renewals may fail before a living request loses its slot. */
+export const RENEW_EVERY_MS = 15_000;
+const IN_FLIGHT_RETRY_S = 1;
+
+export interface KeyLimits {
+  requestsPerMinute: number;
+  tokensPerMinute: number;
+  inFlight: number;
+}
+
+export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
+
+/** Where a key stands after a check, for the `x-ratelimit-*` headers. */
+export interface Standing {
+  limitRequests: number;
+  remainingRequests: number;
+  resetRequestsMs: number;
+  limitTokens: number;
+  remainingTokens: number;
+  resetTokensMs: number;
+}
+
+export type Refusal = "rate_limit_requests" | "rate_limit_tokens" | "rate_limit_streams";
+
+export type Entry =
+  | { admitted: true; standing: Standing }
+  | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
+
+export interface Limits {
+  /**
+   * One round trip: checks the windows, counts the request and takes a slot leased under `id`. A repeat with an id that
+   * holds a slot is admitted and counts nothing. Rejects with `LimitsUnavailable`.
+   */
+  enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
+  /**
+   * One round trip: gives the slot back and adds the request's tokens to the minute it ends in. Never rejects; for an id
+   * that this process did not enter, or has left already, it does nothing.
+   */
+  leave(keyId: string, id: string, tokens: number): Promise<void>;
+  /**
+   * Takes one of the model's places, which count what is in flight and what is queued on the whole platform. False: the
+   * model is at its ceiling. Rejects with `LimitsUnavailable`.
+   */
+  enterModel(model: string, id: string, ceiling: number): Promise<boolean>;
+  leaveModel(model: string, id: string): Promise<void>;
+  /** Renews nothing from now on. What was not left is given up to its lease. */
+  close(): Promise<void>;
+}
+
+/** Nobody could say whether the request is within its limits. It must be refused: nothing goes through unlimited. */
+export class LimitsUnavailable extends Error {
+  override name = "LimitsUnavailable";
+  /** The operation may have been carried out although no answer came. */
+  readonly maybeDone: boolean;
+
+  constructor(cause: unknown, { maybeDone }: { maybeDone: boolean }) {
+    super("the limits could not be checked", { cause });
+    this.maybeDone = maybeDone;
+  }
+}
+
+/** What a key has used: in this minute, and now. */
+export interface Usage {
+  requests: number;
+  tokens: number;
+  inFlight: number;
+}
+
+/** The first limit that a further request would break, or null. */
+export function judge(used: Usage, limits: KeyLimits): Refusal | null {
+  if (used.requests >= limits.requestsPerMinute) return "rate_limit_requests";
+  if (used.tokens >= limits.tokensPerMinute) return "rate_limit_tokens";
+  if (used.inFlight >= limits.inFlight) return "rate_limit_streams";
+  return null;
+}
+
+/** Whether a request with this verdict is counted in the request window. */
+export const isCounted = (refusal: Refusal | null): boolean => refusal !== "rate_limit_requests";
+
+/** The answer to a check; `used` is what the windows hold after it, `resetMs` what is left of the minute. */
+export function entryOf(
+  refusal: Refusal | null,
+  used: { requests: number; tokens: number; resetMs: number },
+  limits: KeyLimits,
+): Entry {
+  const standing: Standing = {
+    limitRequests: limits.requestsPerMinute,
+    remainingRequests: Math.max(0, limits.requestsPerMinute - used.requests),
+    resetRequestsMs: used.resetMs,
+    limitTokens: limits.tokensPerMinute,
+    remainingTokens: Math.max(0, limits.tokensPerMinute - used.tokens),
+    resetTokensMs: used.resetMs,
+  };
+  if (refusal === null) return { admitted: true, standing };
+  const retryAfterS =
+    refusal === "rate_limit_streams" ? IN_FLIGHT_RETRY_S : Math.max(1, Math.ceil(used.resetMs / 1000));
+  return { admitted: false, code: refusal, retryAfterS, standing };
+}
+
+export function checkLimits(limits: KeyLimits): void {
+  for (const [name, value] of Object.entries(limits)) checkCount(name, value);
+}
+
+export function checkCount(name: string, value: number): void {
+  invariant(Number.isSafeInteger(value) && value >= 0, `${name} is not a count: ${value}`);
+}
+
+export function rateLimitHeaders(standing: Standing): Record<string, string> {
+  return {
+    "x-ratelimit-limit-requests": String(standing.limitRequests),
+    "x-ratelimit-remaining-requests": String(standing.remainingRequests),
+    "x-ratelimit-reset-requests": formatReset(standing.resetRequestsMs),
+    "x-ratelimit-limit-tokens": String(standing.limitTokens),
+    "x-ratelimit-remaining-tokens": String(standing.remainingTokens),
+    "x-ratelimit-reset-tokens": formatReset(standing.resetTokensMs),
+  };
+}
+
+/** A duration as clients of this dialect parse it: `12ms`, `1s`, `8.64s`, `6m0s`, `1h0m0s`. */
+export function formatReset(durationMs: number): string {
+  const ms = Math.ceil(durationMs);
+  if (ms > 0 && ms < 1000) return `${ms}ms`;
+  const hours = Math.floor(ms / 3_600_000);
+  const minutes = Math.floor((ms % 3_600_000) / MINUTE_MS);
+  const seconds = `${(ms % MINUTE_MS) / 1000}s`;
+  if (hours > 0) return `${hours}h${minutes}m${seconds}`;
+  return minutes > 0 ? `${minutes}m${seconds}` : seconds;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { manualClock } from "../base/testing.ts";
+import { DEFAULT_LIMITS } from "./limits.ts";
+import { Board, memoryLimits } from "./memory.ts";
+
+test("idle keys are forgotten, keys with work in flight are not", async () => {
+  const clock = manualClock();
+  const board = new Board();
+  const limits = memoryLimits({ clock, board });
+  for (let i = 0; i < 1_000; i++) {
+    await limits.enter(`key-${i}`, "r", DEFAULT_LIMITS);
+    await limits.enterModel(`model-${i}`, "r", 1);
+    if (i === 0) continue;
+    await limits.leave(`key-${i}`, "r", 10);
+    await limits.leaveModel(`model-${i}`, "r");
+  }
+  assert.equal(board.size, 1_000 + 1 + 1, "a window for each key, and the leases of the first");
+  clock.advance(60_000);
+  assert.equal(board.size, 2);
+  await limits.leave("key-0", "r", 0);
+  await limits.leaveModel("model-0", "r");
+  clock.advance(60_000);
+  assert.equal(board.size, 0);
+  await limits.close();
+});
+
+test("the leases of a gateway that died are forgotten", async () => {
+  const clock = manualClock();
+  const board = new Board();
+  const dead = memoryLimits({ clock, board });
+  const living = memoryLimits({ clock, board });
+  for (let i = 0; i < 100; i++) await dead.enterModel(`model-${i}`, "r", 1);
+  await dead.close();
+  clock.advance(59_999);
+  assert.equal(board.size, 100);
+  clock.advance(1);
+  assert.equal(board.size, 0);
+  await living.close();
+});

@@ -1,0 +1,131 @@
+/**
+ * Limits of a gateway that runs alone: counted exactly, in memory. What it keeps is bounded by the keys that were active
+ * in the current minute and by what is in flight.
+ */
+import type { Clock } from "../base/clock.ts";
+import { Held } from "./held.ts";
+import {
+  checkCount,
+  checkLimits,
+  entryOf,
+  isCounted,
+  judge,
+  type KeyLimits,
+  LEASE_MS,
+  type Limits,
+  MINUTE_MS,
+} from "./limits.ts";
+
+interface Window {
+  minute: number;
+  requests: number;
+  tokens: number;
+}
+
+/** The counts themselves. Gateways of one process that share a board share their limits. */
+export class Board {
+  readonly #windows = new Map<string, Window>();
+  /**
+   * By key or model: id → when its lease ends. Every lease is equally long and goes to the end when it is renewed, so
+   * those that ended are at the front.
+   */
+  readonly #leases = new Map<string, Map<string, number>>();
+
+  /** How many keys and models it remembers. */
+  get size(): number {
+    return this.#windows.size + this.#leases.size;
+  }
+
+  window(keyId: string, minute: number): Window {
+    const known = this.#windows.get(keyId);
+    if (known?.minute === minute) return known;
+    const fresh = { minute, requests: 0, tokens: 0 };
+    this.#windows.set(keyId, fresh);
+    return fresh;
+  }
+
+  /** The ids whose leases have not ended. */
+  living(group: string, at: number): ReadonlyMap<string, number> {
+    const leases = this.#leases.get(group) ?? new Map<string, number>();
+    for (const [id, end] of leases) {
+      if (end > at) break;
+      leases.delete(id);
+    }
+    if (leases.size === 0) this.#leases.delete(group);
+    return leases;
+  }
+
+  lease(group: string, id: string, at: number): void {
+    const leases = this.#leases.get(group) ?? new Map<string, number>();
+    leases.delete(id);
+    leases.set(id, at + LEASE_MS);
+    this.#leases.set(group, leases);
+  }
+
+  release(group: string, id: string): void {
+    const leases = this.#leases.get(group);
+    leases?.delete(id);
+    if (leases?.size === 0) this.#leases.delete(group);
+  }
+
+  /** Forgets the windows of past minutes and the leases that ended. */
+  sweep(minute: number, at: number): void {
+    for (const [keyId, window] of this.#windows) if (window.minute !== minute) this.#windows.delete(keyId);
+    for (const group of this.#leases.keys()) this.living(group, at);
+  }
+}
+
+export function memoryLimits({ clock, board = new Board() }: { clock: Clock; board?: Board }): Limits {
+  const currentMinute = (): number => Math.floor(clock.now() / MINUTE_MS);
+  const held = new Held(clock, () => {
+    for (const group of held.groups()) for (const id of held.idsOf(group)) board.lease(group, id, clock.monotonic());
+    board.sweep(currentMinute(), clock.monotonic());
+  });
+  const take = (group: string, id: string): void => {
+    board.lease(group, id, clock.monotonic());
+    held.add(group, id);
+  };
+  const giveBack = (group: string, id: string): boolean => {
+    if (!held.remove(group, id)) return false;
+    board.release(group, id);
+    return true;
+  };
+
+  return {
+    async enter(keyId: string, id: string, limits: KeyLimits) {
+      checkLimits(limits);
+      const minute = currentMinute();
+      const window = board.window(keyId, minute);
+      const slots = board.living(slotsOf(keyId), clock.monotonic());
+      const repeated = slots.has(id);
+      const refusal = repeated ? null : judge({ ...window, inFlight: slots.size }, limits);
+      if (!repeated && isCounted(refusal)) window.requests += 1;
+      if (refusal === null) take(slotsOf(keyId), id);
+      return entryOf(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
+    },
+
+    async leave(keyId, id, tokens) {
+      checkCount("tokens", tokens);
+      if (giveBack(slotsOf(keyId), id)) board.window(keyId, currentMinute()).tokens += tokens;
+    },
+
+    async enterModel(model, id, ceiling) {
+      checkCount("ceiling", ceiling);
+      const places = board.living(placesOf(model), clock.monotonic());
+      if (!places.has(id) && places.size >= ceiling) return false;
+      take(placesOf(model), id);
+      return true;
+    },
+
+    async leaveModel(model, id) {
+      giveBack(placesOf(model), id);
+    },
+
+    async close() {
+      held.stop();
+    },
+  };
+}
+
+const slotsOf = (keyId: string): string => `key:${keyId}`;
+const placesOf = (model: string): string => `model:${model}`;

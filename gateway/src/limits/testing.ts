@@ -1,0 +1,199 @@
+/** For tests: the adapters behind one bench, and a throw-away server that can be stopped, frozen and started again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { Redis } from "ioredis";
+import { sleep, systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Limits, RENEW_EVERY_MS } from "./limits.ts";
+import { Board, memoryLimits } from "./memory.ts";
+import { valkeyLimits } from "./valkey.ts";
+
+/** A minute that has just begun. */
+export const START_MS = Date.UTC(2030, 0, 1);
+
+/** One place where counts are kept, and the gateways that share it. Time is turned by hand. */
+export interface Bench {
+  clock: ManualClock;
+  gateway(): Promise<Limits>;
+  /** Moves time on and waits until the renewals that fell due are done. */
+  pass(ms: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function memoryBench(): Promise<Bench> {
+  const clock = manualClock(START_MS);
+  const board = new Board();
+  const gateways: Limits[] = [];
+  return {
+    clock,
+    async gateway() {
+      const limits = memoryLimits({ clock, board });
+      gateways.push(limits);
+      return limits;
+    },
+    async pass(ms) {
+      clock.advance(ms);
+    },
+    async close() {
+      for (const limits of gateways) await limits.close();
+    },
+  };
+}
+
+export async function valkeyBench(server: TestServer): Promise<Bench> {
+  const clock = manualClock(START_MS);
+  const prefix = `test-${randomBytes(6).toString("hex")}`;
+  const gateways = new Set<Limits>();
+  return {
+    clock,
+    async gateway() {
+      const limits = await valkeyLimits({
+        url: server.url,
+        clock,
+        nowMs: () => clock.now(),
+        prefix,
+        log: createLog("silent"),
+        // Time turned by hand passes faster than any server answers.
+        answerTimeoutMs: 24 * 60 * 60 * 1000,
+      });
+      const close = limits.close.bind(limits);
+      const tracked = {
+        ...limits,
+        close() {
+          gateways.delete(tracked);
+          return close();
+        },
+      };
+      gateways.add(tracked);
+      return tracked;
+    },
+    async pass(ms) {
+      for (let left = ms; left > 0; left -= RENEW_EVERY_MS) {
+        clock.advance(Math.min(left, RENEW_EVERY_MS));
+        // Answers come in order: when these are there, those of the renewals are.
+        for (const limits of gateways) {
+          await limits.enterModel("to pass the time", "nobody", 1);
+          await limits.leaveModel("to pass the time", "nobody");
+        }
+      }
+    },
+    async close() {
+      for (const limits of gateways) await limits.close();
+    },
+  };
+}
+
+export interface TestServer {
+  url: string;
+  /** Kills it at once, as a crash would, and removes what it kept. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+}
+
+/** The path of a server's binary, or undefined on a machine without one. */
+export function findServer(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  const candidates = ["valkey-server", "redis-server"].flatMap((name) => folders.map((folder) => join(folder, name)));
+  return candidates.find((path) => {
+    try {
+      accessSync(path, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * A server ends with the test's process, however that ends: the pipe to the shell around it closes then. The shell says
+ * the server's process id first.
+ */
+const WATCHER = `
+directory=$1; shift
+trap '' INT TERM HUP
+mkdir -p "$directory"
+"$@" </dev/null >"$directory/log" 2>&1 &
+server=$!
+echo "$server"
+read -r _
+kill -CONT "$server" 2>/dev/null
+kill -KILL "$server" 2>/dev/null
+wait "$server"
+rm -rf "$directory"
+`;
+
+export async function startServer(binary: string, settings: string[] = []): Promise<TestServer> {
+  let running: { watcher: ChildProcess; pid: number } | undefined;
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-limits-"));
+  const url = join(directory, "socket");
+  const signal = (name: NodeJS.Signals): void => {
+    if (running !== undefined) process.kill(running.pid, name);
+  };
+  const server: TestServer = {
+    url,
+    async start() {
+      const command = [binary, "--port", "0", "--unixsocket", url, "--save", "", "--dir", directory, ...settings];
+      const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
+        detached: true,
+        stdio: ["pipe", "pipe", "ignore"],
+      });
+      const [line] = await once(watcher.stdout, "data");
+      running = { watcher, pid: Number.parseInt(String(line), 10) };
+      await untilAnswers(url);
+    },
+    async kill() {
+      if (running === undefined) return;
+      const { watcher } = running;
+      running = undefined;
+      watcher.stdin?.end();
+      await once(watcher, "exit");
+    },
+    freeze: () => signal("SIGSTOP"),
+    thaw: () => signal("SIGCONT"),
+  };
+  await server.start();
+  return server;
+}
+
+/** One command, on a connection of its own. */
+export async function command(url: string, ...words: [string, ...string[]]): Promise<unknown> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  // The failed connection is reported by connect() itself.
+  redis.on("error", () => undefined);
+  await redis.connect();
+  try {
+    return await redis.call(...words);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function untilAnswers(url: string): Promise<void> {
+  await eventually("the test's server answers", () =>
+    command(url, "PING").then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+/** Waits for what sends no event. */
+export async function eventually(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  deadlineMs = 10_000,
+): Promise<void> {
+  const deadline = systemClock.monotonic() + deadlineMs;
+  while (!(await check())) {
+    if (systemClock.monotonic() > deadline) throw new Error(`not within ${deadlineMs} ms: ${what}`);
+    await sleep(systemClock, 10);
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Leaving must not fail a request that has been served. A departure that the server did not confirm is tried again in
+ * the background for as long as its lease could last; after that its slot is free anyway, and the tokens that could not
+ * be entered are logged.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { LEASE_MS, LimitsUnavailable } from "./limits.ts";
+
+const TRY_EVERY_MS = 1_000;
+const PENDING_MAX = 10_000;
+
+export interface Departure {
+  group: string;
+  id: string;
+  tokens: number;
+  /** `sure`: no earlier attempt can have been carried out. */
+  send: (sure: boolean) => Promise<unknown>;
+}
+
+interface Pending extends Departure {
+  sure: boolean;
+  until: number;
+}
+
+export class Departures {
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #pending = new Map<string, Pending>();
+  #stopTimer: (() => void) | undefined;
+  #trying: Promise<void> | undefined;
+  #closed = false;
+  #lost = { departures: 0, tokens: 0 };
+
+  constructor({ clock, log }: { clock: Clock; log: Log }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Resolves when it is done or left to the background. */
+  async depart(departure: Departure): Promise<void> {
+    const pending: Pending = { ...departure, sure: true, until: this.#clock.monotonic() + LEASE_MS };
+    if (!(await this.#attempt(pending))) this.#keep(pending);
+  }
+
+  /** For an entry whose answer never came: it may hold a slot that nobody knows of. */
+  undo(departure: Departure): void {
+    this.#keep({ ...departure, sure: false, until: this.#clock.monotonic() + LEASE_MS });
+  }
+
+  /** The id entered again: what was to be undone is wanted now. */
+  forget(group: string, id: string): void {
+    this.#pending.delete(nameOf({ group, id }));
+  }
+
+  /** One last attempt, then what is left is given up. */
+  async close(): Promise<void> {
+    this.#stopTimer?.();
+    // An attempt that is under way may have passed over what came after it began.
+    await this.#trying;
+    await this.#tryAll();
+    this.#closed = true;
+    for (const pending of this.#pending.values()) this.#lose(pending);
+    this.#pending.clear();
+    this.#reportLost();
+  }
+
+  #keep(pending: Pending): void {
+    if (this.#closed || this.#pending.size >= PENDING_MAX) {
+      this.#lose(pending);
+      if (this.#closed) this.#reportLost();
+      return;
+    }
+    this.#pending.set(nameOf(pending), pending);
+    this.#stopTimer ??= this.#clock.every(TRY_EVERY_MS, () => void this.#tryAll());
+  }
+
+  #tryAll(): Promise<void> {
+    this.#trying ??= this.#tryEach().finally(() => {
+      this.#trying = undefined;
+    });
+    return this.#trying;
+  }
+
+  async #tryEach(): Promise<void> {
+    const now = this.#clock.monotonic();
+    for (const [name, pending] of this.#pending) {
+      if (pending.until > now) continue;
+      this.#pending.delete(name);
+      this.#lose(pending);
+    }
+    this.#reportLost();
+    for (const [name, pending] of this.#pending) {
+      // The first that fails speaks for the rest: the server is not back yet.
+      if (!(await this.#attempt(pending))) break;
+      if (this.#pending.get(name) === pending) this.#pending.delete(name);
+    }
+    if (this.#pending.size > 0) return;
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  async #attempt(pending: Pending): Promise<boolean> {
+    try {
+      await pending.send(pending.sure);
+      return true;
+    } catch (error) {
+      // The outage itself is the link's to log.
+      if (!(error instanceof LimitsUnavailable)) throw error;
+      if (error.maybeDone) pending.sure = false;
+      return false;
+    }
+  }
+
+  #lose({ tokens }: Pending): void {
+    this.#lost.departures += 1;
+    this.#lost.tokens += tokens;
+  }
+
+  #reportLost(): void {
+    if (this.#lost.departures === 0) return;
+    this.#log.warn(this.#lost, "requests could not be signed off at the limits server: their tokens are not counted");
+    this.#lost = { departures: 0, tokens: 0 };
+  }
+}
+
+const nameOf = ({ group, id }: { group: string; id: string }): string => `${group} ${id}`;

@@ -1,0 +1,114 @@
+/**
+ * The rules of limits.ts as the server runs them, one script for each operation, so that gateways that share a server
+ * cannot pass a bound between a check and its count. The time is the server's: gateways whose clocks differ agree on the
+ * minute. Every key a script writes gets an end, and all keys of one call carry one hash tag.
+ */
+import type { Redis } from "ioredis";
+import { LEASE_MS, MINUTE_MS, type Refusal } from "./limits.ts";
+
+/** A window outlives its minute, so that no difference between clock and expiry can cut it short. */
+const WINDOW_TTL_MS = 2 * MINUTE_MS;
+
+/** The first argument is the time to take in place of the server's; only tests give one. */
+const TIME = `
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+`;
+
+/** Numbers go to the server as whole decimal text: older servers would write large ones as 1.8e+12. */
+const LEASE = `
+local function lease(key, id)
+  redis.call('ZADD', key, string.format('%.0f', now + ${LEASE_MS}), id)
+  redis.call('PEXPIRE', key, ${LEASE_MS})
+end
+local function holds(key, id)
+  local stop = redis.call('ZSCORE', key, id)
+  return stop and tonumber(stop) > now
+end
+local function count(key)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', string.format('%.0f', now))
+  return redis.call('ZCARD', key)
+end
+`;
+
+const WINDOW = `
+local minute = math.floor(now / ${MINUTE_MS})
+local requests, tokens = 0, 0
+local stored = redis.call('HMGET', KEYS[1], 'minute', 'requests', 'tokens')
+if tonumber(stored[1]) == minute then
+  requests, tokens = tonumber(stored[2]), tonumber(stored[3])
+end
+local function store()
+  redis.call('HSET', KEYS[1], 'minute', string.format('%.0f', minute),
+    'requests', string.format('%.0f', requests), 'tokens', string.format('%.0f', tokens))
+  redis.call('PEXPIRE', KEYS[1], ${WINDOW_TTL_MS})
+end
+`;
+
+/** KEYS: window, slots. ARGV: time, id, requests per minute, tokens per minute, in flight. */
+const ENTER = `${TIME}${LEASE}${WINDOW}
+local verdict = 0
+if not holds(KEYS[2], ARGV[2]) then
+  if requests >= tonumber(ARGV[3]) then verdict = 1
+  elseif tokens >= tonumber(ARGV[4]) then verdict = 2
+  elseif count(KEYS[2]) >= tonumber(ARGV[5]) then verdict = 3
+  end
+  if verdict ~= 1 then
+    requests = requests + 1
+    store()
+  end
+end
+if verdict == 0 then lease(KEYS[2], ARGV[2]) end
+return {verdict, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
+`;
+
+/**
+ * KEYS: window, slots. ARGV: time, id, tokens, '1' when no earlier attempt can have been carried out. Otherwise the slot
+ * tells: when it is gone, the earlier attempt took it and entered the tokens.
+ */
+const LEAVE = `${TIME}${WINDOW}
+local removed = redis.call('ZREM', KEYS[2], ARGV[2])
+local spent = tonumber(ARGV[3])
+if spent > 0 and (removed == 1 or ARGV[4] == '1') then
+  tokens = tokens + spent
+  store()
+end
+return removed
+`;
+
+/** KEYS: places. ARGV: time, id, ceiling. */
+const ENTER_MODEL = `${TIME}${LEASE}
+if not holds(KEYS[1], ARGV[2]) and count(KEYS[1]) >= tonumber(ARGV[3]) then return 0 end
+lease(KEYS[1], ARGV[2])
+return 1
+`;
+
+/**
+ * KEYS: slots or places. ARGV: time, ids. A lease that ended is taken again, above the bound if need be: the request is
+ * alive, and after a server lost its memory this is what brings the count back to the truth.
+ */
+const RENEW = `${TIME}${LEASE}
+for i = 2, #ARGV do lease(KEYS[1], ARGV[i]) end
+return #ARGV - 1
+`;
+
+export const scripts = {
+  limitsEnter: { lua: ENTER, numberOfKeys: 2 },
+  limitsLeave: { lua: LEAVE, numberOfKeys: 2 },
+  limitsEnterModel: { lua: ENTER_MODEL, numberOfKeys: 1 },
+  limitsRenew: { lua: RENEW, numberOfKeys: 1 },
+};
+
+/** The client with the scripts as commands: keys first, then arguments. It sends hashes, and the text where needed. */
+export type ScriptedRedis = Redis & Record<keyof typeof scripts, (...words: (string | number)[]) => Promise<unknown>>;
+
+/** By the verdict of the script that enters. */
+export const VERDICTS: readonly (Refusal | null)[] = [
+  null,
+  "rate_limit_requests",
+  "rate_limit_tokens",
+  "rate_limit_streams",
+];

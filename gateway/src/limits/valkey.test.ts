@@ -1,0 +1,231 @@
+/** What only a shared server can do: be the same as memory, be away, be slow, come back. */
+import assert from "node:assert/strict";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import fc from "fast-check";
+import { systemClock } from "../base/clock.ts";
+import { createLog } from "../base/log.ts";
+import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "./limits.ts";
+import {
+  type Bench,
+  command,
+  eventually,
+  findServer,
+  memoryBench,
+  START_MS,
+  startServer,
+  type TestServer,
+  valkeyBench,
+} from "./testing.ts";
+import { valkeyLimits } from "./valkey.ts";
+
+const binary = findServer();
+const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
+const KEY = "key-1";
+const ANSWER_TIMEOUT_MS = 200;
+
+type Line = { msg: string; tokens?: number };
+
+describe("Valkey, on one server", { skip }, () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer(binary as string);
+  });
+  after(() => server.kill());
+
+  test("decides every history as memory does", async () => {
+    const tight = fc.record({
+      requestsPerMinute: fc.integer({ min: 0, max: 6 }),
+      tokensPerMinute: fc.integer({ min: 0, max: 30 }),
+      inFlight: fc.integer({ min: 0, max: 3 }),
+    });
+    const step = fc.record({
+      what: fc.constantFrom("enter", "enter", "leave", "enterModel", "leaveModel", "pass"),
+      gateway: fc.nat(1),
+      id: fc.nat(5).map(String),
+      size: fc.integer({ min: 0, max: 20 }),
+      ms: fc.constantFrom(1, 999, 7_000, 20_000, 61_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(tight, fc.array(step, { maxLength: 25 }), async (limits, steps) => {
+        const play = async (bench: Bench): Promise<unknown[]> => {
+          const gateways = [await bench.gateway(), await bench.gateway()];
+          const seen: unknown[] = [];
+          for (const { what, gateway, id, size, ms } of steps) {
+            const at = gateways[gateway] as Limits;
+            if (what === "enter") seen.push(await at.enter(KEY, id, limits));
+            else if (what === "leave") await at.leave(KEY, id, size);
+            else if (what === "enterModel") seen.push(await at.enterModel("m", id, limits.inFlight));
+            else if (what === "leaveModel") await at.leaveModel("m", id);
+            else await bench.pass(ms);
+          }
+          return seen;
+        };
+        const benches = [await valkeyBench(server), await memoryBench()] as const;
+        try {
+          assert.deepEqual(await play(benches[0]), await play(benches[1]));
+        } finally {
+          for (const bench of benches) await bench.close();
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("takes the time from the server and leaves nothing behind without an end", async (t) => {
+    const limits = await valkeyLimits({ url: server.url, clock: systemClock, log: createLog("silent"), prefix: "ttl" });
+    t.after(() => limits.close());
+    const entry = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
+    assert.ok(entry.admitted);
+    assert.ok(entry.standing.resetRequestsMs > 0 && entry.standing.resetRequestsMs <= 60_000);
+    await limits.leave(KEY, "r1", 10);
+    await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+    await limits.enterModel("m", "r2", 1);
+    const keys = (await command(server.url, "KEYS", "ttl:*")) as string[];
+    assert.equal(keys.length, 3);
+    for (const key of keys) {
+      const ttlMs = Number(await command(server.url, "PTTL", key));
+      assert.ok(ttlMs > 0 && ttlMs <= 120_000, `${key} ends in ${ttlMs} ms`);
+    }
+  });
+
+  test("a server that lost its memory learns from the renewals what is in flight", async (t) => {
+    const bench = await valkeyBench(server);
+    t.after(() => bench.close());
+    const limits = await bench.gateway();
+    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
+    await command(server.url, "FLUSHALL");
+    await bench.pass(15_000);
+    const refused = await limits.enter(KEY, "r3", two);
+    assert.equal(refused.admitted, false);
+    await command(server.url, "FLUSHALL");
+    await limits.leave(KEY, "r1", 500);
+    const next = await limits.enter(KEY, "r4", two);
+    assert.equal(next.standing.remainingTokens, 2_000_000 - 500, "tokens count though the slot was forgotten");
+  });
+
+  test("goes on when the server forgot the scripts", async (t) => {
+    const limits = await valkeyLimits({ url: server.url, clock: systemClock, log: createLog("silent") });
+    t.after(() => limits.close());
+    await limits.enterModel("m", "r1", 2);
+    await command(server.url, "SCRIPT", "FLUSH");
+    assert.equal(await limits.enterModel("m", "r2", 2), true);
+  });
+});
+
+test("Valkey: the keys of one call are on one server of a cluster", { skip }, async (t) => {
+  const server = await startServer(binary as string, ["--cluster-enabled", "yes"]);
+  const bench = await valkeyBench(server);
+  t.after(async () => {
+    await bench.close();
+    await server.kill();
+  });
+  await command(server.url, "CLUSTER", "ADDSLOTSRANGE", "0", "16383");
+  await eventually("the cluster is up", async () =>
+    String(await command(server.url, "CLUSTER", "INFO")).includes("cluster_state:ok"),
+  );
+  const limits = await bench.gateway();
+  assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
+  assert.ok(await limits.enterModel("m", "r1", 1));
+  await limits.leave(KEY, "r1", 2_000_000);
+  const next = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
+  assert.equal(next.standing.remainingTokens, 0);
+});
+
+describe("Valkey, away", { skip }, () => {
+  let server: TestServer;
+  let limits: Limits;
+  let lines: Line[];
+  const open = (): Promise<Limits> => {
+    lines = [];
+    return valkeyLimits({
+      url: server.url,
+      clock: systemClock,
+      log: createLog("info", { write: (line) => lines.push(JSON.parse(line)) }),
+      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+      // No minute ends during a test.
+      nowMs: () => START_MS,
+    });
+  };
+  const said = (text: string): Line[] => lines.filter((line) => line.msg.includes(text));
+  const back = (): Promise<void> =>
+    eventually("the end of the outage is logged", () => said("answers again").length === 1);
+
+  beforeEach(async () => {
+    server = await startServer(binary as string);
+    limits = await open();
+  });
+  afterEach(async () => {
+    await limits.close();
+    await server.kill();
+  });
+
+  async function assertUnavailable(): Promise<void> {
+    const began = systemClock.monotonic();
+    await assert.rejects(limits.enter(KEY, "refused", DEFAULT_LIMITS), LimitsUnavailable);
+    await assert.rejects(limits.enterModel("m", "refused", 8), LimitsUnavailable);
+    const tookMs = systemClock.monotonic() - began;
+    assert.ok(tookMs < 2 * ANSWER_TIMEOUT_MS + 500, `took ${tookMs} ms`);
+  }
+
+  test("killed: everything is refused at once; restarted: goes on by itself", async () => {
+    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    assert.ok((await limits.enter(KEY, "ended", two)).admitted);
+    await server.kill();
+    await assertUnavailable();
+    await limits.leave(KEY, "ended", 1_234);
+    await assertUnavailable();
+    await server.start();
+    await back();
+    await eventually("the tokens of the request that ended meanwhile are entered", async () => {
+      const { standing } = await limits.enter(KEY, "next", two);
+      return standing.remainingTokens === 2_000_000 - 1_234;
+    });
+    assert.equal(said("does not answer").length, 1);
+    assert.equal(said("not counted").length, 0);
+  });
+
+  test("frozen: refused after the timeout; a slot taken unseen is given back", async () => {
+    const one = { ...DEFAULT_LIMITS, inFlight: 1 };
+    server.freeze();
+    await assert.rejects(limits.enter(KEY, "unseen", one), LimitsUnavailable);
+    await assertUnavailable();
+    server.thaw();
+    await back();
+    await eventually("the slot is free", async () => (await limits.enter(KEY, "next", one)).admitted);
+    assert.equal(said("does not answer").length, 1);
+  });
+
+  test("tokens that an answer left in doubt are entered once", async () => {
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    server.freeze();
+    await limits.leave(KEY, "ended", 1_000);
+    server.thaw();
+    await back();
+    // The server carries out what it got before it froze, and the repeat.
+    const { standing } = await limits.enter(KEY, "next", DEFAULT_LIMITS);
+    assert.equal(standing.remainingTokens, 2_000_000 - 1_000);
+  });
+
+  test("away at the start: opens, refuses, and goes on when the server comes", async () => {
+    await limits.close();
+    await server.kill();
+    limits = await open();
+    await assertUnavailable();
+    await server.start();
+    await back();
+    assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
+  });
+
+  test("closed while away: what could not be entered is logged", async () => {
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    await server.kill();
+    await limits.leave(KEY, "ended", 77);
+    await limits.close();
+    assert.deepEqual(
+      said("not counted").map(({ tokens }) => tokens),
+      [77],
+    );
+    await assert.rejects(limits.enter(KEY, "late", DEFAULT_LIMITS), LimitsUnavailable);
+  });
+});

@@ -1,0 +1,145 @@
+/**
+ * Limits shared by many gateways, kept in Valkey or Redis. When the server does not answer in time nothing is admitted;
+ * whatever it takes, nothing waits for longer than the answer timeout.
+ */
+import type { Clock } from "../base/clock.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import { Held } from "./held.ts";
+import {
+  checkCount,
+  checkLimits,
+  type Entry,
+  entryOf,
+  type KeyLimits,
+  type Limits,
+  LimitsUnavailable,
+} from "./limits.ts";
+import { type Departure, Departures } from "./valkey-departures.ts";
+import { ValkeyLink } from "./valkey-link.ts";
+import { VERDICTS } from "./valkey-scripts.ts";
+
+const ANSWER_TIMEOUT_MS = 500;
+const RENEW_IDS_MAX = 1_000;
+const RENEW_AT_ONCE = 100;
+
+export interface ValkeyOptions {
+  /** `redis://`, `rediss://`, `valkey://`, `valkeys://`, or the path of a socket. */
+  url: string;
+  clock: Clock;
+  log: Log;
+  answerTimeoutMs?: number;
+  /** Platforms that share a server have a prefix each. */
+  prefix?: string;
+  /** For tests: the time the scripts take in place of the server's. */
+  nowMs?: () => number;
+}
+
+/** Resolves when connected, or when the first attempt failed; it goes on trying then. */
+export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
+  const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
+  const link = new ValkeyLink({ url: options.url, clock, log, answerTimeoutMs });
+  const departures = new Departures({ clock, log });
+  const time = (): string | number => nowMs?.() ?? "";
+  // The braces are the hash tag: on a cluster, the keys of one call are on one server.
+  const windowOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:window`;
+  const slotsOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:slots`;
+  const placesOf = (model: string): string => `${prefix}:limits:{model:${model}}:places`;
+
+  let renewing = false;
+  const held = new Held(clock, () => {
+    if (renewing) return;
+    renewing = true;
+    void renewAll(held, { link, time }).finally(() => {
+      renewing = false;
+    });
+  });
+
+  const signOff = (keyId: string, id: string, tokens: number): Departure => ({
+    group: slotsOf(keyId),
+    id,
+    tokens,
+    send: (sure) =>
+      link.ask((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
+  });
+  const vacate = (model: string, id: string): Departure => ({
+    group: placesOf(model),
+    id,
+    tokens: 0,
+    send: () => link.ask((redis) => redis.zrem(placesOf(model), id)),
+  });
+  /** Asks for an entry. An answer that never came may have taken a lease, which is given back in the background. */
+  const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
+    try {
+      return await entry();
+    } catch (error) {
+      if (error instanceof LimitsUnavailable && error.maybeDone) departures.undo(undo);
+      throw error;
+    }
+  };
+  const hold = ({ group, id }: Departure): void => {
+    departures.forget(group, id);
+    held.add(group, id);
+  };
+
+  await link.open();
+  return {
+    async enter(keyId, id, limits) {
+      checkLimits(limits);
+      const { requestsPerMinute, tokensPerMinute, inFlight } = limits;
+      const words = [windowOf(keyId), slotsOf(keyId), time(), id, requestsPerMinute, tokensPerMinute, inFlight];
+      const undo = signOff(keyId, id, 0);
+      const entry = readEntry(await ask(() => link.ask((redis) => redis.limitsEnter(...words)), undo), limits);
+      if (entry.admitted) hold(undo);
+      return entry;
+    },
+
+    async leave(keyId, id, tokens) {
+      checkCount("tokens", tokens);
+      if (held.remove(slotsOf(keyId), id)) await departures.depart(signOff(keyId, id, tokens));
+    },
+
+    async enterModel(model, id, ceiling) {
+      checkCount("ceiling", ceiling);
+      const undo = vacate(model, id);
+      const words = [placesOf(model), time(), id, ceiling];
+      const answer = await ask(() => link.ask((redis) => redis.limitsEnterModel(...words)), undo);
+      if (answer !== 1) return false;
+      hold(undo);
+      return true;
+    },
+
+    async leaveModel(model, id) {
+      if (held.remove(placesOf(model), id)) await departures.depart(vacate(model, id));
+    },
+
+    async close() {
+      held.stop();
+      await departures.close();
+      await link.close();
+    },
+  };
+}
+
+function readEntry(answer: unknown, limits: KeyLimits): Entry {
+  invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script that enters answers with counts");
+  const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
+  const refusal = VERDICTS[verdict];
+  invariant(refusal !== undefined, `no such verdict: ${verdict}`);
+  return entryOf(refusal, { requests, tokens, resetMs }, limits);
+}
+
+/** A renewal that fails is the link's to log; the lease outlives three of them. */
+async function renewAll(held: Held, { link, time }: { link: ValkeyLink; time: () => string | number }): Promise<void> {
+  const groups = held.groups();
+  for (let start = 0; start < groups.length; start += RENEW_AT_ONCE) {
+    const asked = groups.slice(start, start + RENEW_AT_ONCE).flatMap((group) => {
+      const ids = held.idsOf(group);
+      const parts = Array.from({ length: Math.ceil(ids.length / RENEW_IDS_MAX) }, (_, part) =>
+        ids.slice(part * RENEW_IDS_MAX, (part + 1) * RENEW_IDS_MAX),
+      );
+      return parts.map((part) => link.ask((redis) => redis.limitsRenew(group, time(), ...part)));
+    });
+    await Promise.allSettled(asked);
+  }
+}
