@@ -5,11 +5,11 @@
 import { createHmac } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
-import prometheus from "prom-client";
+import type pg from "pg";
 import { type Accounts, openAccounts } from "./accounts/accounts.ts";
 import { type Identities, openIdentities } from "./accounts/identities.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
-import { type NewId, newIds, parseId, suffixOf, type Uuid } from "./base/ids.ts";
+import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { invariant } from "./base/invariant.ts";
 import type { Log } from "./base/log.ts";
 import { type Random, systemRandom } from "./base/random.ts";
@@ -19,23 +19,25 @@ import { startPrivatePostgres } from "./db/embedded.ts";
 import { migrate } from "./db/migrate.ts";
 import { type Connection, openPool } from "./db/pool.ts";
 import { openDispatcher } from "./dispatch/dispatcher.ts";
-import { openHub } from "./dispatch/hub/hub.ts";
+import { type Hub, openHub } from "./dispatch/hub/hub.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
-import { type History, openHistory } from "./history/history.ts";
+import { type History, openHistory, type RequestRecord } from "./history/history.ts";
 import { openReceipts } from "./history/receipts.ts";
 import { openRefusals } from "./history/refusals.ts";
-import { type Health, internalServer, publicServer } from "./http/server.ts";
+import { healthOf } from "./http/health.ts";
+import { type Doors, internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "./keys/keys.ts";
 import { keepLeases } from "./ledger/leases.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
 import { recordPrices } from "./ledger/prices.ts";
+import type { Limits } from "./limits/limits.ts";
 import { memoryLimits } from "./limits/memory.ts";
 import { valkeyLimits } from "./limits/valkey.ts";
 import { type Catalogue, loadCatalogue } from "./metering/catalogue.ts";
 import { openMetering } from "./metering/metering.ts";
-import { serverSecrets } from "./server-secrets.ts";
+import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../sql", import.meta.url));
 export const CATALOGUE_FILE = fileURLToPath(new URL("../catalogue/models.json", import.meta.url));
@@ -74,25 +76,39 @@ export async function build(options: BuildOptions): Promise<App> {
   const close = async (): Promise<void> => {
     for (let stop = stack.pop(); stop !== undefined; stop = stack.pop()) await stop();
   };
+  const { clock = systemClock, random = systemRandom() } = options;
+  const newId = newIds(clock, random);
+  const ground = {
+    ...options,
+    clock,
+    random,
+    newId,
+    gatewayId: suffixOf(newId()),
+    onClose: (stop: Stop) => stack.push(stop),
+  };
   try {
-    return await assemble(options, (stop) => stack.push(stop), close);
+    return await assemble(ground, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function assemble(
-  options: BuildOptions,
-  onClose: (stop: () => Promise<void> | void) => void,
-  close: () => Promise<void>,
-): Promise<App> {
-  const { config, log, progress, clock = systemClock, random = systemRandom() } = options;
-  const newId = newIds(clock, random);
-  const gatewayId = suffixOf(newId());
-  const catalogue = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+type Stop = () => Promise<void> | void;
 
-  const store = await openStore(options, clock, onClose);
+/** What every part stands on. `onClose` is called in the order of starting; closing runs the other way. */
+interface Ground extends BuildOptions {
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  gatewayId: string;
+  onClose: (stop: Stop) => void;
+}
+
+async function assemble(ground: Ground, close: () => Promise<void>): Promise<App> {
+  const { config, log, clock, newId } = ground;
+  const catalogue = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+  const store = await openStore(ground);
   const { pool } = store;
   await recordPrices(pool, priceRows(catalogue));
   const secrets = await serverSecrets({
@@ -101,126 +117,35 @@ async function assemble(
     receiptSeed: config.receiptSeed,
     planeSeed: config.plane.seed,
   });
-
-  progress("loading the tokenizers");
-  const metering = await openMetering({ log });
-  onClose(() => metering.close());
-  for (const {
-    id,
-    build: { tokenizer },
-  } of catalogue.active.values()) {
-    if (metering.meter(tokenizer) === undefined)
-      throw new Error(`The catalogue gives ${id} an unknown tokenizer: ${tokenizer}`);
-  }
-
-  const plane = await openHub({
-    host: config.plane.host,
-    port: config.plane.port,
-    clock,
-    random,
-    log,
-    ...(secrets.planeSeed !== undefined && { accountSeed: secrets.planeSeed }),
-    ...(config.plane.publicUrl !== undefined && { publicUrl: config.plane.publicUrl }),
-  });
-  onClose(() => plane.close());
-  await secrets.keepPlaneSeed(plane.accountSeed);
-
-  const accounts = openAccounts({ pool, newId });
-  const { publicUrl } = config;
-  // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
-  const secret = createHmac("sha256", secrets.pepper).update("console sessions").digest("base64url");
-  const identities = await openIdentities({ pool, newId, log, secret, publicUrl });
-  const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
-  onClose(() => broadcast.close());
-  const keyOptions = { pool, pepper: secrets.pepper, clock, random, newId, log, broadcast };
-  const apiKeys = openApiKeys(keyOptions);
-  onClose(() => apiKeys.close());
-  const hostTokens = openHostTokens(keyOptions);
-  onClose(() => hostTokens.close());
+  const meter = await openMeters(ground, catalogue);
+  const plane = await openPlane(ground, secrets);
+  const people = await openPeople(ground, store, secrets);
+  const books = await openBooks(ground, store, secrets);
   const fleet = openFleet({ pool, newId });
-  const history = openHistory({ pool });
-  const receipts = await openReceipts({ pool, seed: Buffer.from(secrets.receiptSeed, "base64url") });
-  onClose(
-    clock.every(PARTITIONS_EVERY_MS, () => {
-      history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
-    }),
-  );
-  const ledger = openLedger({ pool, clock, gatewayId });
-  onClose(() => ledger.idle());
-  const leases = keepLeases({ ledger, clock, log });
-  onClose(() => leases.stop());
+  const { roster, dispatcher } = openDispatch(ground, plane, fleet);
+  const limits = await openLimits(ground);
 
-  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
-  onClose(() => roster.close());
-  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
-  onClose(() => dispatcher.close());
-
-  const meter: Gateway["meter"] = (tokenizer) => {
-    const found = metering.meter(tokenizer);
-    invariant(found !== undefined, `no meter for ${tokenizer}`);
-    return found;
-  };
-  const { valkeyUrl } = config;
-  const limits = valkeyUrl === undefined ? memoryLimits({ clock }) : await valkeyLimits({ url: valkeyUrl, clock, log });
-  onClose(() => limits.close());
-  const refusals = openRefusals({ pool, clock });
-  onClose(() => refusals.idle());
   const gateway: Gateway = {
     clock,
     log,
-    keys: apiKeys,
+    keys: people.apiKeys,
     catalogue: () => catalogue,
     meter,
     limits,
-    refusals,
-    ledger,
-    leases,
     dispatcher,
+    ...books,
   };
-  const door = { clock, newId, log };
-  const doors = {
-    openai: { door, gateway, speeds: () => ({ ttftP50Ms: null, tpsP50: null }) },
-    nodes: {
-      door,
-      log,
-      hostTokens,
-      fleet,
-      catalogue: () => catalogue,
-      mint: (id: string) => plane.mint(id),
-      subjects: nodePermissions,
-      isConnected: (id: string) => roster.nodes().some((node) => node.id === id),
-      changed: (id: string) => roster.forget(id),
-      receiptOfHost: async (host: Uuid, id: Uuid) => {
-        const record = await history.findServed(host, id);
-        return record === undefined ? undefined : receipts.of(record);
-      },
-    },
-    console: {
-      door,
-      identities,
-      balance: (id: Uuid) => ledger.balance(id),
-      receiptOfBuilder: async (builder: Uuid, id: Uuid) => {
-        const record = await history.find(builder, id);
-        return record === undefined ? undefined : receipts.of(record);
-      },
-      publicUrl,
-    },
-    receipts: { door, keys: () => receipts.keys() },
-    reference: { door, publicUrl },
-  };
+  const doors = doorsOf(ground, { gateway, plane, fleet, roster, people, books });
   const health = healthOf({
     ping: () => pool.query("select 1"),
     nodes: () => roster.nodes().length,
-    holds: () => leases.alive,
+    holds: () => books.leases.alive,
   });
   return {
-    accounts,
-    identities,
-    apiKeys,
-    hostTokens,
-    ledger,
+    ...people,
+    ledger: books.ledger,
     fleet,
-    history,
+    history: books.history,
     newId,
     publicServer: publicServer(doors),
     internalServer: internalServer(health),
@@ -230,11 +155,14 @@ async function assemble(
   };
 }
 
-async function openStore(
-  { config, log, progress, onLost }: BuildOptions,
-  clock: Clock,
-  onClose: (stop: () => Promise<void>) => void,
-): Promise<{ pool: ReturnType<typeof openPool>; connection: Connection; pid: number | null }> {
+interface Store {
+  pool: pg.Pool;
+  connection: Connection;
+  /** Of the private PostgreSQL; null when the store is another. */
+  pid: number | null;
+}
+
+async function openStore({ config, log, clock, progress, onLost, onClose }: Ground): Promise<Store> {
   let connection: Connection;
   let pid: number | null = null;
   if (config.databaseUrl === undefined) {
@@ -252,6 +180,132 @@ async function openStore(
   return { pool, connection, pid };
 }
 
+async function openMeters({ log, progress, onClose }: Ground, catalogue: Catalogue): Promise<Gateway["meter"]> {
+  progress("loading the tokenizers");
+  const metering = await openMetering({ log });
+  onClose(() => metering.close());
+  for (const model of catalogue.active.values()) {
+    const { tokenizer } = model.build;
+    if (metering.meter(tokenizer) !== undefined) continue;
+    throw new Error(`The catalogue gives ${model.id} a tokenizer that does not exist: ${tokenizer}`);
+  }
+  return (tokenizer) => {
+    const found = metering.meter(tokenizer);
+    invariant(found !== undefined, `no meter for ${tokenizer}`);
+    return found;
+  };
+}
+
+async function openPlane({ config, clock, random, log, onClose }: Ground, secrets: ServerSecrets): Promise<Hub> {
+  const { host, port, publicUrl } = config.plane;
+  const plane = await openHub({
+    host,
+    port,
+    clock,
+    random,
+    log,
+    ...(secrets.planeSeed !== undefined && { accountSeed: secrets.planeSeed }),
+    ...(publicUrl !== undefined && { publicUrl }),
+  });
+  onClose(() => plane.close());
+  await secrets.keepPlaneSeed(plane.accountSeed);
+  return plane;
+}
+
+type People = Pick<App, "accounts" | "identities" | "apiKeys" | "hostTokens">;
+
+/** Who may do what: accounts, sign-ins, keys and tokens. */
+async function openPeople(ground: Ground, { pool, connection }: Store, { pepper }: ServerSecrets): Promise<People> {
+  const { config, clock, random, newId, log, onClose } = ground;
+  // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
+  const secret = createHmac("sha256", pepper).update("console sessions").digest("base64url");
+  const identities = await openIdentities({ pool, newId, log, secret, publicUrl: config.publicUrl });
+  const broadcast = await openBroadcast({ pool, connection, clock, log });
+  onClose(() => broadcast.close());
+  const keyOptions = { pool, pepper, clock, random, newId, log, broadcast };
+  const apiKeys = openApiKeys(keyOptions);
+  onClose(() => apiKeys.close());
+  const hostTokens = openHostTokens(keyOptions);
+  onClose(() => hostTokens.close());
+  return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens };
+}
+
+/** Money and the record of it. */
+async function openBooks({ clock, log, gatewayId, onClose }: Ground, { pool }: Store, { receiptSeed }: ServerSecrets) {
+  const history = openHistory({ pool });
+  onClose(
+    clock.every(PARTITIONS_EVERY_MS, () => {
+      history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
+    }),
+  );
+  const receipts = await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") });
+  const refusals = openRefusals({ pool, clock });
+  onClose(() => refusals.idle());
+  const ledger = openLedger({ pool, clock, gatewayId });
+  onClose(() => ledger.idle());
+  const leases = keepLeases({ ledger, clock, log });
+  onClose(() => leases.stop());
+  return { history, receipts, refusals, ledger, leases };
+}
+
+function openDispatch({ config, clock, random, log, gatewayId, onClose }: Ground, plane: Hub, fleet: Fleet) {
+  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
+  onClose(() => roster.close());
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
+  onClose(() => dispatcher.close());
+  return { roster, dispatcher };
+}
+
+async function openLimits({ config, clock, log, onClose }: Ground): Promise<Limits> {
+  const { valkeyUrl } = config;
+  const limits = valkeyUrl === undefined ? memoryLimits({ clock }) : await valkeyLimits({ url: valkeyUrl, clock, log });
+  onClose(() => limits.close());
+  return limits;
+}
+
+interface Parts {
+  gateway: Gateway;
+  plane: Hub;
+  fleet: Fleet;
+  roster: Roster;
+  people: People;
+  books: Awaited<ReturnType<typeof openBooks>>;
+}
+
+function doorsOf(
+  { config, clock, newId, log }: Ground,
+  { gateway, plane, fleet, roster, people, books }: Parts,
+): Doors {
+  const { publicUrl } = config;
+  const { history, receipts, ledger } = books;
+  const door = { clock, newId, log };
+  const signed = (record: RequestRecord | undefined) => (record === undefined ? undefined : receipts.of(record));
+  return {
+    openai: { door, gateway, speeds: () => ({ ttftP50Ms: null, tpsP50: null }) },
+    nodes: {
+      door,
+      log,
+      hostTokens: people.hostTokens,
+      fleet,
+      catalogue: gateway.catalogue,
+      mint: (id) => plane.mint(id),
+      subjects: nodePermissions,
+      isConnected: (id) => roster.nodes().some((node) => node.id === id),
+      changed: (id) => roster.forget(id),
+      receiptOfHost: async (host, id) => signed(await history.findServed(host, id)),
+    },
+    console: {
+      door,
+      identities: people.identities,
+      balance: (id) => ledger.balance(id),
+      receiptOfBuilder: async (builder, id) => signed(await history.find(builder, id)),
+      publicUrl,
+    },
+    receipts: { door, keys: () => receipts.keys() },
+    reference: { door, publicUrl },
+  };
+}
+
 function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {
   return [...catalogue.active.values()].map((model) => ({
     version: model.priceVersion,
@@ -267,29 +321,4 @@ async function licence(fleet: Fleet, nodeId: string): ReturnType<ConstructorPara
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready") return undefined;
   return { nodeId: node.id, hostAccountId: node.accountId, models: node.models };
-}
-
-function healthOf(facts: { ping: () => Promise<unknown>; nodes: () => number; holds: () => number }): Health {
-  const registry = new prometheus.Registry();
-  prometheus.collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new prometheus.Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  };
-  gauge("tollgate_nodes_connected", "Nodes connected to this gateway.", facts.nodes);
-  gauge("tollgate_requests_in_flight", "Requests that hold credit now.", facts.holds);
-  return {
-    ready: () =>
-      facts.ping().then(
-        () => undefined,
-        () => "the database does not answer",
-      ),
-    metrics: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
-  };
 }
