@@ -166,7 +166,12 @@ describe("the public API", () => {
   });
 
   test("models and rates", async () => {
+    // Enough tokens at a steady pace to be measured.
+    await client.chat.completions.create({ model: "tiny-3b", messages: script({ tokens: 30, delta_ms: 5 }) });
     const { data } = await client.models.list();
+    const { vendor } = data[0] as unknown as { vendor: { ttft_p50_ms: number; tps_p50: number } };
+    assert.ok(vendor.ttft_p50_ms >= 0 && vendor.tps_p50 > 10 && vendor.tps_p50 < 250, JSON.stringify(vendor));
+    assert.equal((data[7] as unknown as { vendor: { tps_p50: null } }).vendor.tps_p50, null);
     assert.equal(data.length, 8);
     assert.deepEqual(data.map(({ id }) => id).slice(0, 2), ["tiny-3b", "small-8b"]);
     const rates = await fetch(`${platform.ready.base_url}/v1/catalog/rates`);

@@ -281,7 +281,7 @@ function doorsOf(
   const door = { clock, newId, log };
   const signed = (record: RequestRecord | undefined) => (record === undefined ? undefined : receipts.of(record));
   return {
-    openai: { door, gateway, speeds: () => ({ ttftP50Ms: null, tpsP50: null }) },
+    openai: { door, gateway },
     nodes: {
       door,
       log,

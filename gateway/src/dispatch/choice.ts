@@ -5,8 +5,6 @@ export interface Candidate {
   /** Jobs the node runs, as far as this gateway knows, and how many it can run. */
   outstanding: number;
   slots: number;
-  /** Median time to first token; null before any was measured. */
-  ttftMs: number | null;
 }
 
 const PICKED = 4;
@@ -15,7 +13,12 @@ const PICKED = 4;
  * The least loaded of four free nodes picked at random, the faster one among equals. Looking at all would send every
  * gateway to the same node at once; four at random keep refusals rare without that.
  */
-export function chooseNode<T extends Candidate>(candidates: T[], random: Random): T | undefined {
+export function chooseNode<T extends Candidate>(
+  candidates: T[],
+  /** Median time to first token; null before any was measured. */
+  ttftMs: (node: T) => number | null,
+  random: Random,
+): T | undefined {
   const free = candidates.filter((node) => node.outstanding < node.slots);
   let best: T | undefined;
   for (let picked = 0; picked < PICKED && free.length > 0; picked++) {
@@ -23,9 +26,9 @@ export function chooseNode<T extends Candidate>(candidates: T[], random: Random)
     if (best === undefined || isBetter(node, best)) best = node;
   }
   return best;
-}
 
-function isBetter(a: Candidate, b: Candidate): boolean {
-  if (a.outstanding !== b.outstanding) return a.outstanding < b.outstanding;
-  return (a.ttftMs ?? Number.POSITIVE_INFINITY) < (b.ttftMs ?? Number.POSITIVE_INFINITY);
+  function isBetter(a: T, b: T): boolean {
+    if (a.outstanding !== b.outstanding) return a.outstanding < b.outstanding;
+    return (ttftMs(a) ?? Number.POSITIVE_INFINITY) < (ttftMs(b) ?? Number.POSITIVE_INFINITY);
+  }
 }

@@ -86,14 +86,25 @@ describe("dispatch", () => {
     node.say({ kind: "accepted", job });
     clock.advance(70);
     node.delta(job, 0, "one ");
+    clock.advance(40);
     node.delta(job, 1, "two");
     node.say({ kind: "done", job, seq: 2, finish: "stop" });
     const result = await running;
     assert.equal(sink.text, "one two");
     assert.deepEqual(
       { ...result, server: result.server?.hostAccountId },
-      { end: "finished", finish: "stop", server: "host-of-a", attempts: 1, queueMs: 30, ttftMs: 100 },
+      {
+        end: "finished",
+        finish: "stop",
+        server: "host-of-a",
+        attempts: 1,
+        queueMs: 30,
+        ttftMs: 100,
+        pace: { nodeId: "a", ttftMs: 100, outputMs: 40 },
+      },
     );
+    dispatcher.measured("tiny-3b", result, 21);
+    assert.deepEqual(dispatcher.speedOf("tiny-3b"), { ttftMs: 100, tokensPerSecond: 500 });
     assert.deepEqual(heard(node), ["job"]);
   });
 

@@ -9,10 +9,13 @@ import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./o
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { NodeLicence, Roster } from "./roster.ts";
+import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
 const QUEUE_MAX = 4096;
 const OFFERS_MAX = 99;
+/** A shorter answer says nothing about speed. */
+const MEASURED_TOKENS_MIN = 8;
 /** When every node declined, they are asked again after a moment, until the deadline. */
 const DECLINED_PAUSE_MS = 250;
 
@@ -27,10 +30,16 @@ export interface DispatchResult {
   /** From the order to the acceptance, and from the order to the first output, of the attempt that counts. */
   queueMs: number | null;
   ttftMs: number | null;
+  /** The node's part of the time, for measuring it. Null when it gave no output. */
+  pace: { nodeId: string; ttftMs: number; outputMs: number } | null;
 }
 
 export interface Dispatcher {
   run(order: DispatchOrder, sink: DispatchSink, signal: AbortSignal): Promise<DispatchResult>;
+  /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
+  measured(model: string, result: DispatchResult, tokens: number): void;
+  /** The model's median speed over the connected nodes that serve it. */
+  speedOf(model: string): MedianSpeed;
   /** How many jobs the connected nodes that serve the model can run at once. */
   slots(model: string): number;
   close(): void;
@@ -46,10 +55,21 @@ export function openDispatcher(options: {
 }): Dispatcher {
   const { roster, clock, deadlineMs } = options;
   const offers = new Offers(options);
-  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX });
+  const speeds = new Speeds();
+  const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
+  const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs });
+  roster.onGone((node) => speeds.forget(node.id));
   return {
     run: (order, sink, signal) =>
       new Run({ offers, queue, roster, clock, order, sink, signal, deadline: clock.monotonic() + deadlineMs }).go(),
+    measured(model, { pace }, tokens) {
+      if (pace === null) return;
+      // The first token came before the clock of the rest started.
+      const long = tokens >= MEASURED_TOKENS_MIN && pace.outputMs > 0;
+      const tokensPerSecond = long ? ((tokens - 1) * 1000) / pace.outputMs : null;
+      speeds.note(pace.nodeId, model, { ttftMs: pace.ttftMs, tokensPerSecond });
+    },
+    speedOf: (model) => speeds.ofModel(roster.serving(model), model),
     slots: (model) => roster.slots(model),
     close: () => offers.close(),
   };
@@ -131,6 +151,12 @@ class Run {
       attempts: this.#accepted,
       queueMs: since(attempt?.acceptedAt),
       ttftMs: since(attempt?.firstOutputAt),
+      pace: attempt === undefined ? null : paceOf(attempt),
     };
   }
+}
+
+function paceOf({ node, offeredAt, firstOutputAt, lastOutputAt }: Attempt): DispatchResult["pace"] {
+  if (firstOutputAt === null || lastOutputAt === null) return null;
+  return { nodeId: node.id, ttftMs: firstOutputAt - offeredAt, outputMs: lastOutputAt - firstOutputAt };
 }

@@ -37,11 +37,13 @@ export interface DispatchSink {
 export interface Attempt {
   readonly job: string;
   readonly node: RosterNode;
+  readonly offeredAt: number;
   state: AttemptState;
   /** The number that the node's next output must carry. */
   seq: number;
   acceptedAt: number | null;
   firstOutputAt: number | null;
+  lastOutputAt: number | null;
   aliveAt: number;
   finish: "stop" | "length" | null;
   /** The sink had what it wanted, and the node was stopped for that. */
@@ -81,10 +83,12 @@ export class Offers {
       const attempt: Live = {
         job: `${order.request}-${String(number).padStart(2, "0")}`,
         node,
+        offeredAt: clock.monotonic(),
         state: "offered",
         seq: 0,
         acceptedAt: null,
         firstOutputAt: null,
+        lastOutputAt: null,
         aliveAt: clock.monotonic(),
         finish: null,
         enough: false,
@@ -183,6 +187,7 @@ export class Offers {
     if (isOver(attempt.state)) return;
     attempt.aliveAt = this.#options.clock.monotonic();
     attempt.firstOutputAt ??= attempt.aliveAt;
+    attempt.lastOutputAt = attempt.aliveAt;
     const answer = take(attempt.sink);
     if (answer === "broken") this.#step(attempt, "broken");
     if (answer === "enough") {

@@ -12,16 +12,26 @@ interface Waiting {
   leave: (turn: Turn) => void;
 }
 
+export interface QueueOptions {
+  roster: Roster;
+  clock: Clock;
+  waitingMax: number;
+  /** How soon a node answers for a model, where that was measured. */
+  ttftMs: (nodeId: string, model: string) => number | null;
+}
+
 export class NodeQueue {
   readonly #roster: Roster;
   readonly #clock: Clock;
   readonly #waitingMax: number;
+  readonly #ttftMs: QueueOptions["ttftMs"];
   readonly #waiting = new Map<string, Set<Waiting>>();
 
-  constructor(options: { roster: Roster; clock: Clock; waitingMax: number }) {
+  constructor(options: QueueOptions) {
     this.#roster = options.roster;
     this.#clock = options.clock;
     this.#waitingMax = options.waitingMax;
+    this.#ttftMs = options.ttftMs;
     this.#roster.onChange(() => this.#serve());
   }
 
@@ -64,7 +74,7 @@ export class NodeQueue {
   }
 
   #take(model: string, excluded: ReadonlySet<string>): RosterNode | undefined {
-    const node = this.#roster.pick(model, excluded);
+    const node = this.#roster.pick(model, excluded, (id) => this.#ttftMs(id, model));
     if (node !== undefined) this.#roster.sent(node);
     return node;
   }

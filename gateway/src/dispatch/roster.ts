@@ -29,7 +29,6 @@ export interface RosterNode {
   /** What the node last said it runs, plus what was sent since, minus what ended since. */
   outstanding: number;
   draining: boolean;
-  ttftMs: number | null;
   seenAt: number;
 }
 
@@ -68,9 +67,18 @@ export class Roster {
     return this.#able(model, new Set()).reduce((sum, node) => sum + node.slots, 0);
   }
 
+  /** The ids of the connected nodes that serve the model. */
+  serving(model: string): string[] {
+    return this.#able(model, new Set()).map((node) => node.id);
+  }
+
   /** A free node for the model; undefined when all are busy. */
-  pick(model: string, excluded: ReadonlySet<string>): RosterNode | undefined {
-    return chooseNode(this.#able(model, excluded), this.#options.random);
+  pick(
+    model: string,
+    excluded: ReadonlySet<string>,
+    ttftMs: (nodeId: string) => number | null,
+  ): RosterNode | undefined {
+    return chooseNode(this.#able(model, excluded), (node) => ttftMs(node.id), this.#options.random);
   }
 
   #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {
@@ -152,7 +160,6 @@ export class Roster {
       slots: 0,
       outstanding: 0,
       draining: false,
-      ttftMs: null,
       seenAt: 0,
     };
     node.licence = licence;

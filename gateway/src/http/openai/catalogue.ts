@@ -1,17 +1,13 @@
 /** GET /v1/models and GET /v1/catalog/rates: the same catalogue in two shapes. */
+import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 
 /** The published share of each dollar that the serving host is paid. The ledger's own rule is `hostShare`. */
 export const PAYOUT_SHARE = 0.7;
 
-export interface Speeds {
-  ttftP50Ms: number | null;
-  tpsP50: number | null;
-}
-
-export function modelList(entries: CatalogueEntry[], speeds: (model: string) => Speeds): string {
+export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
   const data = entries.map((entry) => {
-    const { ttftP50Ms, tpsP50 } = speeds(entry.id);
+    const { ttftMs, tokensPerSecond } = speedOf(entry.id);
     return {
       id: entry.id,
       object: "model",
@@ -24,8 +20,8 @@ export function modelList(entries: CatalogueEntry[], speeds: (model: string) => 
         price_in_micro_1m: entry.price_in_micro_1m,
         price_out_micro_1m: entry.price_out_micro_1m,
         status: entry.status,
-        ttft_p50_ms: ttftP50Ms,
-        tps_p50: tpsP50,
+        ttft_p50_ms: ttftMs === null ? null : Math.round(ttftMs),
+        tps_p50: tokensPerSecond === null ? null : Math.round(tokensPerSecond * 10) / 10,
       },
     };
   });

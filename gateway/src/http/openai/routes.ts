@@ -7,7 +7,7 @@ import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
 import { etagOf, sendCached } from "../cached.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
-import { modelList, rateSheet, type Speeds } from "./catalogue.ts";
+import { modelList, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
@@ -15,7 +15,6 @@ import { embeddings } from "./embeddings.ts";
 export interface OpenAiOptions {
   door: DoorOptions;
   gateway: Gateway;
-  speeds: (model: string) => Speeds;
 }
 
 type Handle = (call: OpenCall) => Promise<void>;
@@ -30,7 +29,7 @@ const POSTS: [string, Endpoint][] = [
 const RESERVED = ["/anthropic", "/anthropic/*", "/v1/messages", "/v1/messages/*"];
 
 export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void {
-  const { door, gateway, speeds } = options;
+  const { door, gateway } = options;
   const handler = (handle: Handle) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     await through(door, { request: request.raw, response: reply.raw }, handle);
@@ -52,7 +51,10 @@ export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void
     const key = await gateway.keys.authenticate(call.authorization);
     if (key === undefined) throw fault("invalid_api_key");
     const pass = await enterKey(gateway, { call, key, endpoint: "models" });
-    call.reply.json(200, modelList(gateway.catalogue().entries, speeds));
+    call.reply.json(
+      200,
+      modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model)),
+    );
     await pass.leave(0);
   });
 

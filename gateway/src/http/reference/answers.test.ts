@@ -50,14 +50,14 @@ describe("what the endpoints answer is what the schemas say", () => {
   test("both shapes of the catalogue", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
-    const measured = { ttftP50Ms: 180.5, tpsP50: 40 };
+    const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
     fits(
       answers.ModelList,
       modelList(entries, () => measured),
     );
     fits(
       answers.ModelList,
-      modelList(entries, () => ({ ttftP50Ms: null, tpsP50: null })),
+      modelList(entries, () => ({ ttftMs: null, tokensPerSecond: null })),
     );
     fits(answers.RateSheet, rateSheet(entries));
   });

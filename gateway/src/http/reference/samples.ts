@@ -113,8 +113,8 @@ const COMING: CatalogueEntry = {
 };
 
 export function models(): unknown {
-  const speeds = { ttftP50Ms: 180, tpsP50: 42.5 };
-  const unmeasured = { ttftP50Ms: null, tpsP50: null };
+  const speeds = { ttftMs: 180, tokensPerSecond: 42.5 };
+  const unmeasured = { ttftMs: null, tokensPerSecond: null };
   return JSON.parse(modelList([ACTIVE, COMING], (id) => (id === ACTIVE.id ? speeds : unmeasured)));
 }
 
