@@ -14,7 +14,7 @@ import { invariant } from "./base/invariant.ts";
 import type { Log } from "./base/log.ts";
 import { type Random, systemRandom } from "./base/random.ts";
 import type { Config } from "./config.ts";
-import { openBroadcast } from "./db/broadcast.ts";
+import { type Broadcast, CATALOGUE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { startPrivatePostgres } from "./db/embedded.ts";
 import { migrate } from "./db/migrate.ts";
 import { type Connection, openPool } from "./db/pool.ts";
@@ -36,6 +36,7 @@ import type { Limits } from "./limits/limits.ts";
 import { memoryLimits } from "./limits/memory.ts";
 import { valkeyLimits } from "./limits/valkey.ts";
 import { type Catalogue, loadCatalogue } from "./metering/catalogue.ts";
+import { type LiveCatalogue, openLiveCatalogue } from "./metering/live-catalogue.ts";
 import { openMetering } from "./metering/metering.ts";
 import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
 
@@ -107,19 +108,22 @@ interface Ground extends BuildOptions {
 
 async function assemble(ground: Ground, close: () => Promise<void>): Promise<App> {
   const { config, log, clock, newId } = ground;
-  const catalogue = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+  // Read once before anything is started, so that a mistake in it leaves nothing to clean up.
+  await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const store = await openStore(ground);
   const { pool } = store;
-  await recordPrices(pool, priceRows(catalogue));
   const secrets = await serverSecrets({
     dataDir: config.dataDir,
     pepper: config.keyPepper,
     receiptSeed: config.receiptSeed,
     planeSeed: config.plane.seed,
   });
-  const meter = await openMeters(ground, catalogue);
+  const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
+  ground.onClose(() => broadcast.close());
+  const meter = await openMeters(ground);
+  const catalogue = await openCatalogue(ground, { pool, broadcast, meter });
   const plane = await openPlane(ground, secrets);
-  const people = await openPeople(ground, store, secrets);
+  const people = await openPeople(ground, { pool, broadcast }, secrets);
   const books = await openBooks(ground, store, secrets);
   const fleet = openFleet({ pool, newId });
   const { roster, dispatcher } = openDispatch(ground, plane, fleet);
@@ -129,7 +133,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     clock,
     log,
     keys: people.apiKeys,
-    catalogue: () => catalogue,
+    catalogue: catalogue.current,
     meter,
     limits,
     dispatcher,
@@ -180,20 +184,35 @@ async function openStore({ config, log, clock, progress, onLost, onClose }: Grou
   return { pool, connection, pid };
 }
 
-async function openMeters({ log, progress, onClose }: Ground, catalogue: Catalogue): Promise<Gateway["meter"]> {
+async function openMeters({ log, progress, onClose }: Ground): Promise<Gateway["meter"]> {
   progress("loading the tokenizers");
   const metering = await openMetering({ log });
   onClose(() => metering.close());
-  for (const model of catalogue.active.values()) {
-    const { tokenizer } = model.build;
-    if (metering.meter(tokenizer) !== undefined) continue;
-    throw new Error(`The catalogue gives ${model.id} a tokenizer that does not exist: ${tokenizer}`);
-  }
   return (tokenizer) => {
     const found = metering.meter(tokenizer);
-    invariant(found !== undefined, `no meter for ${tokenizer}`);
+    invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
     return found;
   };
+}
+
+async function openCatalogue(
+  { config, log }: Ground,
+  { pool, broadcast, meter }: { pool: pg.Pool; broadcast: Broadcast; meter: Gateway["meter"] },
+): Promise<LiveCatalogue> {
+  const catalogue = await openLiveCatalogue({
+    file: config.catalogueFile ?? CATALOGUE_FILE,
+    async accept(candidate) {
+      for (const { build } of candidate.active.values()) meter(build.tokenizer);
+      await recordPrices(pool, priceRows(candidate));
+    },
+  });
+  broadcast.on(CATALOGUE_TOPIC, () => {
+    catalogue.reload().then(
+      () => log.info({ priceVersion: catalogue.current().priceVersion }, "the catalogue was read again"),
+      (error) => log.error({ err: error }, "the catalogue was not replaced"),
+    );
+  });
+  return catalogue;
 }
 
 async function openPlane({ config, clock, random, log, onClose }: Ground, secrets: ServerSecrets): Promise<Hub> {
@@ -215,13 +234,14 @@ async function openPlane({ config, clock, random, log, onClose }: Ground, secret
 type People = Pick<App, "accounts" | "identities" | "apiKeys" | "hostTokens">;
 
 /** Who may do what: accounts, sign-ins, keys and tokens. */
-async function openPeople(ground: Ground, { pool, connection }: Store, { pepper }: ServerSecrets): Promise<People> {
-  const { config, clock, random, newId, log, onClose } = ground;
+async function openPeople(
+  { config, clock, random, newId, log, onClose }: Ground,
+  { pool, broadcast }: { pool: pg.Pool; broadcast: Broadcast },
+  { pepper }: ServerSecrets,
+): Promise<People> {
   // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
   const secret = createHmac("sha256", pepper).update("console sessions").digest("base64url");
   const identities = await openIdentities({ pool, newId, log, secret, publicUrl: config.publicUrl });
-  const broadcast = await openBroadcast({ pool, connection, clock, log });
-  onClose(() => broadcast.close());
   const keyOptions = { pool, pepper, clock, random, newId, log, broadcast };
   const apiKeys = openApiKeys(keyOptions);
   onClose(() => apiKeys.close());

@@ -10,6 +10,9 @@ import type { Connection } from "./pool.ts";
 const CHANNEL = "tollgate";
 const RETRY_MS = 1_000;
 
+/** An operator asks every gateway to read its catalogue file again. */
+export const CATALOGUE_TOPIC = "catalogue";
+
 export interface Broadcast {
   send(topic: string, text: string): Promise<void>;
   /** `text` is undefined after a gap: anything may have been missed. */
@@ -26,12 +29,15 @@ export async function openBroadcast(options: {
   const listener = new Listener(options);
   await listener.listen();
   return {
-    async send(topic, text) {
-      await options.pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
-    },
+    send: (topic, text) => announce(options.pool, topic, text),
     on: (topic, run) => listener.on(topic, run),
     close: () => listener.close(),
   };
+}
+
+/** For one who has something to say and need not listen. */
+export async function announce(pool: pg.Pool, topic: string, text: string): Promise<void> {
+  await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
 
 class Listener {

@@ -6,6 +6,7 @@ import { parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
 import type { AdminRun } from "./admin-run.ts";
+import { catalogueReload } from "./catalogue-reload.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 
 interface AdminCommand {
@@ -15,6 +16,7 @@ interface AdminCommand {
 }
 
 const COMMANDS: Record<string, AdminCommand> = {
+  "catalogue reload": { help: "make every gateway read its catalogue again", run: catalogueReload },
   "ledger check": { help: "prove that the books balance; exit code 1 on any difference", run: ledgerCheck },
 };
 
@@ -22,7 +24,7 @@ export async function admin(args: string[]): Promise<number> {
   const { values, positionals } = readFlags(args);
   const command = COMMANDS[positionals.join(" ")];
   if (command === undefined) {
-    const known = Object.entries(COMMANDS).map(([name, { help }]) => `  tollgate admin ${name.padEnd(14)} ${help}`);
+    const known = Object.entries(COMMANDS).map(([name, { help }]) => `  tollgate admin ${name.padEnd(18)} ${help}`);
     console.log(["Usage: tollgate admin COMMAND [--json] [--data DIR]", ...known].join("\n"));
     if (values.help || positionals.length === 0) return 0;
     throw new Error(`there is no command 'admin ${positionals.join(" ")}'`);

@@ -1,17 +1,20 @@
-/** The proof of what a request cost, as the builder, the host and anybody offline get it; and the operator's proof. */
+/** Proofs of what a request cost, for builder, host and operator; and what an operator changes on a live platform. */
 import assert from "node:assert/strict";
-import { writeFile } from "node:fs/promises";
+import { copyFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
-describe("receipts and the check of the books", () => {
+describe("operating a platform", () => {
   let dataDir: string;
   let platform: Platform;
   let requestId: string;
+  let catalogue: string;
   before(async () => {
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted"]);
+    catalogue = join(dataDir, "models.json");
+    await copyFile(new URL("../gateway/catalogue/models.json", import.meta.url), catalogue);
+    platform = await startPlatform(dataDir, ["--engine", "scripted"], { CATALOGUE_FILE: catalogue });
     const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
       method: "POST",
       headers: { authorization: `Bearer ${platform.ready.api_key}` },
@@ -94,5 +97,27 @@ describe("receipts and the check of the books", () => {
     assert.equal(await bad.ended, 1);
     assert.match(bad.output(), /"balanced": false/);
     await platform.query("update request set completion_tokens = completion_tokens - 1");
+  });
+
+  test("a new catalogue is taken without a restart; one that changes a price in place is not", async () => {
+    const reload = async (): Promise<void> => {
+      const run = tollgate(["admin", "catalogue", "reload", "--data", dataDir]);
+      assert.equal(await run.ended, 0, run.output());
+    };
+    const price = async (): Promise<number> => {
+      const { data } = (await (await get("/v1/catalog/rates", {})).json()) as { data: { price_in_micro_1m: number }[] };
+      return data[0]?.price_in_micro_1m as number;
+    };
+    const text = await readFile(catalogue, "utf8");
+    const dearer = text.replace('"price_in_micro_1m": 20000', '"price_in_micro_1m": 25000');
+    await writeFile(catalogue, dearer);
+    await reload();
+    const log = () => readFile(join(dataDir, "gateway.log"), "utf8");
+    await eventually("it is refused", async () => (await log()).includes("without a new price_version"));
+    assert.equal(await price(), 20_000);
+
+    await writeFile(catalogue, dearer.replace('"price_version": 1', '"price_version": 2'));
+    await reload();
+    await eventually("it is taken", async () => (await price()) === 25_000);
   });
 });
