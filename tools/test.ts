@@ -4,6 +4,7 @@
  */
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { ensureServers } from "./servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const UNIT = ["protocol/src/**/*.test.ts", "gateway/src/**/*.test.ts", "host/src/**/*.test.ts", "tools/**/*.test.ts"];
@@ -13,6 +14,7 @@ const WHOLE = ["e2e/**/*.test.ts"];
 const chosen = process.argv.slice(2);
 const groups = chosen.length > 0 ? [chosen] : [UNIT, WHOLE];
 
+const leftOut = ensureServers();
 let failed = false;
 for (const group of groups) {
   const concurrency = group === WHOLE ? 1 : 2;
@@ -23,4 +25,5 @@ for (const group of groups) {
   );
   failed ||= result.status !== 0;
 }
+for (const line of leftOut) console.log(line);
 process.exit(failed ? 1 : 0);

@@ -1,0 +1,35 @@
+/** LlamaIndex's OpenAI package. */
+import { OpenAI, OpenAIEmbedding, OpenAIResponses } from "@llamaindex/openai";
+import CurrentOpenAI from "openai";
+import { readError } from "./openai.mjs";
+
+const options = ({ baseURL, apiKey, maxRetries }, { model, maxTokens }) => ({
+  model,
+  apiKey,
+  baseURL,
+  maxRetries,
+  ...(maxTokens && { maxTokens }),
+});
+const messages = ({ prompt }) => [{ role: "user", content: prompt }];
+
+export async function load() {
+  return {
+    async chat(at, ask) {
+      const { message, raw } = await new OpenAI(options(at, ask)).chat({ messages: messages(ask) });
+      const [{ message: whole, finish_reason: finish }] = raw.choices;
+      const reasoning = whole.vendor_reasoning_content;
+      return { text: message.content, finish, reasoning, tokens: raw.usage.completion_tokens };
+    },
+    async stream(at, ask, onText) {
+      for await (const chunk of await new OpenAI(options(at, ask)).chat({ messages: messages(ask), stream: true })) {
+        if (chunk.delta) onText(chunk.delta);
+      }
+    },
+    responses: (at, ask) => new OpenAIResponses(options(at, ask)).chat({ messages: messages(ask) }),
+    embed: (at, { model, input }) => new OpenAIEmbedding(options(at, { model })).getTextEmbeddings(input),
+    /** It brings an older `openai`; handed a current one as its session, it uses that. */
+    embedSafely: (at, { model, input }) =>
+      new OpenAIEmbedding({ model, session: new CurrentOpenAI(at) }).getTextEmbeddings(input),
+    seen: readError,
+  };
+}

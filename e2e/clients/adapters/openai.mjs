@@ -1,0 +1,45 @@
+/** The official package. One adapter serves every major: what it uses has not changed since 4. */
+export async function load(packageName) {
+  const { default: OpenAI } = await import(packageName);
+  const connect = ({ baseURL, apiKey, maxRetries }) => new OpenAI({ baseURL, apiKey, maxRetries });
+  const body = ({ model, prompt, maxTokens }) => ({
+    model,
+    messages: [{ role: "user", content: prompt }],
+    ...(maxTokens && { max_tokens: maxTokens }),
+  });
+  const embed = async (at, ask) => {
+    const { data } = await connect(at).embeddings.create(ask);
+    return data.map(({ embedding }) => embedding);
+  };
+  return {
+    async chat(at, ask) {
+      const { choices, usage } = await connect(at).chat.completions.create(body(ask));
+      const [{ message, finish_reason: finish }] = choices;
+      const reasoning = message.vendor_reasoning_content;
+      return { text: message.content, finish, reasoning, tokens: usage.completion_tokens };
+    },
+    async stream(at, ask, onText) {
+      const stream = await connect(at).chat.completions.create({ ...body(ask), stream: true });
+      for await (const chunk of stream) {
+        const text = chunk.choices[0]?.delta.content;
+        if (text) onText(text);
+      }
+    },
+    responses: (at, { model, prompt }) => connect(at).responses.create({ model, input: prompt }),
+    async complete(at, { model, prompt }) {
+      return (await connect(at).completions.create({ model, prompt })).choices[0].text;
+    },
+    embed,
+    embedSafely: (at, ask) => embed(at, { ...ask, encoding_format: "float" }),
+    async models(at) {
+      return (await Array.fromAsync(connect(at).models.list())).map(({ id }) => id);
+    },
+    seen: readError,
+  };
+}
+
+/** Also what LangChain and LlamaIndex raise. An error event inside a stream has a code and no status. */
+export function readError(error) {
+  const { status, code, message } = error;
+  return { raised: error.constructor.name, status, code, message, required: error.error?.required_micro };
+}

@@ -1,0 +1,96 @@
+/**
+ * Installs the clients when they are asked for. They are no workspace of the repository, so that `npm start` does not
+ * carry them; what cannot be installed here is told as a reason, and the suite names it as left out.
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+const WITHIN_MS = 240_000;
+const UNREACHABLE =
+  /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/;
+const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeout|Connection refused|timed out/;
+
+/** Why the npm packages cannot be had; undefined once they are installed. */
+export async function installPackages(): Promise<string | undefined> {
+  const stamp = at("node_modules/.tollgate-install");
+  const wanted = await digestOf("package-lock.json");
+  if ((await readIfThere(stamp)) === wanted) return undefined;
+  const quick = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-timeout=60000"];
+  const npm = await run("npm", ["ci", "--ignore-scripts", "--loglevel=error", ...quick]);
+  if (npm.code !== 0) {
+    const cause = UNREACHABLE.exec(npm.output)?.[1];
+    if (cause === undefined) throw new Error(`npm ci failed in e2e/clients:\n${npm.output}`);
+    return `the npm registry cannot be reached (${cause})`;
+  }
+  await writeFile(stamp, wanted);
+  return undefined;
+}
+
+/** The interpreter that has the Python client, or why there is none. */
+export async function installPython(): Promise<{ interpreter: string } | { missing: string }> {
+  const home = at("node_modules/.cache/python");
+  const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;
+  const stamp = `${home}/.tollgate-install`;
+  const wanted = await digestOf("requirements.txt");
+  if ((await readIfThere(stamp)) === wanted) return { interpreter };
+  await rm(home, { recursive: true, force: true });
+  await mkdir(at("node_modules/.cache"), { recursive: true });
+  const venv = await run("python3", ["-m", "venv", home]);
+  if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment (${lastLine(venv.output)})` };
+  const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
+  const installed = await run(interpreter, [...pip, "-r", at("requirements.txt")]);
+  if (installed.code !== 0) {
+    if (!PIP_UNREACHABLE.test(installed.output)) throw new Error(`pip failed in e2e/clients:\n${installed.output}`);
+    return { missing: "pip cannot reach its index, or the index does not have the version" };
+  }
+  await writeFile(stamp, wanted);
+  return { interpreter };
+}
+
+/** What package.json pins a client to: `4.104.0` for `npm:openai@4.104.0`. */
+export async function pinnedVersions(): Promise<(packageName: string) => string> {
+  const { dependencies } = JSON.parse(await readFile(at("package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  return (packageName) => (dependencies[packageName] ?? "").replace(/^npm:.*@/, "");
+}
+
+export async function pinnedPython(): Promise<string> {
+  return (await readFile(at("requirements.txt"), "utf8")).trim().replace("==", " ");
+}
+
+async function run(command: string, args: string[]): Promise<{ code: number; output: string }> {
+  // Only npm is a script there that needs a shell.
+  const shell = process.platform === "win32" && command === "npm";
+  const child = spawn(command, args, { cwd: at("."), shell, timeout: WITHIN_MS, stdio: ["ignore", "pipe", "pipe"] });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  return await new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: 1, output: error.message }));
+    child.once("close", (code) => resolve({ code: code ?? 1, output }));
+  });
+}
+
+const lastLine = (text: string): string => text.trimEnd().split("\n").at(-1) ?? "";
+
+async function digestOf(file: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(at(file)))
+    .digest("hex");
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+/**
+ * The servers that some suites test against for real. As root on a Debian system they are installed when they are missing;
+ * elsewhere the suites that need them skip themselves, and this names what is left out.
+ */
+import { spawnSync } from "node:child_process";
+import { accessSync, constants } from "node:fs";
+import { delimiter, join } from "node:path";
+
+interface Server {
+  binary: string;
+  /** Debian's package. */
+  package: string;
+  tests: string;
+}
+
+const SERVERS: Server[] = [{ binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" }];
+
+/** Returns a line for each kind of test that cannot run here. */
+export function ensureServers(): string[] {
+  const missing = SERVERS.filter(({ binary }) => !isOnPath(binary));
+  if (missing.length > 0 && process.getuid?.() === 0 && isOnPath("apt-get")) {
+    console.log(`  installing ${missing.map((server) => server.package).join(", ")} for the tests…`);
+    install(missing.map((server) => server.package));
+  }
+  return SERVERS.filter(({ binary }) => !isOnPath(binary)).map(
+    ({ binary, tests }) => `left out: ${tests} (${binary} is not installed)`,
+  );
+}
+
+function install(packages: string[]): void {
+  // At run level 1 Debian starts no service after an install: the suites start servers of their own.
+  const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
+  const apt = (...args: string[]) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
+  apt("update", "-qq");
+  apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+}
+
+function isOnPath(binary: string): boolean {
+  return (process.env["PATH"] ?? "").split(delimiter).some((directory) => {
+    try {
+      accessSync(join(directory, binary), constants.X_OK);
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT" || code === "EACCES" || code === "ENOTDIR") return false;
+      throw error;
+    }
+  });
+}
