@@ -301,7 +301,7 @@ function doorsOf(
   const door = { clock, newId, log };
   const signed = (record: RequestRecord | undefined) => (record === undefined ? undefined : receipts.of(record));
   return {
-    openai: { door, gateway },
+    openai: { door, gateway, base64Compat: config.embeddingsBase64Compat },
     nodes: {
       door,
       log,

@@ -42,6 +42,7 @@ const Environment = z.object({
     .regex(/^[A-Za-z0-9_-]{43}$/, "must be 32 bytes in base64url")
     .optional(),
   CATALOGUE_FILE: z.string().min(1).optional(),
+  EMBEDDINGS_BASE64_COMPAT: z.enum(["true", "false"], "must be true or false").default("false"),
   DISPATCH_DEADLINE_MS: z.coerce
     .number("must be a number")
     .int()
@@ -69,6 +70,8 @@ export interface Config {
   /** Signs usage receipts. Undefined: kept in the data directory. */
   receiptSeed: string | undefined;
   catalogueFile: string | undefined;
+  /** Answer base64 to the client versions that corrupt float embeddings. */
+  embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
   logLevel: string;
 }
@@ -107,6 +110,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     plane: { host: e.PLANE_HOST ?? e.HOST, port: e.PLANE_PORT, publicUrl: e.PLANE_PUBLIC_URL, seed: e.PLANE_SEED },
     receiptSeed: e.RECEIPT_SEED,
     catalogueFile: e.CATALOGUE_FILE,
+    embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     logLevel: e.LOG_LEVEL,
   };

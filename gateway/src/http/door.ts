@@ -8,6 +8,7 @@ import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Call } from "../inference/call.ts";
+import type { Sdk } from "../inference/endpoint.ts";
 import { checkDeclaredLength, discardRest, readJson } from "./body.ts";
 import { HttpReply } from "./reply.ts";
 
@@ -40,6 +41,7 @@ export async function through(
     arrivedAt: door.clock.monotonic(),
     authorization: request.headers.authorization,
     client: clientFamily(request.headers["user-agent"]),
+    sdk: sdkOf(request),
     checkDeclaredLength: () => checkDeclaredLength(request),
     readJson: () => readJson(request),
     gone: gone.signal,
@@ -67,4 +69,10 @@ function clientFamily(userAgent: string | undefined): string {
   const match = /^([A-Za-z][A-Za-z0-9._-]{0,23})(?:\/([A-Za-z]{1,16}))?/.exec(userAgent ?? "");
   if (match === null) return "";
   return [match[1], match[2]].filter(Boolean).join("-").toLowerCase();
+}
+
+/** The libraries of this dialect name themselves in headers of their own. */
+function sdkOf({ headers }: IncomingMessage): Sdk | null {
+  const [language, version] = [headers["x-stainless-lang"], headers["x-stainless-package-version"]];
+  return typeof language === "string" && typeof version === "string" ? { language, version } : null;
 }

@@ -1,5 +1,6 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
 import type { Uuid } from "../base/ids.ts";
+import type { Sdk } from "./endpoint.ts";
 
 export interface Call {
   id: Uuid;
@@ -8,6 +9,8 @@ export interface Call {
   authorization: string | undefined;
   /** The client's family, from its user agent: `openai-js`, `curl`. */
   client: string;
+  /** The client's library, where it names itself. */
+  sdk: Sdk | null;
   /** Refuses a body that is declared too long, before a byte of it is read. Fault: 413. */
   checkDeclaredLength(): void;
   /** Reads the body to its end and parses it. Faults: 413, 415, 400. */

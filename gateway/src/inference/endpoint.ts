@@ -9,11 +9,17 @@ export interface Endpoint {
   name: WireEndpoint;
   kind: "generation" | "embedding";
   /** Checks the fields; throws the 400 that names the first wrong one. */
-  parse(body: unknown): Ask;
+  parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */
-  whole(meta: AnswerMeta, answer: Answer): string;
+  whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
   /** Writes the events of a stream; null for an endpoint that has none. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
+}
+
+/** What a client's own library says of itself. */
+export interface Sdk {
+  language: string;
+  version: string;
 }
 
 /** A request whose fields are in order. */
@@ -27,6 +33,8 @@ export interface Ask {
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
+  /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
+  vectorsAs: "floats" | "base64";
 }
 
 export interface AnswerMeta {

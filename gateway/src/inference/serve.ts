@@ -25,7 +25,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   const pass = await enterKey(gw, visitor); // 429
   let tokens = 0;
   try {
-    const ask = endpoint.parse(await call.readJson()); // 413 · 415 · 400
+    const ask = endpoint.parse(await call.readJson(), call.sdk); // 413 · 415 · 400
     const model = findModel(gw, ask, endpoint.kind); // 404
     const meter = gw.meter(model.build.tokenizer);
     const promptTokens = await countPrompt(meter, model, ask); // 400
@@ -87,7 +87,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     if (ending.fault !== null)
       tellFault(call, ending, writer); // 502 · 503
-    else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer));
+    else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer, ask));
     else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
     return ending.billed ? promptTokens + completionTokens : 0;
   } catch (error) {

@@ -1,35 +1,60 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
-import type { Endpoint } from "../../inference/endpoint.ts";
+import type { Endpoint, Sdk } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
 import { EmbeddingRequest } from "./fields.ts";
 
-export const embeddings: Endpoint = {
-  name: "embedding",
-  kind: "embedding",
+/** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
+export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {
+  return {
+    name: "embedding",
+    kind: "embedding",
 
-  parse(body) {
-    const { model, input } = parseFields(EmbeddingRequest, body);
-    const texts = typeof input === "string" ? [input] : input;
-    return {
-      model,
-      prompt: { kind: "texts", texts },
-      promptField: "input",
-      body: { input: texts },
-      stream: false,
-      includeUsage: false,
-      outputTokensMax: undefined,
-      sampling: {},
-    };
-  },
+    parse(body, sdk = null) {
+      const { model, input } = parseFields(EmbeddingRequest, body);
+      const texts = typeof input === "string" ? [input] : input;
+      const { encoding_format: asked } = body as { encoding_format?: unknown };
+      return {
+        model,
+        prompt: { kind: "texts", texts },
+        promptField: "input",
+        body: { input: texts },
+        stream: false,
+        includeUsage: false,
+        outputTokensMax: undefined,
+        sampling: {},
+        vectorsAs: base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats",
+      };
+    },
 
-  whole(meta, { vectors, usage }) {
-    return JSON.stringify({
-      object: "list",
-      data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: Array.from(vector) })),
-      model: meta.model,
-      usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens },
-    });
-  },
+    whole(meta, { vectors, usage }, ask) {
+      const shown = ask?.vectorsAs === "base64" ? base64 : (vector: Float32Array) => Array.from(vector);
+      return JSON.stringify({
+        object: "list",
+        data: vectors.map((vector, index) => ({ object: "embedding", index, embedding: shown(vector) })),
+        model: meta.model,
+        usage: { prompt_tokens: usage.promptTokens, total_tokens: usage.promptTokens },
+      });
+    },
 
-  stream: null,
-};
+    stream: null,
+  };
+}
+
+/** As the contract has it: floats, whatever was asked for. */
+export const embeddings = embeddingsEndpoint({ base64Compat: false });
+
+/** openai for JavaScript, 4.91 to 7.11: asks for base64 unless told otherwise, and decodes whatever comes as such. */
+export function corruptsFloats(sdk: Sdk | null): boolean {
+  if (sdk?.language !== "js") return false;
+  const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
+  if (match === null) return false;
+  const [major, minor] = [Number(match[1]), Number(match[2])];
+  return (major > 4 || (major === 4 && minor >= 91)) && (major < 7 || (major === 7 && minor <= 11));
+}
+
+/** Little-endian 32-bit floats, which is what the dialect means by base64. */
+function base64(vector: Float32Array): string {
+  const bytes = Buffer.alloc(vector.length * 4);
+  for (const [i, value] of vector.entries()) bytes.writeFloatLE(value, i * 4);
+  return bytes.toString("base64");
+}

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { Fault } from "../../faults.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
-import { embeddings } from "./embeddings.ts";
+import { embeddings, embeddingsEndpoint } from "./embeddings.ts";
 
 const messages = [{ role: "user", content: "hi" }];
 const good = { model: "tiny-3b", messages };
@@ -169,4 +169,36 @@ describe("embedding fields", () => {
       assert.equal(refusal(embeddings.parse, { model: "m", input }).param, param);
     });
   }
+});
+
+describe("embeddings for libraries that turn floats into zeros", () => {
+  const vectors = [Float32Array.of(0.5, -1)];
+  const answer = {
+    text: "",
+    reasoning: undefined,
+    finish: "stop",
+    vectors,
+    usage: { promptTokens: 1, completionTokens: 0 },
+  } as const;
+  const meta = { suffix: "x", created: 0, model: "m" };
+  const shown = (
+    compat: boolean,
+    version: string,
+    more: object = { encoding_format: "base64" },
+    language = "js",
+  ): unknown => {
+    const endpoint = embeddingsEndpoint({ base64Compat: compat });
+    const ask = endpoint.parse({ model: "m", input: "a", ...more }, { language, version });
+    return JSON.parse(endpoint.whole(meta, { ...answer, vectors: [...vectors] }, ask)).data[0].embedding;
+  };
+  const encoded = Buffer.from(new Float32Array([0.5, -1]).buffer).toString("base64");
+
+  test("base64 goes only to those that need it, only when they asked, only when the operator said so", () => {
+    for (const version of ["4.91.0", "5.0.0", "6.49.0", "7.11.9"]) assert.equal(shown(true, version), encoded, version);
+    for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
+      assert.deepEqual(shown(true, version), [0.5, -1], version);
+    assert.deepEqual(shown(false, "5.0.0"), [0.5, -1]);
+    assert.deepEqual(shown(true, "5.0.0", {}), [0.5, -1]);
+    assert.deepEqual(shown(true, "5.0.0", { encoding_format: "base64" }, "python"), [0.5, -1]);
+  });
 });

@@ -13,6 +13,7 @@ export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptF
     includeUsage: fields.stream === true && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
+    vectorsAs: "floats",
   };
 }
 

@@ -10,26 +10,27 @@ import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { modelList, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
-import { embeddings } from "./embeddings.ts";
+import { embeddingsEndpoint } from "./embeddings.ts";
 
 export interface OpenAiOptions {
   door: DoorOptions;
   gateway: Gateway;
+  /** EMBEDDINGS_BASE64_COMPAT. */
+  base64Compat: boolean;
 }
 
 type Handle = (call: OpenCall) => Promise<void>;
-
-const POSTS: [string, Endpoint][] = [
-  ["/v1/chat/completions", chat],
-  ["/v1/completions", completions],
-  ["/v1/embeddings", embeddings],
-];
 
 /** Prefixes of an alternate dialect that is not implemented. */
 const RESERVED = ["/anthropic", "/anthropic/*", "/v1/messages", "/v1/messages/*"];
 
 export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void {
-  const { door, gateway } = options;
+  const { door, gateway, base64Compat } = options;
+  const posts: [string, Endpoint][] = [
+    ["/v1/chat/completions", chat],
+    ["/v1/completions", completions],
+    ["/v1/embeddings", embeddingsEndpoint({ base64Compat })],
+  ];
   const handler = (handle: Handle) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     await through(door, { request: request.raw, response: reply.raw }, handle);
@@ -45,7 +46,7 @@ export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void
     app.route({ method: others, url: path, handler: refuse(() => wrongMethod([method])) });
   };
 
-  for (const [path, endpoint] of POSTS) route(path, "POST", (call) => serve(gateway, endpoint, call));
+  for (const [path, endpoint] of posts) route(path, "POST", (call) => serve(gateway, endpoint, call));
 
   route("/v1/models", "GET", async (call) => {
     const key = await gateway.keys.authenticate(call.authorization);
