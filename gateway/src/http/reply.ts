@@ -65,7 +65,7 @@ export class HttpReply implements Reply {
     });
     this.#response.flushHeaders();
     this.#wroteAt = this.#clock.monotonic();
-    this.#stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => this.#keepAlive());
+    this.#keepAliveIn(KEEP_ALIVE_MS);
     this.#response.once("close", () => this.#stopKeepAlive?.());
   }
 
@@ -80,10 +80,15 @@ export class HttpReply implements Reply {
     this.#response.end();
   }
 
-  #keepAlive(): void {
-    if (this.#clock.monotonic() - this.#wroteAt < KEEP_ALIVE_MS - 1) return;
-    this.#pending += ": keep-alive\n\n";
-    this.#flush();
+  /** One timer that looks again when something was written meanwhile, instead of one per write. */
+  #keepAliveIn(delayMs: number): void {
+    this.#stopKeepAlive = this.#clock.after(delayMs, () => {
+      if (this.#clock.monotonic() - this.#wroteAt >= KEEP_ALIVE_MS) {
+        this.#pending += ": keep-alive\n\n";
+        this.#flush();
+      }
+      this.#keepAliveIn(Math.max(1, this.#wroteAt + KEEP_ALIVE_MS - this.#clock.monotonic()));
+    });
   }
 
   #flush(): void {

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { manualClock } from "../base/testing.ts";
+import { fault } from "../faults.ts";
+import { type OpenCall, through } from "./door.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const log = createLog("silent");
+
+/** One request by a raw client against a handler; the client reads only when told to. */
+async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {
+  const server: Server = createServer(
+    (request, response) => void through({ clock, newId, log }, { request, response }, handle),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const socket: Socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  t.after(() => socket.destroy());
+  socket.on("error", () => socket.destroy());
+  socket.write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  let seen = "";
+  const read = (until: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const look = (): void => {
+        if (!seen.includes(until)) return;
+        socket.off("data", take);
+        resolve(seen);
+      };
+      const take = (text: string): void => {
+        seen += text;
+        look();
+      };
+      socket.setEncoding("utf8").on("data", take);
+      socket.once("close", () => reject(new Error(`closed before ${until}: ${seen}`)));
+      look();
+    });
+  return { socket, read };
+}
+
+test("headers go out at once; what comes in one turn goes out in one write", async (t) => {
+  const writes: string[] = [];
+  const { read } = await request(t, systemClock, async ({ reply, request: { socket } }) => {
+    const write = socket.write.bind(socket) as (chunk: string) => boolean;
+    socket.write = ((chunk: string) => {
+      writes.push(String(chunk));
+      return write(chunk);
+    }) as typeof socket.write;
+    reply.openStream();
+    await new Promise((resolve) => setImmediate(resolve));
+    for (const text of ["one", "two", "three"]) reply.event(text);
+    await new Promise((resolve) => setImmediate(resolve));
+    reply.event("[DONE]");
+    reply.endStream();
+  });
+  const answer = await read("[DONE]");
+  assert.match(answer, /^HTTP\/1\.1 200 OK\r\n/);
+  assert.match(answer, /data: one\n\ndata: two\n\ndata: three\n\n/);
+  assert.equal(writes.filter((chunk) => chunk.includes("data: one")).length, 1);
+  assert.ok(writes.some((chunk) => chunk.includes("data: one") && chunk.includes("data: three")));
+});
+
+test("while nothing flows a comment goes out every 5 s, and none while something does", async (t) => {
+  const clock = manualClock();
+  const opened = Promise.withResolvers<OpenCall>();
+  const { read } = await request(t, clock, async (call) => {
+    call.reply.openStream();
+    opened.resolve(call);
+  });
+  const { reply } = await opened.promise;
+  clock.advance(4_000);
+  reply.event("early");
+  await read("early");
+  clock.advance(4_000);
+  reply.event("late");
+  assert.doesNotMatch(await read("late"), /keep-alive\n/);
+  clock.advance(4_999);
+  reply.event("later");
+  assert.doesNotMatch(await read("later"), /keep-alive\n/);
+  clock.advance(5_000);
+  await read(": keep-alive\n\n");
+  clock.advance(5_000);
+  reply.event("[DONE]");
+  reply.endStream();
+  const answer = await read("[DONE]");
+  assert.equal(answer.match(/: keep-alive\n\n/g)?.length, 2);
+  assert.doesNotMatch(answer, /: ping/);
+});
+
+test("a client that does not read is held to its buffer, then closed as one that left", async (t) => {
+  const ended = Promise.withResolvers<number>();
+  const { socket } = await request(t, systemClock, async ({ reply, gone }) => {
+    reply.openStream();
+    const event = "x".repeat(64 * 1024);
+    let sent = 0;
+    while (!gone.aborted && sent < 1000) {
+      reply.event(event);
+      sent += 1;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    ended.resolve(sent);
+  });
+  socket.pause();
+  const sent = await ended.promise;
+  assert.ok(sent < 1000, "it was closed");
+  assert.ok(sent * 64 * 1024 > 1024 * 1024, "not before its buffer was full");
+});
+
+test("a fault after the headers is the stream's terminal event; before them it is a status", async (t) => {
+  const streamed = await request(t, systemClock, async ({ reply }) => {
+    reply.openStream();
+    throw fault("upstream_failed");
+  });
+  const answer = await streamed.read("0\r\n\r\n");
+  assert.match(answer, /data: \{"error":\{"message":"[^"]+","type":"upstream_failed","code":"upstream_failed"\}\}/);
+  assert.doesNotMatch(answer, /\[DONE\]/);
+
+  const whole = await request(t, systemClock, async () => {
+    throw new Error("a secret of ours");
+  });
+  const refused = await whole.read("}}");
+  assert.match(refused, /^HTTP\/1\.1 500/);
+  assert.match(refused, /"code":"internal_error"/);
+  assert.match(refused, /The request's id is req_/);
+  assert.doesNotMatch(refused, /a secret of ours/);
+});
