@@ -160,6 +160,14 @@ describe("what cannot start says why in one line and exits with 1", () => {
     );
   });
 
+  test("an admin command on a directory without a database, which it leaves as it was", async () => {
+    const place = join(dataDir, "typo");
+    assert.match(await refused(["admin", "ledger", "check", "--data", place]), /no database in .*typo/);
+    await assert.rejects(readFile(place), { code: "ENOENT" });
+    assert.match(await refused(["admin", "ledger", "chekc"]), /no command 'admin ledger chekc'/);
+    assert.match(await refused(["admin", "--colour"]), /--colour/);
+  });
+
   test("a missing model file", async () => {
     const line = await refused(["dev", "--port", "0", "--data", dataDir, "--engine", "demo"], {
       TOLLGATE_DEMO_MODEL: join(dataDir, "none.gguf"),

@@ -4,9 +4,10 @@
  * owner alone.
  */
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
+import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
+import { readIfThere } from "./base/files.ts";
 
 const Kept = z.object({
   key_pepper: z.string().min(32),
@@ -56,13 +57,8 @@ export async function serverSecrets(given: GivenSecrets): Promise<ServerSecrets>
 }
 
 async function read(file: string): Promise<Kept | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
   const kept = Kept.safeParse(parse(text));
   // Making a new pepper would silently kill every key: rather stop.
   if (!kept.success) throw new Error(`${file} is damaged. Restore it from a backup: every key depends on it.`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ceilMicro, cost, dollars, exactDollars, exactMicro, floorMicro, hostShare, pico } from "./money.ts";
+import { ceilMicro, cost, dollars, exactMicro, floorMicro, hostShare, pico } from "./money.ts";
 
 test("a price in microdollars per million tokens is picodollars per token: the specification's example", () => {
   // reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
@@ -26,9 +26,6 @@ test("rounding has a direction: up for what is asked, down for what is there", (
 test("exact texts", () => {
   assert.equal(exactMicro(pico(-1n)), "-0.000001");
   assert.equal(exactMicro(dollars(5)), "5000000.000000");
-  assert.equal(exactDollars(dollars(5)), "$5.00");
-  assert.equal(exactDollars(pico(4_999_998_240_000n)), "$4.99999824");
-  assert.equal(exactDollars(pico(-1n)), "-$0.000000000001");
 });
 
 test("the host's share and the platform's make the whole, and the host never gets more than seven tenths", () => {

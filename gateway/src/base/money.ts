@@ -32,13 +32,5 @@ export function exactMicro(amount: Pico): string {
   return `${sign}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
-/** The exact amount in dollars for people, twelve decimals with trailing zeros cut to at least two: `$4.99`. */
-export function exactDollars(amount: Pico): string {
-  const sign = amount < 0n ? "-" : "";
-  const digits = (amount < 0n ? -amount : amount).toString().padStart(13, "0");
-  const decimals = digits.slice(-12).replace(/0{1,10}$/, "");
-  return `${sign}$${digits.slice(0, -12)}.${decimals}`;
-}
-
 /** The serving host's part: seven tenths, rounded down. The platform has the rest. */
 export const hostShare = (charge: Pico): Pico => pico((charge * 7n) / 10n);

@@ -26,7 +26,8 @@ try {
   process.exitCode = await command.run(args);
 } catch (error) {
   // The message is written for the person at the terminal; the stack is for whoever asks for it.
-  console.error(`tollgate: ${error instanceof Error ? error.message : String(error)}`);
+  const message = error instanceof Error ? error.message : String(error);
+  console.error(`tollgate: ${message.split("\n")[0]}`);
   if (process.env.TOLLGATE_TRACE !== undefined) console.error(error);
   process.exit(1);
 }

@@ -3,10 +3,11 @@
  * secrets are kept beside the data (readable by its owner alone), because the store itself holds only hashes.
  */
 import { randomBytes } from "node:crypto";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { IdentityError } from "../accounts/identities.ts";
+import { readIfThere } from "../base/files.ts";
 import type { Uuid } from "../base/ids.ts";
 import { dollars } from "../base/money.ts";
 import type { App } from "../build.ts";
@@ -62,13 +63,8 @@ async function signUp(app: App, role: "builder" | "operator"): Promise<{ id: Uui
 }
 
 async function readKept(file: string): Promise<DevAccounts | undefined> {
-  let text: string;
-  try {
-    text = await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  const text = await readIfThere(file);
+  if (text === undefined) return undefined;
   try {
     return DevAccounts.parse(JSON.parse(text));
   } catch (cause) {

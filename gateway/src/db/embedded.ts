@@ -2,11 +2,12 @@
  * A private PostgreSQL from the npm binaries, so that the gateway needs no set-up. It listens on a socket file in a
  * private directory only, is durable like any other, and survives a killed gateway: the next start adopts it.
  */
+import { realpath } from "node:fs/promises";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { installedBinaries, usableBinaries } from "./embedded/binaries.ts";
 import { checkCluster, createCluster, removeUnfinished } from "./embedded/cluster.ts";
-import { PrivatePostgresError } from "./embedded/errors.ts";
+import { orAbsent, PrivatePostgresError } from "./embedded/errors.ts";
 import { findHome, type Home, makeHome, openDataDir, writeNote } from "./embedded/home.ts";
 import { DirectoryLock } from "./embedded/lock.ts";
 import { lookForPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
@@ -64,17 +65,17 @@ export async function startPrivatePostgres(options: PrivatePostgresOptions): Pro
 
 /**
  * Where to reach the server that runs on that data directory, whoever started it; undefined when none runs. For looking
- * at a live system beside its gateway.
+ * at a live system beside its gateway: it makes nothing, and a directory without a database is an error.
  */
 export async function findPrivatePostgres(options: {
   dataDir: string;
-  log: Log;
   rootPlace?: string;
 }): Promise<PrivatePostgres["connection"] | undefined> {
-  const dataDir = await openDataDir(options.dataDir, options.log);
-  const home = await findHome({ dataDir, rootPlace: options.rootPlace ?? ROOT_PLACE });
-  const sighting = home === undefined ? undefined : await lookForPostmaster(home.cluster);
-  if (sighting?.kind !== "live" || sighting.file.status !== "ready") return undefined;
+  const known = await orAbsent(realpath(options.dataDir));
+  const home = known && (await findHome({ dataDir: known, rootPlace: options.rootPlace ?? ROOT_PLACE }));
+  if (!home) throw new PrivatePostgresError(`There is no database in ${options.dataDir}. Is it the right directory?`);
+  const sighting = await lookForPostmaster(home.cluster);
+  if (sighting.kind !== "live" || sighting.file.status !== "ready") return undefined;
   return { host: sighting.file.socketDir, port: sighting.file.port, user: USER, database: DATABASE };
 }
 

@@ -47,7 +47,7 @@ async function openStore(config: ReturnType<typeof parseConfig>, log: Log) {
     return { connection: { connectionString: config.databaseUrl }, close: async () => {} };
   }
   const { dataDir } = config;
-  const running = await findPrivatePostgres({ dataDir, log });
+  const running = await findPrivatePostgres({ dataDir });
   if (running !== undefined) return { connection: running, close: async () => {} };
   const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
   return { connection: postgres.connection, close: () => postgres.stop() };
