@@ -45,6 +45,7 @@ const LEVELS: string[][] = [
   ["main"],
   ["build"],
   ["http"],
+  ["trust"],
   ["inference", "payments"],
   ["keys", "limits", "metering", "ledger", "dispatch", "fleet", "history", "accounts"],
   ["db"],

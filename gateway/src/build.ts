@@ -9,25 +9,32 @@ import type pg from "pg";
 import { type Accounts, openAccounts } from "./accounts/accounts.ts";
 import { type Identities, openIdentities } from "./accounts/identities.ts";
 import { type Clock, systemClock } from "./base/clock.ts";
-import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
+import { type NewId, newIds, parseId, publicId, suffixOf } from "./base/ids.ts";
 import { invariant } from "./base/invariant.ts";
 import type { Log } from "./base/log.ts";
+import { ZERO } from "./base/money.ts";
 import { type Random, systemRandom } from "./base/random.ts";
 import type { Config } from "./config.ts";
-import { type Broadcast, CATALOGUE_TOPIC, openBroadcast } from "./db/broadcast.ts";
+import { type Broadcast, CATALOGUE_TOPIC, NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { startPrivatePostgres } from "./db/embedded.ts";
 import { migrate } from "./db/migrate.ts";
 import { type Connection, openPool } from "./db/pool.ts";
-import { openDispatcher } from "./dispatch/dispatcher.ts";
-import { type Hub, openHub } from "./dispatch/hub/hub.ts";
+import { CREDENTIAL_TTL_MS_MAX } from "./dispatch/credentials/user-jwt.ts";
+import { type Dispatcher, openDispatcher } from "./dispatch/dispatcher.ts";
+import { openHub } from "./dispatch/hub/hub.ts";
+import type { Plane } from "./dispatch/plane.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
+import { openEarnings } from "./history/earnings.ts";
 import { type History, openHistory, type RequestRecord } from "./history/history.ts";
 import { openReceipts } from "./history/receipts.ts";
 import { openRefusals } from "./history/refusals.ts";
 import { healthOf } from "./http/health.ts";
+import { type Cursors, openCursors } from "./http/lists.ts";
+import type { NodeWork } from "./http/nodes/work.ts";
 import { type Doors, internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
+import { runPrivately } from "./inference/private-job.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "./keys/keys.ts";
 import { keepLeases } from "./ledger/leases.ts";
 import { type Ledger, openLedger } from "./ledger/ledger.ts";
@@ -39,6 +46,7 @@ import { type Catalogue, loadCatalogue } from "./metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "./metering/live-catalogue.ts";
 import { openMetering } from "./metering/metering.ts";
 import { type ServerSecrets, serverSecrets } from "./server-secrets.ts";
+import { type Trust, watchNodes } from "./trust/trust.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../sql", import.meta.url));
 export const CATALOGUE_FILE = fileURLToPath(new URL("../catalogue/models.json", import.meta.url));
@@ -126,7 +134,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const people = await openPeople(ground, { pool, broadcast }, secrets);
   const books = await openBooks(ground, store, secrets);
   const fleet = openFleet({ pool, newId });
-  const { roster, dispatcher } = openDispatch(ground, plane, fleet);
+  const { roster, dispatcher } = openDispatch(ground, { plane, fleet, broadcast });
   const limits = await openLimits(ground);
 
   const gateway: Gateway = {
@@ -139,7 +147,10 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     dispatcher,
     ...books,
   };
-  const doors = doorsOf(ground, { gateway, plane, fleet, roster, people, books });
+  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast });
+  const cursors = openCursors(derived(secrets, "cursors"));
+  const parts = { gateway, plane, fleet, roster, dispatcher, broadcast, trust, people, books, cursors };
+  const doors = doorsOf(ground, parts);
   const health = healthOf({
     ping: () => pool.query("select 1"),
     nodes: () => roster.nodes().length,
@@ -215,7 +226,7 @@ async function openCatalogue(
   return catalogue;
 }
 
-async function openPlane({ config, clock, random, log, onClose }: Ground, secrets: ServerSecrets): Promise<Hub> {
+async function openPlane({ config, clock, random, log, onClose }: Ground, secrets: ServerSecrets): Promise<Plane> {
   const { host, port, publicUrl } = config.plane;
   const plane = await openHub({
     host,
@@ -231,16 +242,20 @@ async function openPlane({ config, clock, random, log, onClose }: Ground, secret
   return plane;
 }
 
+/** Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. */
+const derived = ({ pepper }: ServerSecrets, purpose: string): string =>
+  createHmac("sha256", pepper).update(purpose).digest("base64url");
+
 type People = Pick<App, "accounts" | "identities" | "apiKeys" | "hostTokens">;
 
 /** Who may do what: accounts, sign-ins, keys and tokens. */
 async function openPeople(
   { config, clock, random, newId, log, onClose }: Ground,
   { pool, broadcast }: { pool: pg.Pool; broadcast: Broadcast },
-  { pepper }: ServerSecrets,
+  secrets: ServerSecrets,
 ): Promise<People> {
-  // Drawn from the pepper: gateways that share keys share sessions, and there is one secret less to keep.
-  const secret = createHmac("sha256", pepper).update("console sessions").digest("base64url");
+  const { pepper } = secrets;
+  const secret = derived(secrets, "console sessions");
   const identities = await openIdentities({ pool, newId, log, secret, publicUrl: config.publicUrl });
   const keyOptions = { pool, pepper, clock, random, newId, log, broadcast };
   const apiKeys = openApiKeys(keyOptions);
@@ -253,6 +268,7 @@ async function openPeople(
 /** Money and the record of it. */
 async function openBooks({ clock, log, gatewayId, onClose }: Ground, { pool }: Store, { receiptSeed }: ServerSecrets) {
   const history = openHistory({ pool });
+  const earnings = openEarnings({ pool });
   onClose(
     clock.every(PARTITIONS_EVERY_MS, () => {
       history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
@@ -265,15 +281,55 @@ async function openBooks({ clock, log, gatewayId, onClose }: Ground, { pool }: S
   onClose(() => ledger.idle());
   const leases = keepLeases({ ledger, clock, log });
   onClose(() => leases.stop());
-  return { history, receipts, refusals, ledger, leases };
+  return { history, earnings, receipts, refusals, ledger, leases };
 }
 
-function openDispatch({ config, clock, random, log, gatewayId, onClose }: Ground, plane: Hub, fleet: Fleet) {
+interface Floor {
+  plane: Plane;
+  fleet: Fleet;
+  broadcast: Broadcast;
+}
+
+function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
+  const { config, clock, random, log, gatewayId, onClose } = ground;
   const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
   onClose(() => roster.close());
+  broadcast.on(NODE_TOPIC, (nodeId) => {
+    roster.review(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "reviewing a node failed"));
+  });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
   onClose(() => dispatcher.close());
   return { roster, dispatcher };
+}
+
+/** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
+async function openTrust(
+  ground: Ground,
+  { gateway, plane, fleet, roster, broadcast }: Floor & { gateway: Gateway; roster: Roster },
+): Promise<Trust> {
+  const { config, clock, random, newId, log, onClose } = ground;
+  for (const id of await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX))) {
+    await plane.revoke(publicId("node", id));
+  }
+  const trust = watchNodes({
+    gateway,
+    roster,
+    automatic: config.autoQuarantine,
+    newId,
+    clock,
+    random,
+    log,
+    async quarantine(nodeId, { reason, evidence }) {
+      const id = parseId("node", nodeId);
+      invariant(id !== undefined, "a connected node has a public id");
+      await fleet.quarantine(id, { reason, evidence, by: "platform" });
+      log.warn({ node: nodeId, reason, evidence }, "a node was put in quarantine");
+      await broadcast.send(NODE_TOPIC, nodeId);
+      await plane.revoke(nodeId);
+    },
+  });
+  onClose(() => trust.stop());
+  return trust;
 }
 
 async function openLimits({ config, clock, log, onClose }: Ground): Promise<Limits> {
@@ -283,19 +339,19 @@ async function openLimits({ config, clock, log, onClose }: Ground): Promise<Limi
   return limits;
 }
 
-interface Parts {
+interface Parts extends Floor {
   gateway: Gateway;
-  plane: Hub;
-  fleet: Fleet;
   roster: Roster;
+  dispatcher: Dispatcher;
+  trust: Trust;
   people: People;
   books: Awaited<ReturnType<typeof openBooks>>;
+  cursors: Cursors;
 }
 
-function doorsOf(
-  { config, clock, newId, log }: Ground,
-  { gateway, plane, fleet, roster, people, books }: Parts,
-): Doors {
+function doorsOf(ground: Ground, parts: Parts): Doors {
+  const { config, clock, newId, log } = ground;
+  const { gateway, plane, fleet, broadcast, people, books } = parts;
   const { publicUrl } = config;
   const { history, receipts, ledger } = books;
   const door = { clock, newId, log };
@@ -310,8 +366,11 @@ function doorsOf(
       catalogue: gateway.catalogue,
       mint: (id) => plane.mint(id),
       subjects: nodePermissions,
-      isConnected: (id) => roster.nodes().some((node) => node.id === id),
-      changed: (id) => roster.forget(id),
+      work: workOf(ground, parts),
+      async changed(id) {
+        await parts.roster.review(id);
+        await broadcast.send(NODE_TOPIC, id);
+      },
       receiptOfHost: async (host, id) => signed(await history.findServed(host, id)),
     },
     console: {
@@ -323,6 +382,25 @@ function doorsOf(
     },
     receipts: { door, keys: () => receipts.keys() },
     reference: { door, publicUrl },
+  };
+}
+
+function workOf({ clock, newId }: Ground, { gateway, roster, dispatcher, trust, books, cursors }: Parts): NodeWork {
+  const { ledger, earnings } = books;
+  return {
+    catalogue: gateway.catalogue,
+    live: (id) => roster.find(id),
+    speedOf: (id, model) => dispatcher.speedOfNode(id, model),
+    reliability: (id) => trust.reliability(id),
+    earnings,
+    async money(id) {
+      const [now, paidOut] = await Promise.all([ledger.balance(id), ledger.paidOut(id)]);
+      return { pending: now?.balance ?? ZERO, paidOut };
+    },
+    runPrivately: (job, signal) => runPrivately(gateway, job, signal),
+    cursors,
+    newId,
+    now: () => clock.now(),
   };
 }
 

@@ -49,6 +49,7 @@ const Environment = z.object({
     .min(100, "must be 100 or more")
     .max(600_000)
     .default(10_000),
+  AUTO_QUARANTINE: z.enum(["true", "false"], "must be true or false").default("true"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -73,6 +74,8 @@ export interface Config {
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
+  /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
+  autoQuarantine: boolean;
   logLevel: string;
 }
 
@@ -112,6 +115,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
+    autoQuarantine: e.AUTO_QUARANTINE === "true",
     logLevel: e.LOG_LEVEL,
   };
 }

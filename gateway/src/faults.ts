@@ -67,7 +67,20 @@ export const faults = {
     retry: "never",
     text: "This request came from another site. Send it from the console itself.",
   },
+  host_only: { status: 403, retry: "never", text: "This needs a host account, and this sign-in has none." },
+  operator_only: { status: 403, retry: "never", text: "This is for operators of the platform." },
+  invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
+  unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },
   not_found: { status: 404, retry: "never", text: "No such request in your history." },
+  billing_disabled: { status: 404, retry: "never", text: "Credits cannot be bought on this deployment." },
+  not_a_builder: { status: 403, retry: "never", text: "Only a builder account buys credits, and this is a host's." },
+  unknown_pack: { status: 422, retry: "never", text: "No such pack. GET /console/api/packs lists what is offered." },
+  payment_provider_unavailable: {
+    status: 502,
+    retry: "later",
+    text: "The payment provider did not start a checkout. Nothing was charged.",
+  },
+  invalid_signature: { status: 400, retry: "never", text: "The webhook's signature does not verify." },
   invalid_host_token: {
     status: 401,
     retry: "never",
@@ -81,6 +94,7 @@ export const faults = {
   },
   node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
   no_elected_builds: { status: 409, retry: "never", text: "The node has elected no model yet." },
+  not_implemented: { status: 501, retry: "never", text: "This platform has no dispatch plane configured." },
   dispatch_admin_error: {
     status: 502,
     retry: "later",

@@ -30,6 +30,8 @@ export async function dev(args: string[]): Promise<number> {
     DATA_DIR: dataDir,
     // Agents ask the gateway where the plane is, so any free port will do.
     PLANE_PORT: process.env.PLANE_PORT ?? "0",
+    // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
+    AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
   });
   const models = await modelsToElect(config, flags.models);
   makeDataDir(dataDir);

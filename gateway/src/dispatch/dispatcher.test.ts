@@ -103,7 +103,7 @@ describe("dispatch", () => {
         pace: { nodeId: "a", ttftMs: 100, outputMs: 40 },
       },
     );
-    dispatcher.measured("tiny-3b", result, 21);
+    dispatcher.measured("tiny-3b", result, { prompt: 5, output: 21 });
     assert.deepEqual(dispatcher.speedOf("tiny-3b"), { ttftMs: 100, tokensPerSecond: 500 });
     assert.deepEqual(heard(node), ["job"]);
   });

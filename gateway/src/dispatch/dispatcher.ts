@@ -34,10 +34,39 @@ export interface DispatchResult {
   pace: { nodeId: string; ttftMs: number; outputMs: number } | null;
 }
 
+/** An answer that ended well, as the gateway timed and counted it. */
+export interface Measured {
+  nodeId: string;
+  model: string;
+  tokens: TokenCounts;
+  /** From the offer to the last output: no honest node can have had less time than this. */
+  spanMs: number;
+}
+
+export interface TokenCounts {
+  prompt: number;
+  output: number;
+}
+
 export interface Dispatcher {
   run(order: DispatchOrder, sink: DispatchSink, signal: AbortSignal): Promise<DispatchResult>;
+  /**
+   * The same on one node and no other, whether or not it is busy; undefined when it is not connected or does not serve the
+   * model.
+   */
+  runOn(
+    nodeId: string,
+    order: DispatchOrder,
+    sink: DispatchSink,
+    signal: AbortSignal,
+  ): Promise<DispatchResult | undefined>;
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
-  measured(model: string, result: DispatchResult, tokens: number): void;
+  measured(model: string, result: DispatchResult, tokens: TokenCounts): void;
+  onMeasured(run: (measured: Measured) => void): void;
+  /** `run` hears how every attempt of every request ended. */
+  onAttempt(run: (attempt: Attempt) => void): void;
+  /** One node's median speed for a model. */
+  speedOfNode(nodeId: string, model: string): MedianSpeed;
   /** The model's median speed over the connected nodes that serve it. */
   speedOf(model: string): MedianSpeed;
   /** How many jobs the connected nodes that serve the model can run at once. */
@@ -54,21 +83,39 @@ export function openDispatcher(options: {
   deadlineMs: number;
 }): Dispatcher {
   const { roster, clock, deadlineMs } = options;
-  const offers = new Offers(options);
+  const attemptListeners: ((attempt: Attempt) => void)[] = [];
+  const measuredListeners: ((measured: Measured) => void)[] = [];
+  const over = (attempt: Attempt): void => {
+    for (const run of attemptListeners) run(attempt);
+  };
+  const offers = new Offers({ ...options, over });
   const speeds = new Speeds();
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
   const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs });
-  roster.onGone((node) => speeds.forget(node.id));
+  roster.onGone((nodeId) => speeds.forget(nodeId));
   return {
     run: (order, sink, signal) =>
       new Run({ offers, queue, roster, clock, order, sink, signal, deadline: clock.monotonic() + deadlineMs }).go(),
+    async runOn(nodeId, order, sink, signal) {
+      const node = roster.find(nodeId);
+      if (node === undefined || !node.models.has(order.header.model)) return undefined;
+      const startedAt = clock.monotonic();
+      roster.sent(node);
+      const attempt = await offers.make(order, 1, node, sink, signal);
+      const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
+      return resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 });
+    },
     measured(model, { pace }, tokens) {
       if (pace === null) return;
+      const { nodeId, ttftMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
-      const long = tokens >= MEASURED_TOKENS_MIN && pace.outputMs > 0;
-      const tokensPerSecond = long ? ((tokens - 1) * 1000) / pace.outputMs : null;
-      speeds.note(pace.nodeId, model, { ttftMs: pace.ttftMs, tokensPerSecond });
+      const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
+      speeds.note(nodeId, model, { ttftMs, tokensPerSecond: long ? ((tokens.output - 1) * 1000) / outputMs : null });
+      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs: ttftMs + outputMs });
     },
+    onMeasured: (run) => measuredListeners.push(run),
+    onAttempt: (run) => attemptListeners.push(run),
+    speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving(model), model),
     slots: (model) => roster.slots(model),
     close: () => offers.close(),
@@ -119,7 +166,7 @@ class Run {
         abandoned = attempt;
         this.#quiet.add(turn.node.id);
       } else {
-        return this.#result(attempt.enough ? "enough" : end === "lost" ? "quiet" : end, attempt);
+        return this.#result(endOf(attempt), attempt);
       }
     }
     return this.#result(abandoned === undefined ? "no_capacity" : "quiet", abandoned);
@@ -143,17 +190,31 @@ class Run {
   }
 
   #result(end: DispatchResult["end"], attempt: Attempt | undefined): DispatchResult {
-    const since = (at: number | null | undefined): number | null => (at == null ? null : at - this.#startedAt);
-    return {
-      end,
-      finish: attempt?.finish ?? null,
-      server: attempt?.acceptedAt == null ? null : attempt.node.licence,
-      attempts: this.#accepted,
-      queueMs: since(attempt?.acceptedAt),
-      ttftMs: since(attempt?.firstOutputAt),
-      pace: attempt === undefined ? null : paceOf(attempt),
-    };
+    return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
   }
+}
+
+/** How an attempt that is the request's last ends the request. */
+function endOf({ state, enough }: Attempt): DispatchResult["end"] {
+  if (enough) return "enough";
+  return state === "lost" ? "quiet" : (state as Exclude<AttemptEnd, "lost" | "declined">);
+}
+
+function resultOf(
+  end: DispatchResult["end"],
+  attempt: Attempt | undefined,
+  { startedAt, accepted }: { startedAt: number; accepted: number },
+): DispatchResult {
+  const since = (at: number | null | undefined): number | null => (at == null ? null : at - startedAt);
+  return {
+    end,
+    finish: attempt?.finish ?? null,
+    server: attempt?.acceptedAt == null ? null : attempt.node.licence,
+    attempts: accepted,
+    queueMs: since(attempt?.acceptedAt),
+    ttftMs: since(attempt?.firstOutputAt),
+    pace: attempt === undefined ? null : paceOf(attempt),
+  };
 }
 
 function paceOf({ node, offeredAt, firstOutputAt, lastOutputAt }: Attempt): DispatchResult["pace"] {

@@ -34,8 +34,15 @@ export interface DispatchSink {
   readonly reachedClient: boolean;
 }
 
+/**
+ * What kept an attempt from ending well, as the gateway saw it: the node reported a fault of its engine, of its agent or
+ * of the prompt; it broke the protocol; it fell silent; or its connection dropped.
+ */
+export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost";
+
 export interface Attempt {
   readonly job: string;
+  readonly model: string;
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;
@@ -48,7 +55,10 @@ export interface Attempt {
   finish: "stop" | "length" | null;
   /** The sink had what it wanted, and the node was stopped for that. */
   enough: boolean;
+  failure: Failure | null;
 }
+
+const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
 interface Live extends Attempt {
   sink: DispatchSink;
@@ -56,17 +66,27 @@ interface Live extends Attempt {
   over: (end: AttemptEnd) => void;
 }
 
+export interface OffersOptions {
+  plane: Plane;
+  roster: Roster;
+  clock: Clock;
+  log: Log;
+  gatewayId: string;
+  /** Every attempt passes here when it is over. */
+  over: (attempt: Attempt) => void;
+}
+
 export class Offers {
-  readonly #options: { plane: Plane; roster: Roster; clock: Clock; log: Log; gatewayId: string };
+  readonly #options: OffersOptions;
   readonly #live = new Map<string, Live>();
   readonly #unsubscribe: () => void;
 
-  constructor(options: { plane: Plane; roster: Roster; clock: Clock; log: Log; gatewayId: string }) {
+  constructor(options: OffersOptions) {
     this.#options = options;
     this.#unsubscribe = options.plane.subscribe(gatewayInbox(options.gatewayId), (subject, payload) =>
       this.#hear(senderOf(subject), payload),
     );
-    options.roster.onGone((node) => this.#eachOf(node.id, "lost"));
+    options.roster.onGone((nodeId) => this.#eachOf(nodeId, "lost"));
   }
 
   /** Offers the job to the node as the request's `number`-th try; resolves when the attempt is over. */
@@ -82,6 +102,7 @@ export class Offers {
       const onAbort = (): void => this.#step(attempt, "cancel");
       const attempt: Live = {
         job: `${order.request}-${String(number).padStart(2, "0")}`,
+        model: order.header.model,
         node,
         offeredAt: clock.monotonic(),
         state: "offered",
@@ -92,6 +113,7 @@ export class Offers {
         aliveAt: clock.monotonic(),
         finish: null,
         enough: false,
+        failure: null,
         sink,
         stopTimer: () => {},
         over: (end) => {
@@ -100,6 +122,7 @@ export class Offers {
           signal.removeEventListener("abort", onAbort);
           if (end !== "finished" && end !== "lost") this.#stop(attempt);
           roster.ended(node);
+          this.#options.over(attempt);
           resolve(attempt);
         },
       };
@@ -171,7 +194,10 @@ export class Offers {
       case "failed": {
         const { job, cause, message } = frame;
         this.#options.log.info({ node: attempt.node.id, job, cause, detail: message }, "a node failed a job");
-        if (this.#inOrder(attempt, frame.seq)) this.#step(attempt, "fail");
+        if (this.#inOrder(attempt, frame.seq)) {
+          attempt.failure = cause;
+          this.#step(attempt, "fail");
+        }
         break;
       }
       default:
@@ -216,7 +242,9 @@ export class Offers {
   #step(attempt: Live, event: AttemptEvent): void {
     if (isOver(attempt.state)) return;
     // An event that the protocol does not allow now breaks the attempt; every state allows "broken".
-    attempt.state = advance(attempt.state, event) ?? (advance(attempt.state, "broken") as AttemptState);
+    const next = advance(attempt.state, event);
+    attempt.state = next ?? (advance(attempt.state, "broken") as AttemptState);
+    attempt.failure ??= next === undefined ? "protocol" : (FAILURES[event] ?? null);
     if (isOver(attempt.state)) attempt.over(attempt.state);
   }
 

@@ -24,6 +24,8 @@ export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
   id: string;
   licence: NodeLicence;
+  /** What it says it can serve, and of these what its host elected. */
+  reported: string[];
   models: Set<string>;
   slots: number;
   /** What the node last said it runs, plus what was sent since, minus what ended since. */
@@ -40,8 +42,11 @@ export class Roster {
   readonly #licences = new Map<string, { licence: NodeLicence | undefined; until: number }>();
   readonly #options: RosterOptions;
   readonly #changed = new Set<() => void>();
-  readonly #gone = new Set<(node: RosterNode) => void>();
+  readonly #joined = new Set<(node: RosterNode) => void>();
+  readonly #gone = new Set<(nodeId: string) => void>();
   readonly #stop: (() => void)[] = [];
+  /** Grows whenever the records are said to have changed. */
+  #readings = 0;
 
   constructor(options: RosterOptions) {
     this.#options = options;
@@ -52,7 +57,7 @@ export class Roster {
       }),
       clock.every(STALE_AFTER_MS / 3, () => this.#dropStale()),
     );
-    plane.onNodeGone((id) => this.#remove(id));
+    plane.onNodeGone((id) => this.#lost(id));
     // Nodes connected to the plane before this gateway started report at once.
     plane.publish(STATE_REQUEST, new Uint8Array(0));
   }
@@ -105,6 +110,10 @@ export class Roster {
     }
   }
 
+  find(id: string): RosterNode | undefined {
+    return this.#nodes.get(id);
+  }
+
   nodes(): RosterNode[] {
     return [...this.#nodes.values()];
   }
@@ -114,15 +123,37 @@ export class Roster {
     return () => this.#changed.delete(run);
   }
 
-  onGone(run: (node: RosterNode) => void): void {
+  /** `run` hears of every node that starts to take requests. */
+  onJoin(run: (node: RosterNode) => void): void {
+    this.#joined.add(run);
+  }
+
+  /** `run` hears of every node that lost its connection: what it ran is lost. */
+  onGone(run: (nodeId: string) => void): void {
     this.#gone.add(run);
   }
 
-  /** Forget what the records said of a node: they changed. */
-  forget(id: string): void {
-    this.#licences.delete(id);
-    this.#remove(id);
+  /**
+   * The records of a node (of any node, when undefined) changed: they are read again. A node that may not work any more is
+   * offered nothing new; what it runs, it finishes.
+   */
+  async review(id?: string): Promise<void> {
+    this.#readings += 1;
+    const ids = id === undefined ? [...this.#licences.keys()] : [id];
+    for (const known of ids) this.#licences.delete(known);
+    await Promise.all(ids.map((known) => this.#review(known)));
+    // Those that may work again report at once.
     this.#options.plane.publish(STATE_REQUEST, new Uint8Array(0));
+  }
+
+  async #review(id: string): Promise<void> {
+    const licence = await this.#licenceOf(id);
+    const node = this.#nodes.get(id);
+    if (node === undefined) return;
+    if (licence === undefined) return this.#withdraw(id);
+    node.licence = licence;
+    node.models = elected(node.reported, licence);
+    this.#notify();
   }
 
   close(): void {
@@ -145,7 +176,7 @@ export class Roster {
     }
     const licence = await this.#licenceOf(id);
     if (licence === undefined) {
-      this.#remove(id);
+      this.#withdraw(id);
       return;
     }
     this.#update(id, licence, state);
@@ -156,6 +187,7 @@ export class Roster {
     const node: RosterNode = known ?? {
       id,
       licence,
+      reported: [],
       models: new Set(),
       slots: 0,
       outstanding: 0,
@@ -163,7 +195,8 @@ export class Roster {
       seenAt: 0,
     };
     node.licence = licence;
-    node.models = new Set(state.models.filter((model) => licence.models.includes(model)));
+    node.reported = state.models;
+    node.models = elected(state.models, licence);
     node.slots = state.slots;
     node.outstanding = state.busy;
     node.draining = state.draining;
@@ -171,6 +204,7 @@ export class Roster {
     if (known === undefined) {
       this.#nodes.set(id, node);
       this.#options.log.info({ node: id, models: [...node.models], slots: node.slots }, "a node came online");
+      for (const run of this.#joined) run(node);
     }
     this.#notify();
   }
@@ -179,22 +213,28 @@ export class Roster {
     const now = this.#options.clock.monotonic();
     const known = this.#licences.get(id);
     if (known !== undefined && known.until > now) return known.licence;
+    const readings = this.#readings;
     const licence = await this.#options.licence(id);
+    // The records changed while they were read: what was read may be the old.
+    if (readings !== this.#readings) return this.#licenceOf(id);
     this.#licences.set(id, { licence, until: now + LICENCE_FOR_MS });
     return licence;
   }
 
   #dropStale(): void {
     const oldest = this.#options.clock.monotonic() - STALE_AFTER_MS;
-    for (const node of this.#nodes.values()) if (node.seenAt < oldest) this.#remove(node.id);
+    for (const node of this.#nodes.values()) if (node.seenAt < oldest) this.#lost(node.id);
   }
 
-  #remove(id: string): void {
-    const node = this.#nodes.get(id);
-    if (node === undefined) return;
-    this.#nodes.delete(id);
+  #lost(id: string): void {
+    this.#withdraw(id);
+    for (const run of this.#gone) run(id);
+  }
+
+  /** Offers it nothing more. */
+  #withdraw(id: string): void {
+    if (!this.#nodes.delete(id)) return;
     this.#options.log.info({ node: id }, "a node went offline");
-    for (const run of this.#gone) run(node);
     this.#notify();
   }
 
@@ -202,6 +242,9 @@ export class Roster {
     for (const run of [...this.#changed]) run();
   }
 }
+
+const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
+  new Set(reported.filter((model) => models.includes(model)));
 
 export interface RosterOptions {
   plane: Plane;

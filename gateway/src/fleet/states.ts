@@ -7,9 +7,29 @@ export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" |
 
 const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
   registered: { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" },
-  ready: { elect: "ready", unelect: "registered", pause: "paused", quarantine: "quarantined", retire: "retired" },
-  paused: { elect: "paused", pause: "paused", resume: "ready", quarantine: "quarantined", retire: "retired" },
-  quarantined: { elect: "quarantined", quarantine: "quarantined", release: "paused", retire: "retired" },
+  ready: {
+    elect: "ready",
+    unelect: "registered",
+    pause: "paused",
+    resume: "ready",
+    quarantine: "quarantined",
+    retire: "retired",
+  },
+  paused: {
+    elect: "paused",
+    unelect: "registered",
+    pause: "paused",
+    resume: "ready",
+    quarantine: "quarantined",
+    retire: "retired",
+  },
+  quarantined: {
+    elect: "quarantined",
+    unelect: "quarantined",
+    quarantine: "quarantined",
+    release: "paused",
+    retire: "retired",
+  },
   retired: {},
 };
 

@@ -80,7 +80,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
-    if (ending.outcome === "ok") gw.dispatcher.measured(model.id, result, completionTokens);
+    if (ending.outcome === "ok") gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
     const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
     const finish = result.end === "enough" ? "length" : (result.finish ?? "stop");
     const usage = { promptTokens, completionTokens };

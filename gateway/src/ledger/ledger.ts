@@ -81,6 +81,8 @@ export interface Balance {
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
+  /** Everything that was ever paid out to a host. */
+  paidOut(accountId: Uuid): Promise<Pico>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Gives a hold back; nothing was dispatched for it. */
@@ -142,6 +144,13 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
   );
 
   return {
+    async paidOut(accountId) {
+      const { rows } = await pool.query(
+        "select coalesce(sum(amount), 0) as paid from transfer where account_id = $1 and kind = 'payout'",
+        [accountId],
+      );
+      return pico(BigInt(rows[0].paid));
+    },
     async balance(accountId) {
       const { rows } = await pool.query("select balance, held from ledger_account where id = $1", [accountId]);
       const row = rows[0];

@@ -16,6 +16,17 @@ const Build = z.strictObject({
   vector_width: z.int().min(1).optional(),
 });
 
+/** A question whose answer tells whether a node runs the model it claims. */
+const Canary = z.union([
+  z.strictObject({
+    prompt: z.string().min(1).max(4000),
+    expect: z.string().min(1).refine(isRegExp, "must be a regular expression"),
+    max_tokens: z.int().min(1).max(4096),
+  }),
+  /** For embeddings: the first two texts mean much the same, the third does not. */
+  z.strictObject({ near: z.tuple([z.string().min(1), z.string().min(1)]), far: z.string().min(1) }),
+]);
+
 const Model = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lowercase letters, digits, '.', '_' or '-'"),
   kind: z.enum(["generation", "embedding"]),
@@ -29,12 +40,34 @@ const Model = z.strictObject({
   build: Build.nullable(),
   /** Overrides the admission ceiling worked out from the connected slots. */
   admission_max: z.int().min(1).optional(),
+  /** Overrides the class's ceiling: a node that is faster does not run this model. */
+  tps_max: z.number().positive().optional(),
+  canaries: z.array(Canary).max(16).optional(),
 });
+
+/** Tokens per second of one answer (embeddings: of one input) that no machine reaches with a model of the class. */
+const SPEED_CEILINGS: Record<z.infer<typeof Model>["class"], number> = {
+  tiny: 2_000,
+  small: 1_200,
+  mid: 800,
+  reasoning: 600,
+  large: 500,
+  embed: 1_000_000,
+};
+
+function isRegExp(text: string): boolean {
+  try {
+    return new RegExp(text) instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
 
 const CatalogueFile = z.strictObject({ price_version: z.int().min(1), models: z.array(Model).min(1) });
 
 export type CatalogueEntry = z.infer<typeof Model>;
 export type Build = z.infer<typeof Build>;
+export type Canary = z.infer<typeof Canary>;
 
 /** A model that can be called. */
 export interface ActiveModel {
@@ -46,6 +79,9 @@ export interface ActiveModel {
   build: Build;
   /** The most requests admitted at once on the whole platform; undefined: worked out from the connected slots. */
   admissionMax: number | undefined;
+  /** Tokens per second that nobody reaches who runs this model. */
+  speedMax: number;
+  canaries: Canary[];
 }
 
 export interface Catalogue {
@@ -102,6 +138,9 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
   if (entry.kind === "embedding" && build.vector_width === undefined) {
     throw new CatalogueError(`The catalogue ${name}: the embedding model ${entry.id} needs build.vector_width`);
   }
+  if (entry.canaries?.some((canary) => "near" in canary !== (entry.kind === "embedding"))) {
+    throw new CatalogueError(`The catalogue ${name}: a canary of ${entry.id} is of the other kind of model`);
+  }
   return {
     id: entry.id,
     kind: entry.kind,
@@ -111,5 +150,7 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     priceVersion,
     build,
     admissionMax: entry.admission_max,
+    speedMax: entry.tps_max ?? SPEED_CEILINGS[entry.class],
+    canaries: entry.canaries ?? [],
   };
 }

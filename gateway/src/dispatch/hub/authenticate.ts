@@ -1,7 +1,7 @@
 /** What a connection may do, decided from the one line it sends first. */
 import { z } from "zod";
-import { type Claims, JWT_CHARS_MAX, type JwtRefusal, verifyJwt } from "./credentials.ts";
-import type { VerifyingKey } from "./nkeys.ts";
+import type { VerifyingKey } from "../credentials/nkeys.ts";
+import { type Claims, JWT_CHARS_MAX, type JwtRefusal, verifyJwt } from "../credentials/user-jwt.ts";
 import type { Revocations } from "./revocations.ts";
 
 /** What we heed of CONNECT; clients send more. `pedantic` asks for checks that are always made. */

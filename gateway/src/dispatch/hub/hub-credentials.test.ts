@@ -7,7 +7,7 @@ import { systemClock } from "../../base/clock.ts";
 import { InvariantError } from "../../base/invariant.ts";
 import { systemRandom } from "../../base/random.ts";
 import { manualClock } from "../../base/testing.ts";
-import { createKey, InvalidKeyError } from "./nkeys.ts";
+import { createKey, InvalidKeyError } from "../credentials/nkeys.ts";
 import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
 
 const clock = systemClock;
@@ -39,7 +39,7 @@ describe("credentials at the door", () => {
 
   test("a stolen JWT is useless without its seed", async (t) => {
     const hub = await openTestHub(t, { clock });
-    const [mine, other] = [await hub.mint("n1"), await hub.mint("n1")];
+    const [mine, other] = [await hub.mint("n1"), await hub.mint("n2")];
     await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
   });
 

@@ -8,17 +8,17 @@ import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "../credentials/nkeys.ts";
+import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
+import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
+import { isSubject } from "../subjects-match.ts";
 import type { Door } from "./authenticate.ts";
 import { Connection, type ConnectionHub } from "./connection.ts";
-import { CREDENTIAL_TTL_MS_MAX, isNodeId, mintJwt } from "./credentials.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
-import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "./nkeys.ts";
 import { memoryRevocations } from "./revocations.ts";
 import { createRouter } from "./router.ts";
-import { isSubject } from "./subjects-match.ts";
 
-const CREDENTIAL_TTL_MS = 60 * 60 * 1000;
 /** Clients choose features by the server's version. */
 const NATS_VERSION = "2.10.0";
 
@@ -78,11 +78,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.clock = options.clock;
     this.log = options.log;
     this.limits = { ...HUB_LIMITS, ...options.limits };
-    this.#credentialTtlMs = options.credentialTtlMs ?? CREDENTIAL_TTL_MS;
-    invariant(
-      this.#credentialTtlMs >= 1000 && this.#credentialTtlMs <= CREDENTIAL_TTL_MS_MAX,
-      "credentials live between a second and a day",
-    );
+    this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     const { accountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
     this.accountSeed = this.#account.seed;
@@ -132,17 +128,14 @@ class EmbeddedHub implements Hub, ConnectionHub {
 
   async mint(nodeId: string): Promise<NodeCredentials> {
     const nowMs = this.clock.now();
-    const user = createKey("user", this.#options.random);
-    const expiresAtS = Math.floor((nowMs + this.#credentialTtlMs) / 1000);
-    const jwt = mintJwt(this.#account, {
+    return issueNodeCredentials(this.#account, {
       nodeId,
-      userKey: user.publicKey,
+      url: this.url,
       issuedAtS: this.door.revocations.issueSecond(nodeId, nowMs),
-      expiresAtS,
-      subscriptionsMax: this.limits.subscriptionsMax,
-      payloadBytesMax: this.limits.payloadBytesMax,
+      nowMs,
+      ttlMs: this.#credentialTtlMs,
+      limits: this.limits,
     });
-    return { url: this.url, jwt, seed: user.seed, expiresAt: expiresAtS * 1000 };
   }
 
   async revoke(nodeId: string): Promise<void> {

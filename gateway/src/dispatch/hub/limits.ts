@@ -1,4 +1,6 @@
 /** The hub's bounds. Nodes are strangers: whatever one of them can make the hub hold or do has a number here. */
+import { NODE_SUBSCRIPTIONS_MAX, PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
@@ -33,11 +35,11 @@ export const HUB_LIMITS: Readonly<HubLimits> = {
   connectionsMax: 10_000,
   unauthenticatedMax: 256,
   connectionsPerNodeMax: 4,
-  subscriptionsMax: 16,
+  subscriptionsMax: NODE_SUBSCRIPTIONS_MAX,
   outboundBytesMax: 32 * MIB,
   controlLineBytesMax: 4 * KIB,
   connectLineBytesMax: 16 * KIB,
-  payloadBytesMax: MIB,
+  payloadBytesMax: PAYLOAD_BYTES_MAX,
   connectDeadlineMs: 5_000,
   pingEveryMs: 20_000,
   pingsOutstandingMax: 2,

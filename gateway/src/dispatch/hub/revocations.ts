@@ -1,9 +1,11 @@
 /**
- * Which credentials of a node are refused: those issued up to a moment. JWTs tell time in whole seconds, so "issued
- * before the revocation" and "issued after it" can carry the same second. Rather than add a claim that NATS does not
- * know, an issue after a revocation is dated at least one second after it; then `iat <= revoked` is exact.
+ * Which credentials of a node the hub refuses: those issued up to a moment. In memory: whoever revoked a node says so again
+ * after a restart, which costs nothing but a look at a map.
  */
-import { CREDENTIAL_TTL_MS_MAX } from "./credentials.ts";
+import { issueSecond } from "../credentials/node-credentials.ts";
+import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
+
+const FORGET_EVERY_S = 60;
 
 export interface Revocations {
   /** The second to date a new credential of this node with. */
@@ -17,8 +19,11 @@ export function memoryRevocations(): Revocations {
   const revokedUntilS = new Map<string, number>();
   // A wall clock may step back: a revocation has to cover what was dated before the step, too.
   let latestIssueS = 0;
+  let forgetAtS = 0;
 
   const forgetExpired = (nowS: number): void => {
+    if (nowS < forgetAtS) return;
+    forgetAtS = nowS + FORGET_EVERY_S;
     for (const [nodeId, untilS] of revokedUntilS) {
       if (untilS + CREDENTIAL_TTL_MS_MAX / 1000 < nowS) revokedUntilS.delete(nodeId);
     }
@@ -26,7 +31,7 @@ export function memoryRevocations(): Revocations {
 
   return {
     issueSecond(nodeId, nowMs) {
-      const issuedAtS = Math.max(Math.floor(nowMs / 1000), (revokedUntilS.get(nodeId) ?? -1) + 1);
+      const issuedAtS = issueSecond(nowMs, revokedUntilS.get(nodeId));
       latestIssueS = Math.max(latestIssueS, issuedAtS);
       return issuedAtS;
     },

@@ -1,6 +1,6 @@
 /** Who receives a message: subscribers by subject. Knows neither sockets nor permissions. */
 import { invariant } from "../../base/invariant.ts";
-import { covers, hasWildcard, isPattern } from "./subjects-match.ts";
+import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
 
 export type Deliver = (subject: string, payload: Uint8Array) => void;
 

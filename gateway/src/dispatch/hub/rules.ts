@@ -1,6 +1,6 @@
 /** What a credential allows on the wire. Each rule gives the words of the refusal, as nats-server has them, or nothing. */
-import type { Claims } from "./credentials.ts";
-import { covers, isPattern, isSubject } from "./subjects-match.ts";
+import type { Claims } from "../credentials/user-jwt.ts";
+import { covers, isPattern, isSubject } from "../subjects-match.ts";
 
 export interface SubscribeAsk {
   pattern: string;

@@ -5,10 +5,10 @@ import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection 
 import type { Clock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
+import { createKey, keyFromSeed } from "../credentials/nkeys.ts";
+import { mintUserJwt } from "../credentials/user-jwt.ts";
 import type { NodeCredentials } from "../plane.ts";
-import { mintJwt } from "./credentials.ts";
 import { type Hub, type HubOptions, openHub } from "./hub.ts";
-import { createKey, keyFromSeed } from "./nkeys.ts";
 
 /** A hub on a free port of this machine, closed after the test. */
 export async function openTestHub(t: TestContext, options: Partial<HubOptions> & { clock: Clock }): Promise<Hub> {
@@ -38,8 +38,8 @@ export async function connectClient(
 export function wideCredentials(hub: Hub, clock: Clock): NodeCredentials {
   const user = createKey("user", systemRandom());
   const nowS = Math.floor(clock.now() / 1000);
-  const jwt = mintJwt(keyFromSeed(hub.accountSeed), {
-    nodeId: "wide",
+  const jwt = mintUserJwt(keyFromSeed(hub.accountSeed), {
+    name: "wide",
     userKey: user.publicKey,
     issuedAtS: nowS,
     expiresAtS: nowS + 60,

@@ -10,6 +10,7 @@ import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { parseFields } from "../fields.ts";
+import { earningsList, modelsForHosts, type NodeWork, nodeStats, quarantineObject, tryNode } from "./work.ts";
 
 export interface NodeApiOptions {
   door: DoorOptions;
@@ -17,13 +18,14 @@ export interface NodeApiOptions {
   hostTokens: Secrets;
   fleet: Fleet;
   catalogue: () => Catalogue;
-  mint: (nodeId: string) => Promise<NodeCredentials>;
+  /** Undefined: the platform has no dispatch plane. */
+  mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
   /** The node's subjects on the plane, by its public id. */
   subjects: (nodeId: string) => { publish: string[]; subscribe: string[] };
-  isConnected: (nodeId: string) => boolean;
+  work: NodeWork;
   receiptOfHost: (hostAccountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
-  /** The records of a node changed: the dispatcher must look again. */
-  changed: (nodeId: string) => void;
+  /** The records of a node changed: every gateway's dispatcher must look again. */
+  changed: (nodeId: string) => Promise<void>;
 }
 
 const Registration = z.object({
@@ -40,7 +42,7 @@ const Elections = z.object({
 type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) => Promise<object>;
 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
-  const { door, hostTokens, fleet, catalogue } = options;
+  const { door, hostTokens, fleet, catalogue, work } = options;
   const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
     app.route({
       method,
@@ -56,17 +58,17 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
       },
     });
   };
-  const show = (node: Node): object => nodeObject(node, options.isConnected(publicId("node", node.id)));
+  const show = (node: Node): NodeObject => nodeObject(node, work.live(publicId("node", node.id)) !== undefined);
   const own = async (accountId: Uuid, params: Record<string, string>): Promise<Node> => {
     const id = parseId("node", params.id ?? "");
     const node = id === undefined ? undefined : await fleet.find(accountId, id);
     if (node === undefined) throw fault("node_not_found");
     return node;
   };
-  const moved = (outcome: MoveOutcome): object => {
+  const moved = async (outcome: MoveOutcome): Promise<object> => {
     if (outcome.kind === "absent") throw fault("node_not_found");
     if (outcome.kind === "refused") throw refusedMove(outcome.standing);
-    options.changed(publicId("node", outcome.node.id));
+    await options.changed(publicId("node", outcome.node.id));
     return show(outcome.node);
   };
 
@@ -94,6 +96,15 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
   route("POST", "/nodes/:id/resume", async (_call, accountId, params) =>
     moved(await fleet.move(accountId, (await own(accountId, params)).id, "resume")),
   );
+  route("GET", "/models", async () => modelsForHosts(catalogue()));
+  route("GET", "/nodes/:id/stats", async (_call, accountId, params) => {
+    const node = await own(accountId, params);
+    return nodeStats(work, node, show(node));
+  });
+  route("POST", "/nodes/:id/try", async (call, accountId, params) => tryNode(work, await own(accountId, params), call));
+  route("GET", "/earnings", async ({ request }, accountId) =>
+    earningsList(work, accountId, new URL(request.url ?? "", "http://node").searchParams),
+  );
   route("GET", "/requests/:id/receipt", async (_call, accountId, params) => {
     const id = parseId("req", params.id ?? "");
     const receipt = id === undefined ? undefined : await options.receiptOfHost(accountId, id);
@@ -109,6 +120,7 @@ async function credentials(options: NodeApiOptions, node: Node): Promise<object>
   if (node.standing === "quarantined") throw fault("node_quarantined");
   if (node.standing === "retired") throw refusedMove("retired");
   if (node.models.length === 0) throw fault("no_elected_builds");
+  if (options.mint === undefined) throw fault("not_implemented");
   const nodeId = publicId("node", node.id);
   const minted = await options.mint(nodeId).catch((cause) => {
     options.log.error({ node: nodeId, err: cause }, "the dispatch plane minted no credentials");
@@ -133,7 +145,9 @@ function refusedMove(standing: string): Error {
   return fault("node_state_conflict", { message: `The node is ${standing}, which does not allow this.` });
 }
 
-function nodeObject(node: Node, connected: boolean): object {
+type NodeObject = { state: string } & Record<string, unknown>;
+
+function nodeObject(node: Node, connected: boolean): NodeObject {
   return {
     id: publicId("node", node.id),
     object: "node",
@@ -142,6 +156,7 @@ function nodeObject(node: Node, connected: boolean): object {
     models: node.models,
     hardware: node.hardware,
     agent: node.agent,
+    quarantine: quarantineObject(node),
     created_at: Math.floor(node.createdAt.getTime() / 1000),
   };
 }

@@ -1,63 +1,57 @@
 /**
- * NATS user JWTs: what a node presents when it connects. The account key of the hub signs the node's id, its own public
- * key, the subjects it may use and an expiry. Any NATS server that trusts the account would accept the same text.
+ * NATS user JWTs: what a node, or a gateway, presents when it connects. The account's key signs a name, the user's own
+ * public key, the subjects it may use and an expiry. Hub and NATS server read the same text.
  */
-import { createHash } from "node:crypto";
-import { nodePermissions, type SubjectPermissions } from "@tollgate/protocol/subjects.ts";
+import type { SubjectPermissions } from "@tollgate/protocol/subjects.ts";
 import { z } from "zod";
 import { invariant } from "../../base/invariant.ts";
-import { base32Encode, parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
-import { isPattern } from "./subjects-match.ts";
+import { isPattern } from "../subjects-match.ts";
+import { readSegment, signJwt } from "./jwt.ts";
+import { parsePublicKey, type SigningKey, type VerifyingKey } from "./nkeys.ts";
 
-/** No credential lives longer, so a revocation may be forgotten after this long. */
+/** No node's credential lives longer, so a revocation may be forgotten after this long. */
 export const CREDENTIAL_TTL_MS_MAX = 24 * 60 * 60 * 1000;
 export const JWT_CHARS_MAX = 4096;
 const PATTERNS_MAX = 16;
 /** One token of a subject: without dots, wildcards or spaces it cannot reach outside its place. */
 const NODE_ID = /^[A-Za-z0-9_-]{1,64}$/;
-const HEADER = base64url({ typ: "JWT", alg: "ed25519-nkey" });
 
 export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 
 export interface Grant {
-  nodeId: string;
+  /** A node's id; for a gateway a name that cannot be one. */
+  name: string;
   /** The public key whose owner may use the credential. */
   userKey: string;
-  /** Unix seconds: a JWT knows no finer time. */
   issuedAtS: number;
-  expiresAtS: number;
+  /** Undefined: for as long as the account lives. The hub takes none such. */
+  expiresAtS: number | undefined;
   notBeforeS?: number;
   subscriptionsMax: number;
   payloadBytesMax: number;
-  /** The node's own subjects unless told otherwise. */
-  permissions?: SubjectPermissions;
+  permissions: SubjectPermissions;
 }
 
-export function mintJwt(account: SigningKey, grant: Grant): string {
+export function mintUserJwt(account: SigningKey, grant: Grant): string {
   invariant(account.role === "account", "user credentials are signed by an account");
-  invariant(isNodeId(grant.nodeId), "a node id is one plain token");
-  const permissions = grant.permissions ?? nodePermissions(grant.nodeId);
-  const claims = {
+  const jwt = signJwt(account, {
     iat: grant.issuedAtS,
-    iss: account.publicKey,
-    name: grant.nodeId,
+    name: grant.name,
     sub: grant.userKey,
-    exp: grant.expiresAtS,
-    ...(grant.notBeforeS === undefined ? {} : { nbf: grant.notBeforeS }),
+    ...(grant.expiresAtS !== undefined && { exp: grant.expiresAtS }),
+    ...(grant.notBeforeS !== undefined && { nbf: grant.notBeforeS }),
     nats: {
-      pub: { allow: permissions.publish },
-      sub: { allow: permissions.subscribe },
+      pub: { allow: grant.permissions.publish },
+      sub: { allow: grant.permissions.subscribe },
       subs: grant.subscriptionsMax,
       data: -1,
       payload: grant.payloadBytesMax,
+      // Not as a leaf node, not through a gateway of another protocol.
+      allowed_connection_types: ["STANDARD"],
       type: "user",
       version: 2,
     },
-  };
-  // NATS tools name a token by the hash of its claims.
-  const jti = base32Encode(createHash("sha512-256").update(JSON.stringify(claims)).digest());
-  const signed = `${HEADER}.${base64url({ jti, ...claims })}`;
-  const jwt = `${signed}.${account.sign(Buffer.from(signed)).toString("base64url")}`;
+  });
   invariant(jwt.length <= JWT_CHARS_MAX, "a minted credential is one that verification reads");
   return jwt;
 }
@@ -110,9 +104,9 @@ export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): Jw
   if (header === undefined || body === undefined || signature === undefined || rest.length > 0) {
     return refuse("malformed");
   }
-  const unverified = parseJson(body);
+  const unverified = readSegment(body);
   const issuer = issuerSchema.safeParse(unverified);
-  if (!headerSchema.safeParse(parseJson(header)).success || !issuer.success) return refuse("malformed");
+  if (!headerSchema.safeParse(readSegment(header)).success || !issuer.success) return refuse("malformed");
   if (issuer.data.iss !== account.publicKey) return refuse("foreign_account");
   const genuine = account.verify(Buffer.from(`${header}.${body}`), Buffer.from(signature, "base64url"));
   if (!genuine) return refuse("bad_signature");
@@ -137,16 +131,4 @@ export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): Jw
       payloadBytesMax: nats.payload,
     },
   };
-}
-
-function base64url(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString("base64url");
-}
-
-function parseJson(segment: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(segment, "base64url").toString());
-  } catch {
-    return undefined; // No schema accepts it, so the caller answers "malformed".
-  }
 }

@@ -39,7 +39,7 @@ export class InvalidKeyError extends Error {
 export function createKey(role: KeyRole, random: Random): SigningKey {
   const raw = Buffer.alloc(KEY_BYTES);
   random.fill(raw);
-  return signingKey(role, raw);
+  return keyFromBytes(role, raw);
 }
 
 /** Throws `InvalidKeyError`, whose message does not repeat the seed, also if the seed is of another role than asked for. */
@@ -50,7 +50,7 @@ export function keyFromSeed(seed: string, wanted?: KeyRole): SigningKey {
   const role = roleOf(((first & 0b111) << 5) | (second >> 3));
   if ((first & 0b11111000) !== SEED || role === undefined) throw new InvalidKeyError("not an nkey seed");
   if (wanted !== undefined && role !== wanted) throw new InvalidKeyError(`an nkey seed of role ${role}, not ${wanted}`);
-  return signingKey(role, bytes.subarray(2));
+  return keyFromBytes(role, bytes.subarray(2));
 }
 
 /** The key behind a public key's text, or undefined if the text is none of this role. */
@@ -62,7 +62,8 @@ export function parsePublicKey(role: KeyRole, text: string): VerifyingKey | unde
   return { role, publicKey: text, verify: (data, signature) => verify(null, data, key, signature) };
 }
 
-function signingKey(role: KeyRole, raw: Buffer): SigningKey {
+/** The key whose 32 secret bytes these are. */
+export function keyFromBytes(role: KeyRole, raw: Buffer): SigningKey {
   const key: KeyObject = createPrivateKey({ key: Buffer.concat([PRIVATE_DER, raw]), format: "der", type: "pkcs8" });
   const publicRaw = createPublicKey(key).export({ format: "der", type: "spki" }).subarray(PUBLIC_DER.length);
   const code = ROLES[role];

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { InvariantError } from "../../base/invariant.ts";
+import { systemRandom } from "../../base/random.ts";
+import { createKey, keyFromSeed, parsePublicKey } from "./nkeys.ts";
+import { checkTtl, issueNodeCredentials, issueSecond, nodeKey } from "./node-credentials.ts";
+import { verifyJwt } from "./user-jwt.ts";
+
+const account = createKey("account", systemRandom());
+const NOW_MS = 1_900_000_000_400;
+
+describe("a node's credentials", () => {
+  test("are for its own subjects, its own key and its time", () => {
+    const grant = { nodeId: "node_a", url: "nats://x", issuedAtS: 1_900_000_000, nowMs: NOW_MS, ttlMs: 60_000 };
+    const credentials = issueNodeCredentials(account, grant);
+    const verifying = parsePublicKey("account", account.publicKey);
+    assert.ok(verifying);
+    const verdict = verifyJwt(verifying, credentials.jwt, NOW_MS);
+    assert.ok(verdict.ok);
+    assert.deepEqual(verdict.claims.permissions, nodePermissions("node_a"));
+    assert.equal(verdict.claims.user.publicKey, keyFromSeed(credentials.seed).publicKey);
+    assert.equal(credentials.expiresAt, 1_900_000_060_000);
+    assert.equal(verdict.claims.expiresAtS * 1000, credentials.expiresAt);
+  });
+
+  test("have one key per node and account, whoever issues them", () => {
+    const again = keyFromSeed(account.seed);
+    assert.equal(nodeKey(account, "node_a").seed, nodeKey(again, "node_a").seed);
+    assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(account, "node_b").seed);
+    const other = createKey("account", systemRandom());
+    assert.notEqual(nodeKey(account, "node_a").seed, nodeKey(other, "node_a").seed);
+  });
+
+  test("are never issued for an id that could reach beyond its place in a subject", () => {
+    for (const nodeId of ["", "a.b", "*", ">", "a b", "a\r\nPUB", "ä", "x".repeat(65)]) {
+      assert.throws(() => nodeKey(account, nodeId), InvariantError, nodeId);
+    }
+  });
+
+  test("are dated after the revocation they follow, and by the clock otherwise", () => {
+    assert.equal(issueSecond(NOW_MS, undefined), 1_900_000_000);
+    assert.equal(issueSecond(NOW_MS, 1_800_000_000), 1_900_000_000);
+    assert.equal(issueSecond(NOW_MS, 1_900_000_000), 1_900_000_001);
+    assert.equal(issueSecond(NOW_MS, 1_900_000_007), 1_900_000_008);
+  });
+
+  test("live between a second and a day", () => {
+    assert.equal(checkTtl(1_000), 1_000);
+    for (const ttlMs of [0, 999, 24 * 3_600_000 + 1]) assert.throws(() => checkTtl(ttlMs), InvariantError);
+  });
+});

@@ -1,0 +1,128 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { systemRandom } from "../base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
+import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
+
+const newId = newIds(systemClock, systemRandom());
+
+test("a node's standing: every state and move", () => {
+  const table: [NodeStanding, Partial<Record<NodeMove, NodeStanding>>][] = [
+    ["registered", { elect: "ready", unelect: "registered", quarantine: "quarantined", retire: "retired" }],
+    [
+      "ready",
+      {
+        elect: "ready",
+        unelect: "registered",
+        pause: "paused",
+        resume: "ready",
+        quarantine: "quarantined",
+        retire: "retired",
+      },
+    ],
+    [
+      "paused",
+      {
+        elect: "paused",
+        unelect: "registered",
+        pause: "paused",
+        resume: "ready",
+        quarantine: "quarantined",
+        retire: "retired",
+      },
+    ],
+    [
+      "quarantined",
+      { elect: "quarantined", unelect: "quarantined", quarantine: "quarantined", release: "paused", retire: "retired" },
+    ],
+    ["retired", {}],
+  ];
+  const moves: NodeMove[] = ["elect", "unelect", "pause", "resume", "quarantine", "release", "retire"];
+  for (const [from, to] of table) {
+    for (const move of moves) assert.equal(moveNode(from, move), to[move], `${from}, ${move}`);
+  }
+});
+
+describe("the fleet's records", () => {
+  let db: TestDatabase;
+  let fleet: Fleet;
+  let host: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    fleet = openFleet({ pool: db.pool, newId });
+    host = await openHost();
+  });
+  after(() => db.close());
+
+  const openHost = async (): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [id]);
+    return id;
+  };
+  const register = (name: string, owner = host) => fleet.register(owner, { name, hardware: {}, agent: "test" });
+  const node = (outcome: MoveOutcome): Node => {
+    assert.equal(outcome.kind, "moved");
+    return (outcome as { node: Node }).node;
+  };
+
+  test("registering a name again is the same node", async () => {
+    const first = await register("box");
+    assert.equal((await register("box")).id, first.id);
+    assert.notEqual((await register("box", await openHost())).id, first.id);
+  });
+
+  test("elections replace each other, and move the standing in the same statement", async () => {
+    const { id } = await register("elects");
+    assert.deepEqual(node(await fleet.elect(host, id, ["b", "a"])).models, ["a", "b"]);
+    const less = node(await fleet.elect(host, id, ["b", "c"]));
+    assert.deepEqual([less.models, less.standing], [["b", "c"], "ready"]);
+    const none = node(await fleet.elect(host, id, []));
+    assert.deepEqual([none.models, none.standing], [[], "registered"]);
+  });
+
+  test("a node of another account looks absent", async () => {
+    const { id } = await register("mine");
+    const other = await openHost();
+    assert.equal(await fleet.find(other, id), undefined);
+    assert.deepEqual(await fleet.move(other, id, "pause"), { kind: "absent" });
+    assert.deepEqual(await fleet.elect(other, id, ["a"]), { kind: "absent" });
+    assert.equal((await fleet.list(other)).length, 0);
+  });
+
+  test("quarantine keeps its evidence, bars the node, and ends with a release to paused", async () => {
+    const { id } = await register("bad");
+    await fleet.elect(host, id, ["a"]);
+    const before = new Date(Date.now() - 1000);
+    const why = { reason: "failures", evidence: { failures: 5 }, by: "platform" };
+    const barred = node(await fleet.quarantine(id, why));
+    assert.equal(barred.standing, "quarantined");
+    assert.deepEqual({ ...barred.quarantine, at: undefined }, { ...why, at: undefined });
+    const again = node(await fleet.quarantine(id, { ...why, reason: "something else" }));
+    assert.equal(again.quarantine?.reason, "failures", "the first reason stands");
+    assert.deepEqual(await fleet.move(host, id, "resume"), { kind: "refused", standing: "quarantined" });
+    assert.ok((await fleet.barredSince(before)).includes(id));
+    const free = node(await fleet.release(id, "idn_1"));
+    assert.deepEqual([free.standing, free.quarantine], ["paused", null]);
+    assert.ok(!(await fleet.barredSince(before)).includes(id));
+    assert.deepEqual(await fleet.release(id, "idn_1"), { kind: "refused", standing: "paused" });
+    const { rows } = await db.pool.query("select released_by from node_quarantine where node_id = $1", [id]);
+    assert.deepEqual(rows, [{ released_by: "idn_1" }]);
+  });
+
+  test("twenty quarantines and releases at once leave one standing and its record in step", async () => {
+    const { id } = await register("raced");
+    await fleet.elect(host, id, ["a"]);
+    await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        i % 2 === 0
+          ? fleet.quarantine(id, { reason: `r${i}`, evidence: {}, by: "platform" })
+          : fleet.release(id, "idn_1"),
+      ),
+    );
+    const now = await fleet.find(null, id);
+    assert.equal(now?.standing === "quarantined", now?.quarantine !== null);
+  });
+});

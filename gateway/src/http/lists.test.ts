@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { z } from "zod";
+import { openCursors, PageFields, page, SpanFields } from "./lists.ts";
+
+const cursors = openCursors("a secret of the platform");
+const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
+
+describe("cursors", () => {
+  test("what was written is read, and nowhere but in its own list", () => {
+    const cursor = cursors.write("requests acc_1", "0190");
+    assert.equal(cursors.read("requests acc_1", cursor), "0190");
+    assert.throws(() => cursors.read("requests acc_2", cursor), invalid);
+    assert.throws(() => openCursors("another secret").read("requests acc_1", cursor), invalid);
+  });
+
+  test("anything else is refused", () => {
+    fc.assert(
+      fc.property(fc.string(), (text) => {
+        assert.throws(() => cursors.read("l", text), invalid);
+      }),
+    );
+    const bytes = Buffer.from(cursors.write("l", "0190"), "base64url");
+    for (let i = 0; i < bytes.length; i++) {
+      const bent = Buffer.from(bytes);
+      bent[i] = (bent[i] as number) ^ 1;
+      assert.throws(() => cursors.read("l", bent.toString("base64url")), invalid);
+    }
+  });
+});
+
+describe("pages", () => {
+  const rows = Array.from({ length: 7 }, (_, i) => ({ id: String(9 - i) }));
+  const read = (cursor: string | undefined, limit: number) =>
+    page({
+      cursors,
+      list: "l",
+      cursor,
+      limit,
+      read: async (before, max) => rows.filter(({ id }) => before === undefined || id < before).slice(0, max),
+      position: ({ id }) => id,
+      show: ({ id }) => ({ id }),
+    });
+
+  test("follow each other to the end without a gap or a repeat", async () => {
+    const seen: unknown[] = [];
+    let cursor: string | undefined;
+    do {
+      const { data, next_cursor } = await read(cursor, 3);
+      seen.push(...data);
+      cursor = next_cursor ?? undefined;
+    } while (cursor !== undefined);
+    assert.deepEqual(seen, rows);
+  });
+
+  test("a page that holds the rest has no next", async () => {
+    assert.equal((await read(undefined, 7)).next_cursor, null);
+  });
+
+  test("fields are bounded and named", () => {
+    const Query = z.object({ ...PageFields, ...SpanFields });
+    const ok = (fields: object): boolean => Query.safeParse(fields).success;
+    assert.equal(Query.parse({}).limit, 50);
+    assert.deepEqual(
+      ["0", "101", "-1", "1.5", "ten", ""].map((limit) => ok({ limit })),
+      Array(6).fill(false),
+    );
+    assert.deepEqual(
+      ["1", "100"].map((limit) => ok({ limit })),
+      [true, true],
+    );
+    assert.equal(Query.parse({ from: "2026-11-15" }).from?.toISOString(), "2026-11-15T00:00:00.000Z");
+    assert.equal(Query.parse({ from: "2026-11-15T06:30:00+02:00" }).from?.toISOString(), "2026-11-15T04:30:00.000Z");
+    assert.equal(Query.parse({ to: "1763188200" }).to?.getTime(), 1763188200000);
+    for (const from of ["yesterday", "2026-13-01", "2026-11-15T06:30", ""]) assert.ok(!ok({ from }), from);
+  });
+});

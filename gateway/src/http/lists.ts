@@ -1,0 +1,82 @@
+/** Pages of a list: `{object: "list", data, next_cursor}`, cursors that only this platform can make, bounds on size and time. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { z } from "zod";
+import { fault } from "../faults.ts";
+
+const MAC_BYTES = 12;
+const LIMIT_DEFAULT = 50;
+const LIMIT_MAX = 100;
+
+export interface Cursors {
+  /** `list` says which list of whose it belongs to: the cursor works nowhere else. */
+  write(list: string, position: string): string;
+  /** Throws 400 `invalid_cursor`. */
+  read(list: string, cursor: string): string;
+}
+
+export function openCursors(secret: string): Cursors {
+  const mac = (list: string, position: string): Buffer =>
+    createHmac("sha256", secret).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
+  return {
+    write: (list, position) => Buffer.concat([mac(list, position), Buffer.from(position)]).toString("base64url"),
+    read(list, cursor) {
+      const bytes = Buffer.from(cursor, "base64url");
+      const position = bytes.subarray(MAC_BYTES).toString();
+      const genuine = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position));
+      if (!genuine) throw fault("invalid_cursor");
+      return position;
+    },
+  };
+}
+
+/** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
+export const Moment = z.string().transform((text, context) => {
+  const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
+  if (date !== undefined && !Number.isNaN(date.getTime())) return date;
+  context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
+  return z.NEVER;
+});
+
+function isoDate(text: string): Date | undefined {
+  // With a time comes a zone: a time without one would mean another moment on another machine.
+  return /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
+    ? new Date(text)
+    : undefined;
+}
+
+/** The fields that every list takes. */
+export const PageFields = {
+  cursor: z.string().optional(),
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, `must be a whole number from 1 to ${LIMIT_MAX}`)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, `must be a whole number from 1 to ${LIMIT_MAX}`)
+    .default(LIMIT_DEFAULT),
+};
+export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
+
+/**
+ * One page of a list whose rows have an id that sorts. `read` is asked for one row more than the page holds, to see
+ * whether there is another.
+ */
+export async function page<Row>(parts: {
+  cursors: Cursors;
+  list: string;
+  cursor: string | undefined;
+  limit: number;
+  read: (before: string | undefined, limit: number) => Promise<Row[]>;
+  position: (row: Row) => string;
+  show: (row: Row) => object;
+}): Promise<{ object: "list"; data: object[]; next_cursor: string | null }> {
+  const { cursors, list, cursor, limit } = parts;
+  const rows = await parts.read(cursor === undefined ? undefined : cursors.read(list, cursor), limit + 1);
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const more = rows.length > limit && last !== undefined;
+  return {
+    object: "list",
+    data: shown.map(parts.show),
+    next_cursor: more ? cursors.write(list, parts.position(last)) : null,
+  };
+}

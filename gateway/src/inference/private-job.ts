@@ -1,0 +1,81 @@
+/**
+ * A job of the platform's own on one node: a probe, a canary, a host's test of its machine. It goes the way of a request
+ * from the prompt to the counted output, but nobody pays for it, nobody is paid, and it leaves no record.
+ */
+import type { JobBody } from "@tollgate/protocol/frames.ts";
+import { suffixOf, type Uuid } from "../base/ids.ts";
+import type { DispatchResult } from "../dispatch/dispatcher.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Prompt } from "../metering/meter.ts";
+import type { Gateway } from "./gateway.ts";
+import { Relay } from "./relay.ts";
+
+export interface PrivateJob {
+  id: Uuid;
+  nodeId: string;
+  model: ActiveModel;
+  /** For a generation model the first is the prompt; an embedding model takes them all. */
+  texts: string[];
+  outputTokensMax: number;
+}
+
+export interface PrivateResult {
+  end: DispatchResult["end"];
+  finish: "stop" | "length";
+  text: string;
+  reasoning: string;
+  vectors: Float32Array[];
+  promptTokens: number;
+  completionTokens: number;
+  /** From the offer. Null when there was no output. */
+  ttftMs: number | null;
+  tokensPerSecond: number | null;
+}
+
+/** Undefined when the node is not connected or does not serve the model. */
+export async function runPrivately(
+  gw: Pick<Gateway, "dispatcher" | "meter">,
+  job: PrivateJob,
+  signal: AbortSignal,
+): Promise<PrivateResult | undefined> {
+  const { model, texts, outputTokensMax } = job;
+  const meter = gw.meter(model.build.tokenizer);
+  const [prompt, body] = promptOf(model, texts);
+  const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
+  const vectorsDue = model.kind === "embedding" ? texts.length : 0;
+  const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream: null });
+  const header = {
+    model: model.id,
+    endpoint: model.kind === "embedding" ? ("embedding" as const) : ("chat" as const),
+    // As a stream, so that its pace can be seen.
+    stream: true,
+    output_tokens_max: model.kind === "embedding" ? 0 : outputTokensMax,
+    sampling: {},
+  };
+  const result = await gw.dispatcher.runOn(job.nodeId, { request: suffixOf(job.id), header, body }, relay, signal);
+  if (result === undefined) return undefined;
+  const counts = relay.end();
+  const completionTokens = counts.answerTokens + counts.reasoningTokens;
+  const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
+  if (end === "finished" || end === "enough") {
+    gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
+  }
+  const outputMs = result.pace?.outputMs ?? 0;
+  return {
+    end,
+    finish: result.end === "enough" ? "length" : (result.finish ?? "stop"),
+    text: relay.text,
+    reasoning: relay.reasoning,
+    vectors: relay.embeddings,
+    promptTokens,
+    completionTokens,
+    ttftMs: result.pace?.ttftMs ?? null,
+    tokensPerSecond: completionTokens > 1 && outputMs > 0 ? ((completionTokens - 1) * 1000) / outputMs : null,
+  };
+}
+
+function promptOf(model: ActiveModel, texts: string[]): [Prompt, JobBody] {
+  if (model.kind === "embedding") return [{ kind: "texts", texts }, { input: texts }];
+  const messages = [{ role: "user", content: texts[0] ?? "" }];
+  return [{ kind: "chat", messages }, { messages }];
+}

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { canaryTexts, judgeCanary } from "./canary.ts";
+
+describe("canaries", () => {
+  const sum = { prompt: "7 + 5?", expect: "\\b12\\b", max_tokens: 8 };
+  const meaning = { near: ["a cat", "a kitten"] as [string, string], far: "taxes" };
+  const v = (...values: number[]): Float32Array => Float32Array.from(values);
+  const judge = (...vectors: Float32Array[]) => judgeCanary(meaning, { text: "", vectors });
+
+  test("an answer is held against its pattern", () => {
+    assert.deepEqual(canaryTexts(sum), ["7 + 5?"]);
+    assert.equal(judgeCanary(sum, { text: "It is 12.", vectors: [] }), undefined);
+    for (const text of ["", "It is 112.", "twelve"]) {
+      assert.equal(judgeCanary(sum, { text, vectors: [] }), "unexpected answer");
+    }
+  });
+
+  test("vectors must mean something: like texts near, one text one vector, numbers throughout", () => {
+    assert.deepEqual(canaryTexts(meaning), ["a cat", "a kitten", "taxes", "a cat"]);
+    const [cat, kitten, taxes] = [v(1, 0.1), v(0.9, 0.2), v(0, 1)];
+    assert.equal(judge(cat, kitten, taxes, cat), undefined);
+    assert.equal(judge(cat, taxes, kitten, cat), "unlike texts are nearer than like ones");
+    assert.equal(judge(cat, cat, cat, cat), "unlike texts are nearer than like ones");
+    assert.equal(judge(cat, kitten, taxes, kitten), "one text, two vectors");
+    assert.equal(judge(cat, kitten, v(Number.NaN, 1), cat), "not vectors of numbers");
+    assert.equal(judge(cat, kitten, v(0, 0), cat), "not vectors of numbers");
+    assert.equal(judge(cat, kitten), "vectors missing");
+  });
+});

@@ -1,0 +1,34 @@
+/** Whether an answer is one that the model a node claims to run would give. Pure. */
+import type { Canary } from "../metering/catalogue.ts";
+
+export interface CanaryAnswer {
+  text: string;
+  vectors: Float32Array[];
+}
+
+/** The texts to send. An embedding canary sends one text twice: an honest engine gives the same vector. */
+export function canaryTexts(canary: Canary): string[] {
+  return "near" in canary ? [canary.near[0], canary.near[1], canary.far, canary.near[0]] : [canary.prompt];
+}
+
+/** Why the canary failed; undefined when it passed. Never quotes the answer. */
+export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): string | undefined {
+  if (!("near" in canary)) return new RegExp(canary.expect).test(text) ? undefined : "unexpected answer";
+  const [a, b, far, again] = vectors;
+  if (a === undefined || b === undefined || far === undefined || again === undefined) return "vectors missing";
+  if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0)) return "not vectors of numbers";
+  if (cosine(a, again) < SAME_MIN) return "one text, two vectors";
+  if (cosine(a, b) <= cosine(a, far)) return "unlike texts are nearer than like ones";
+  return undefined;
+}
+
+/** Batches may round differently; a different vector does not come this near. */
+const SAME_MIN = 0.999;
+
+function cosine(a: Float32Array, b: Float32Array): number {
+  return a.reduce((sum, value, i) => sum + value * (b[i] ?? 0), 0) / (norm(a) * norm(b));
+}
+
+function norm(vector: Float32Array): number {
+  return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+}

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { Failure } from "../dispatch/offers.ts";
+import { Reliability, type Verdict } from "./reliability.ts";
+
+/** Jobs one after the other, each a second long. */
+function inTurn(failures: (Failure | null)[]): (Verdict | undefined)[] {
+  const record = new Reliability();
+  return failures.map((failure, i) => record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 }));
+}
+
+describe("reliability", () => {
+  test("five failures in twenty jobs are too many, whatever their kind", () => {
+    const verdicts = inTurn(["engine", null, "agent", null, "protocol", "silent", "lost"]);
+    assert.deepEqual(verdicts.slice(0, 6), Array(6).fill(undefined));
+    assert.deepEqual(verdicts[6], {
+      reason: "failures",
+      evidence: { jobs: 7, failures: 5, kinds: { engine: 1, agent: 1, protocol: 1, silent: 1, lost: 1 } },
+    });
+  });
+
+  test("four in every twenty are not, for ever", () => {
+    const jobs = Array.from({ length: 200 }, (_, i): Failure | null => (i % 5 === 0 ? "engine" : null));
+    assert.ok(inTurn(jobs).every((verdict) => verdict === undefined));
+    const record = new Reliability();
+    for (const [i, failure] of jobs.entries()) record.note({ failure, offeredAt: i, endedAt: i });
+    assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
+  });
+
+  test("jobs under way together when a node falls silent are one failure", () => {
+    const record = new Reliability();
+    for (let i = 0; i < 50; i++) {
+      assert.equal(
+        record.note({ failure: i % 2 === 0 ? "silent" : "lost", offeredAt: i, endedAt: 2000 + i }),
+        undefined,
+      );
+    }
+    assert.deepEqual(record.count(), { jobs: 1, failures: 1 });
+    record.note({ failure: "silent", offeredAt: 3000, endedAt: 5000 });
+    assert.deepEqual(record.count(), { jobs: 2, failures: 2 });
+  });
+
+  test("a prompt that an engine cannot take is not the node's fault, until it is its habit", () => {
+    const verdicts = inTurn(Array(10).fill("prompt"));
+    assert.deepEqual(verdicts.slice(0, 9), Array(9).fill(undefined));
+    assert.equal(verdicts[9]?.reason, "refused_prompts");
+  });
+});

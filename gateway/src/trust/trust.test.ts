@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { JobHeader } from "@tollgate/protocol/frames.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
+import { Roster } from "../dispatch/roster.ts";
+import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
+import type { ActiveModel, Canary } from "../metering/catalogue.ts";
+import type { Meter } from "../metering/meter.ts";
+import type { Verdict } from "./reliability.ts";
+import { type Trust, watchNodes } from "./trust.ts";
+
+/** One token a word. */
+const meter: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  countPrompt: async () => ({ tokens: 5, over: null }),
+  openOutput() {
+    let words = 0;
+    return {
+      full: false,
+      push(_channel, text) {
+        words += text.split(" ").length;
+        return text;
+      },
+      end: () => ({ answerTokens: words, reasoningTokens: 0 }),
+    };
+  },
+};
+const canary: Canary = { prompt: "7 + 5?", expect: "12", max_tokens: 8 };
+
+describe("trust in nodes", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let roster: Roster;
+  let dispatcher: Dispatcher;
+  let trust: Trust;
+  let barred: [string, Verdict][];
+  let model: ActiveModel;
+
+  const start = (automatic = true): void => {
+    clock = manualClock();
+    plane = new MemoryPlane();
+    barred = [];
+    model = {
+      id: "tiny-3b",
+      kind: "generation",
+      contextLimit: 100,
+      prices: { in: pico(1n), out: pico(1n) },
+      priceVersion: 1,
+      build: { id: "b", tokenizer: "words" },
+      admissionMax: undefined,
+      speedMax: 1000,
+      canaries: [canary],
+    };
+    const [log, random] = [createLog("silent"), systemRandom()];
+    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["tiny-3b"] });
+    roster = new Roster({ plane, clock, random, log, licence });
+    dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
+    const catalogue = () => ({ priceVersion: 1, entries: [], active: new Map([["tiny-3b", model]]) });
+    trust = watchNodes({
+      gateway: { dispatcher, meter: () => meter, catalogue },
+      roster,
+      quarantine: async (id, verdict) => void barred.push([id, verdict]),
+      automatic,
+      newId: newIds(clock, random),
+      clock,
+      random,
+      log,
+    });
+  };
+  beforeEach(() => start());
+
+  /** A node that reports itself, and again every few seconds as the clock goes on. */
+  const join = async (): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
+    node.report({ models: ["tiny-3b"], slots: 4 });
+    await turn();
+    return node;
+  };
+  const answer = async (node: FakeNode, nth: number, text: string): Promise<JobHeader | undefined> => {
+    const job = await node.job(nth);
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, text);
+    clock.advance(500);
+    node.delta(job, 1, " end");
+    node.say({ kind: "done", job, seq: 2, finish: "stop" });
+    await turn();
+    await turn();
+    return node.heard.flatMap((frame) => (frame.kind === "job" ? [frame.header] : []))[nth - 1];
+  };
+  /** Time passes, until the node is offered something. */
+  const pass = async (node: FakeNode, ms: number): Promise<void> => {
+    const before = jobs(node);
+    for (let left = ms; left > 0 && jobs(node) === before; left -= 5000) {
+      clock.advance(Math.min(left, 5000));
+      node.report({ models: ["tiny-3b"], slots: 4 });
+      await turn();
+    }
+  };
+  const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
+
+  test("a node is probed when it joins, has a baseline then, and is left alone while that is fresh", async () => {
+    const node = await join();
+    const header = await answer(node, 1, "it is 12 and some more words here");
+    assert.equal(header?.endpoint, "chat");
+    assert.ok((dispatcher.speedOfNode("a", "tiny-3b").ttftMs ?? -1) >= 0);
+    assert.ok((dispatcher.speedOf("tiny-3b").tokensPerSecond ?? 0) > 0);
+    await pass(node, 4 * 60_000);
+    assert.equal(jobs(node), 1);
+    await pass(node, 2 * 60_000);
+    assert.equal(jobs(node), 2, "every few minutes while idle");
+  });
+
+  test("a busy node is not probed", async () => {
+    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
+    node.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
+    await turn();
+    clock.advance(10_000);
+    await turn();
+    assert.equal(jobs(node), 0);
+  });
+
+  test("a canary failed twice in a row bars the node; once does not", async () => {
+    const node = await join();
+    await answer(node, 1, "no idea");
+    assert.deepEqual(barred, []);
+    await answer(node, 2, "twelve hundred");
+    assert.deepEqual(barred, [
+      ["a", { reason: "canary", evidence: { model: "tiny-3b", why: "unexpected answer", failures: 2 } }],
+    ]);
+  });
+
+  test("a canary passed at the second try clears the first", async () => {
+    const node = await join();
+    await answer(node, 1, "no idea");
+    await answer(node, 2, "it is 12");
+    assert.deepEqual(barred, []);
+    assert.equal(jobs(node), 2);
+  });
+
+  test("an answer faster than the model can be bars the node; a short one proves nothing", async () => {
+    const node = await join();
+    await answer(node, 1, `12 ${"word ".repeat(100)}`);
+    assert.equal(barred.length, 0);
+    model.speedMax = 200;
+    await pass(node, 6 * 60_000);
+    await answer(node, 2, `12 ${"word ".repeat(200)}`);
+    assert.equal(barred[0]?.[1].reason, "speed");
+    assert.deepEqual(barred[0]?.[1].evidence, { model: "tiny-3b", tokens: 204, tokens_per_second: 408, ceiling: 200 });
+  });
+
+  test("five failures bar the node; a client that leaves and a refusal do not count", async () => {
+    const node = await join();
+    await answer(node, 1, "it is 12");
+    const order = (i: number) => ({
+      request: `06dfk3zq9v8n2x4m7t1c5w0r${String(i).padStart(2, "0")}`,
+      header: { model: "tiny-3b", endpoint: "chat" as const, stream: false, output_tokens_max: 9, sampling: {} },
+      body: { messages: [] },
+    });
+    const sink = { begin() {}, delta: () => "more" as const, vectors: () => "broken" as const, reachedClient: false };
+    for (let i = 0; i < 10; i++) {
+      const leaving = new AbortController();
+      const running = dispatcher.runOn("a", order(i), sink, leaving.signal);
+      const job = await node.job(2 + i);
+      if (i % 2 === 0) node.say({ kind: "accepted", job });
+      if (i % 2 === 0) leaving.abort();
+      else node.say({ kind: "busy", job });
+      await running;
+    }
+    assert.deepEqual(trust.reliability("a"), { jobs: 6, failures: 0, jobsWindow: 20, failuresMax: 5 });
+    for (let i = 0; i < 5; i++) {
+      assert.deepEqual(barred, []);
+      const running = dispatcher.runOn("a", order(20 + i), sink, new AbortController().signal);
+      const job = await node.job(12 + i);
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
+      await running;
+    }
+    await turn();
+    assert.deepEqual(barred, [
+      ["a", { reason: "failures", evidence: { jobs: 11, failures: 5, kinds: { engine: 5 } } }],
+    ]);
+  });
+
+  test("switched off: nothing is barred and no canary is asked", async () => {
+    start(false);
+    const node = await join();
+    await answer(node, 1, "no idea");
+    await pass(node, 6 * 60_000);
+    await answer(node, 2, "still none");
+    assert.deepEqual(barred, []);
+  });
+
+  test("stopping ends a probe under way", async () => {
+    const node = await join();
+    await node.job(1);
+    await trust.stop();
+    assert.ok(node.heard.some(({ kind }) => kind === "cancel"));
+  });
+});

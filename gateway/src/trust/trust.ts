@@ -1,0 +1,107 @@
+/**
+ * Trust in nodes: watches how every job ends and how fast answers come, asks canaries, and puts a node in quarantine when
+ * it failed too often, was faster than its model can be, or gave answers that its model would not. Each quarantine keeps
+ * its evidence; an operator releases.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import type { Measured } from "../dispatch/dispatcher.ts";
+import type { Roster } from "../dispatch/roster.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { runPrivately } from "../inference/private-job.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import { keepProbing } from "./probes.ts";
+import { FAILURES_MAX, JOBS_WINDOW, Reliability, type Verdict } from "./reliability.ts";
+
+/** A shorter answer proves nothing about speed. */
+const SPEED_TOKENS_MIN = 128;
+
+export interface TrustOptions {
+  gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
+  roster: Roster;
+  /** Bars the node, by its public id (`node_…`). */
+  quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
+  /** False: what would lead to a quarantine is only logged, and no canary is asked. */
+  automatic: boolean;
+  newId: () => Uuid;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+export interface Standing {
+  jobs: number;
+  failures: number;
+  jobsWindow: number;
+  failuresMax: number;
+}
+
+export interface Trust {
+  /** How the node's last jobs went, as this gateway saw them. */
+  reliability(nodeId: string): Standing;
+  stop(): Promise<void>;
+}
+
+export function watchNodes(options: TrustOptions): Trust {
+  const { gateway, automatic, clock, log } = options;
+  const { dispatcher } = gateway;
+  const records = new Map<string, Reliability>();
+  const barring = new Set<string>();
+  const activeModel = (id: string): ActiveModel | undefined => gateway.catalogue().active.get(id);
+
+  const suspect = (nodeId: string, verdict: Verdict): void => {
+    if (!automatic) {
+      log.warn({ node: nodeId, ...verdict }, "a node would be quarantined; automatic quarantine is off");
+      return;
+    }
+    if (barring.has(nodeId)) return;
+    barring.add(nodeId);
+    options
+      .quarantine(nodeId, verdict)
+      .then(() => records.delete(nodeId))
+      .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "a node could not be quarantined"))
+      .finally(() => barring.delete(nodeId));
+  };
+
+  dispatcher.onAttempt(({ node, state, failure: seen, acceptedAt, offeredAt }) => {
+    // A refusal costs nobody anything; only a node that did not even answer failed.
+    if (acceptedAt === null && seen === null) return;
+    const failure = state === "cancelled" ? null : seen;
+    const record = records.get(node.id) ?? new Reliability();
+    records.set(node.id, record);
+    const verdict = record.note({ failure, offeredAt, endedAt: clock.monotonic() });
+    if (verdict !== undefined) suspect(node.id, verdict);
+  });
+  dispatcher.onMeasured((measured) => {
+    const model = activeModel(measured.model);
+    const evidence = model === undefined ? undefined : tooFast(model, measured);
+    if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
+  });
+  const probes = keepProbing({
+    ...options,
+    dispatcher,
+    activeModel,
+    canaries: automatic,
+    suspect,
+    run: (job, signal) => runPrivately(gateway, job, signal),
+  });
+  return {
+    reliability: (nodeId) => ({
+      ...(records.get(nodeId)?.count() ?? { jobs: 0, failures: 0 }),
+      jobsWindow: JOBS_WINDOW,
+      failuresMax: FAILURES_MAX,
+    }),
+    stop: () => probes.stop(),
+  };
+}
+
+/** Measured from the offer to the last output, so that no delay on the way can make an honest node look fast. */
+export function tooFast(model: ActiveModel, { tokens, spanMs }: Measured): Verdict["evidence"] | undefined {
+  const counted = model.kind === "embedding" ? tokens.prompt : tokens.output;
+  if (counted < SPEED_TOKENS_MIN) return undefined;
+  const tokensPerSecond = Math.round((counted * 1000) / Math.max(spanMs, 1));
+  if (tokensPerSecond <= model.speedMax) return undefined;
+  return { model: model.id, tokens: counted, tokens_per_second: tokensPerSecond, ceiling: model.speedMax };
+}
