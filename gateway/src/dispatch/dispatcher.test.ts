@@ -100,7 +100,7 @@ describe("dispatch", () => {
         attempts: 1,
         queueMs: 30,
         ttftMs: 100,
-        pace: { nodeId: "a", ttftMs: 100, outputMs: 40 },
+        pace: { nodeId: "a", ttftMs: 100, spanMs: 140, outputMs: 40 },
       },
     );
     dispatcher.measured("tiny-3b", result, { prompt: 5, output: 21 });

@@ -31,7 +31,16 @@ export interface DispatchResult {
   queueMs: number | null;
   ttftMs: number | null;
   /** The node's part of the time, for measuring it. Null when it gave no output. */
-  pace: { nodeId: string; ttftMs: number; outputMs: number } | null;
+  pace: Pace | null;
+}
+
+export interface Pace {
+  nodeId: string;
+  /** From the offer to the first output, and to the last. */
+  ttftMs: number;
+  spanMs: number;
+  /** The time the output took. */
+  outputMs: number;
 }
 
 /** An answer that ended well, as the gateway timed and counted it. */
@@ -107,11 +116,11 @@ export function openDispatcher(options: {
     },
     measured(model, { pace }, tokens) {
       if (pace === null) return;
-      const { nodeId, ttftMs, outputMs } = pace;
+      const { nodeId, ttftMs, spanMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
       speeds.note(nodeId, model, { ttftMs, tokensPerSecond: long ? ((tokens.output - 1) * 1000) / outputMs : null });
-      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs: ttftMs + outputMs });
+      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs });
     },
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),
@@ -217,7 +226,14 @@ function resultOf(
   };
 }
 
-function paceOf({ node, offeredAt, firstOutputAt, lastOutputAt }: Attempt): DispatchResult["pace"] {
-  if (firstOutputAt === null || lastOutputAt === null) return null;
-  return { nodeId: node.id, ttftMs: firstOutputAt - offeredAt, outputMs: lastOutputAt - firstOutputAt };
+function paceOf(attempt: Attempt): Pace | null {
+  const { node, stream, offeredAt, acceptedAt, firstOutputAt, lastOutputAt } = attempt;
+  if (acceptedAt === null || firstOutputAt === null || lastOutputAt === null) return null;
+  return {
+    nodeId: node.id,
+    ttftMs: firstOutputAt - offeredAt,
+    spanMs: lastOutputAt - offeredAt,
+    // What is not streamed comes in few large pieces: the first of them took its time, too.
+    outputMs: lastOutputAt - (stream ? firstOutputAt : acceptedAt),
+  };
 }

@@ -43,6 +43,7 @@ export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "l
 export interface Attempt {
   readonly job: string;
   readonly model: string;
+  readonly stream: boolean;
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;
@@ -103,6 +104,7 @@ export class Offers {
       const attempt: Live = {
         job: `${order.request}-${String(number).padStart(2, "0")}`,
         model: order.header.model,
+        stream: order.header.stream,
         node,
         offeredAt: clock.monotonic(),
         state: "offered",
