@@ -134,7 +134,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const people = await openPeople(ground, { pool, broadcast }, secrets);
   const books = await openBooks(ground, store, secrets);
   const fleet = openFleet({ pool, newId });
-  const { roster, dispatcher } = openDispatch(ground, { plane, fleet, broadcast });
+  const { roster, dispatcher, enforce } = openDispatch(ground, { plane, fleet, broadcast });
   const limits = await openLimits(ground);
 
   const gateway: Gateway = {
@@ -147,9 +147,9 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     dispatcher,
     ...books,
   };
-  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast });
+  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast, enforce });
   const cursors = openCursors(derived(secrets, "cursors"));
-  const parts = { gateway, plane, fleet, roster, dispatcher, broadcast, trust, people, books, cursors };
+  const parts = { gateway, plane, fleet, roster, dispatcher, broadcast, enforce, trust, people, books, cursors };
   const doors = doorsOf(ground, parts);
   const health = healthOf({
     ping: () => pool.query("select 1"),
@@ -290,22 +290,29 @@ interface Floor {
   broadcast: Broadcast;
 }
 
+type Enforce = (nodeId: string | undefined) => Promise<void>;
+
 function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
   const { config, clock, random, log, gatewayId, onClose } = ground;
   const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
   onClose(() => roster.close());
+  /** What the records say of a node holds from now on, on every gateway that hears of it. */
+  const enforce = async (nodeId: string | undefined): Promise<void> => {
+    await roster.review(nodeId);
+    if (nodeId !== undefined && (await isBarred(fleet, nodeId))) await plane.revoke(nodeId);
+  };
   broadcast.on(NODE_TOPIC, (nodeId) => {
-    roster.review(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "reviewing a node failed"));
+    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));
   });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
   onClose(() => dispatcher.close());
-  return { roster, dispatcher };
+  return { roster, dispatcher, enforce };
 }
 
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
 async function openTrust(
   ground: Ground,
-  { gateway, plane, fleet, roster, broadcast }: Floor & { gateway: Gateway; roster: Roster },
+  { gateway, plane, fleet, roster, broadcast, enforce }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce },
 ): Promise<Trust> {
   const { config, clock, random, newId, log, onClose } = ground;
   for (const id of await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX))) {
@@ -324,8 +331,8 @@ async function openTrust(
       invariant(id !== undefined, "a connected node has a public id");
       await fleet.quarantine(id, { reason, evidence, by: "platform" });
       log.warn({ node: nodeId, reason, evidence }, "a node was put in quarantine");
+      await enforce(nodeId);
       await broadcast.send(NODE_TOPIC, nodeId);
-      await plane.revoke(nodeId);
     },
   });
   onClose(() => trust.stop());
@@ -343,6 +350,7 @@ interface Parts extends Floor {
   gateway: Gateway;
   roster: Roster;
   dispatcher: Dispatcher;
+  enforce: Enforce;
   trust: Trust;
   people: People;
   books: Awaited<ReturnType<typeof openBooks>>;
@@ -368,7 +376,7 @@ function doorsOf(ground: Ground, parts: Parts): Doors {
       subjects: nodePermissions,
       work: workOf(ground, parts),
       async changed(id) {
-        await parts.roster.review(id);
+        await parts.enforce(id);
         await broadcast.send(NODE_TOPIC, id);
       },
       receiptOfHost: async (host, id) => signed(await history.findServed(host, id)),
@@ -411,6 +419,12 @@ function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {
     in: model.prices.in,
     out: model.prices.out,
   }));
+}
+
+async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
+  const id = parseId("node", nodeId);
+  const node = id === undefined ? undefined : await fleet.find(null, id);
+  return node?.standing === "quarantined" || node?.standing === "retired";
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */

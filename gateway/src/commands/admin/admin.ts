@@ -1,44 +1,68 @@
 /** `tollgate admin …`: what an operator does from the shell, on a live system or a stopped one. */
 import { parseArgs } from "node:util";
 import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
 import { createErrorLog, type Log } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
-import type { AdminRun } from "./admin-run.ts";
+import type { AdminCommand } from "./admin-run.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { ledgerCheck } from "./ledger-check.ts";
-
-interface AdminCommand {
-  help: string;
-  /** Returns the exit code. */
-  run: (run: AdminRun) => Promise<number>;
-}
+import { nodeCommands } from "./nodes.ts";
+import { planeInit } from "./plane-init.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   "catalogue reload": { help: "make every gateway read its catalogue again", run: catalogueReload },
   "ledger check": { help: "prove that the books balance; exit code 1 on any difference", run: ledgerCheck },
+  ...nodeCommands,
+};
+
+/** These need no database and have flags of their own. */
+const WITHOUT_STORE: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
+  "plane init": { help: "make keys and files for NATS servers: --dir DIR [--url nats://…]", run: planeInit },
 };
 
 export async function admin(args: string[]): Promise<number> {
-  const { values, positionals } = readFlags(args);
-  const command = COMMANDS[positionals.join(" ")];
-  if (command === undefined) {
-    const known = Object.entries(COMMANDS).map(([name, { help }]) => `  tollgate admin ${name.padEnd(18)} ${help}`);
-    console.log(["Usage: tollgate admin COMMAND [--json] [--data DIR]", ...known].join("\n"));
-    if (values.help || positionals.length === 0) return 0;
-    throw new Error(`there is no command 'admin ${positionals.join(" ")}'`);
+  const name = args.slice(0, 2).join(" ");
+  const alone = WITHOUT_STORE[name];
+  if (alone !== undefined) return await alone.run(args.slice(2));
+  const command = COMMANDS[name];
+  if (command === undefined) return help(args);
+  const { values, positionals } = readFlags(args.slice(2), command.flags ?? []);
+  const due = command.args ?? [];
+  if (values.help === true || positionals.length !== due.length) {
+    const flags = (command.flags ?? []).map((flag) => `--${flag} ${flag.toUpperCase()}`);
+    const usage = `Usage: tollgate admin ${[name, ...due, ...flags].join(" ")} [--json] [--data DIR]`;
+    if (values.help !== true) throw new Error(`${name} takes ${due.join(" ") || "no arguments"}. ${usage}`);
+    console.log(`${usage}\n${command.help}`);
+    return 0;
   }
-  const config = parseConfig({ ...process.env, ...(values.data !== undefined && { DATA_DIR: values.data }) });
+  const { data, json } = values;
+  const given: Record<string, unknown> = values;
+  const flags = Object.fromEntries((command.flags ?? []).map((flag) => [flag, given[flag] as string | undefined]));
+  const config = parseConfig({ ...process.env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
   const store = await openStore(config, log);
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
-    return await command.run({ pool, json: values.json, print: console.log });
+    const newId = newIds(systemClock, systemRandom());
+    return await command.run({ pool, newId, json, print: console.log, args: positionals, flags });
   } finally {
     await pool.end();
     await store.close();
   }
+}
+
+function help(args: string[]): number {
+  const known = Object.entries({ ...COMMANDS, ...WITHOUT_STORE });
+  const width = Math.max(...known.map(([name]) => name.length));
+  const lines = known.map(([name, { help }]) => `  tollgate admin ${name.padEnd(width)}  ${help}`);
+  console.log(["Usage: tollgate admin COMMAND [--json] [--data DIR]", ...lines].join("\n"));
+  const [first] = args;
+  if (first === undefined || first === "--help" || first === "-h") return 0;
+  throw new Error(`there is no command 'admin ${args.slice(0, 2).join(" ")}'`);
 }
 
 /** The configured database, or the private one: the running one where there is one, else started for this command. */
@@ -53,14 +77,21 @@ async function openStore(config: ReturnType<typeof parseConfig>, log: Log) {
   return { connection: postgres.connection, close: () => postgres.stop() };
 }
 
-function readFlags(args: string[]) {
-  return parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      json: { type: "boolean", default: false },
-      data: { type: "string" },
-      help: { type: "boolean", short: "h", default: false },
-    },
-  });
+function readFlags(args: string[], own: string[]) {
+  const text = { type: "string" } as const;
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        ...Object.fromEntries(own.map((flag) => [flag, text])),
+        json: { type: "boolean", default: false },
+        data: text,
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+  } catch (cause) {
+    // Node explains itself over several lines; the first one names the flag.
+    throw new Error(`admin: ${(cause as Error).message.split("\n")[0]}`, { cause });
+  }
 }

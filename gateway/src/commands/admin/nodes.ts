@@ -1,0 +1,63 @@
+/** `tollgate admin node …`: every host's nodes, and the quarantine. Gateways hear of a change at once. */
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
+import { type MoveOutcome, type Node, openFleet } from "../../fleet/fleet.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const nodeCommands: Record<string, AdminCommand> = {
+  "node list": { help: "every node with its state", run: list },
+  "node quarantine": {
+    help: "bar a node from work; its host reads the reason",
+    args: ["NODE"],
+    flags: ["reason"],
+    run: quarantine,
+  },
+  "node release": {
+    help: "end a node's quarantine; it is paused until its host resumes it",
+    args: ["NODE"],
+    run: release,
+  },
+};
+
+async function list({ pool, newId, json, print }: AdminRun): Promise<number> {
+  const nodes = await openFleet({ pool, newId }).list(null);
+  if (json) print(JSON.stringify(nodes.map(shown), null, 2));
+  else for (const node of nodes) print(line(node));
+  if (!json && nodes.length === 0) print("No node is registered.");
+  return 0;
+}
+
+async function quarantine(run: AdminRun): Promise<number> {
+  const { reason } = run.flags;
+  if (reason === undefined || reason.trim() === "") throw new Error("--reason must say why; the node's host reads it");
+  const fleet = openFleet(run);
+  return report(run, await fleet.quarantine(nodeId(run), { reason, evidence: {}, by: SHELL_OPERATOR }));
+}
+
+async function release(run: AdminRun): Promise<number> {
+  return report(run, await openFleet(run).release(nodeId(run), SHELL_OPERATOR));
+}
+
+function nodeId({ args }: AdminRun): Uuid {
+  const id = parseId("node", args[0] ?? "");
+  if (id === undefined) throw new Error(`${args[0]} is not a node's id (node_…)`);
+  return id;
+}
+
+async function report({ pool, json, print }: AdminRun, outcome: MoveOutcome): Promise<number> {
+  if (outcome.kind === "absent") throw new Error("there is no such node");
+  if (outcome.kind === "refused") throw new Error(`the node is ${outcome.standing}, which does not allow this`);
+  await announce(pool, NODE_TOPIC, publicId("node", outcome.node.id));
+  print(json ? JSON.stringify(shown(outcome.node), null, 2) : line(outcome.node));
+  return 0;
+}
+
+function line({ id, name, standing, models, quarantine }: Node): string {
+  const why = quarantine === null ? "" : `  (${quarantine.reason})`;
+  return `${publicId("node", id)}  ${standing.padEnd(11)}  ${name}  ${models.join(",")}${why}`;
+}
+
+function shown(node: Node): object {
+  const { id, accountId, ...rest } = node;
+  return { id: publicId("node", id), account: publicId("acc", accountId), ...rest };
+}

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { systemRandom } from "../../base/random.ts";
+import { signJwt } from "../credentials/jwt.ts";
+import { createKey } from "../credentials/nkeys.ts";
+import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
+import { type AccountClaims, holds, readAccount, revokedUntilS, withRevoked } from "./account-jwt.ts";
+
+const NOW_S = 1_900_000_000;
+const operator = createKey("operator", systemRandom());
+const account = createKey("account", systemRandom());
+const claims: AccountClaims = {
+  iat: NOW_S - 100,
+  name: "tollgate",
+  sub: account.publicKey,
+  exp: NOW_S + 1_000,
+  nats: { type: "account", version: 2, limits: { conn: 7 }, imports: [{ name: "lookup" }] },
+};
+
+describe("the account's JWT", () => {
+  test("reads back as it was signed, with what Tollgate does not know of", () => {
+    const read = readAccount(signJwt(operator, claims));
+    assert.ok(read);
+    const { iss, jti, ...rest } = read;
+    assert.equal(iss, operator.publicKey);
+    assert.match(String(jti), /^[A-Z2-7]{52}$/);
+    assert.deepEqual(rest, claims);
+  });
+
+  test("nothing else is taken for one", () => {
+    const user = { ...claims, nats: { type: "user" } };
+    for (const text of ["", "x", "a.b.c", signJwt(account, user)]) assert.equal(readAccount(text), undefined, text);
+  });
+
+  test("revocations are added to those there, the later one of a key counts, the rest stays", () => {
+    const once = withRevoked(claims, { a: NOW_S, b: NOW_S }, NOW_S);
+    const twice = withRevoked(once, { a: NOW_S - 5, c: NOW_S + 5 }, NOW_S);
+    assert.deepEqual(twice.nats.revocations, { a: NOW_S, b: NOW_S, c: NOW_S + 5 });
+    assert.deepEqual(
+      [twice.exp, twice.nats.limits, twice.nats.imports],
+      [claims.exp, { conn: 7 }, [{ name: "lookup" }]],
+    );
+    assert.equal(revokedUntilS(twice, "a"), NOW_S);
+    assert.equal(revokedUntilS(twice, "d"), undefined);
+    assert.equal(holds(twice, { a: NOW_S, c: NOW_S }), true);
+    assert.equal(holds(twice, { a: NOW_S + 1 }), false);
+    assert.equal(holds(twice, { d: 0 }), false);
+  });
+
+  test("each version is later than the one before, even within a second", () => {
+    const first = withRevoked(claims, { a: NOW_S }, NOW_S);
+    const second = withRevoked(first, { b: NOW_S }, NOW_S);
+    assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
+  });
+
+  test("what no living credential can be older than is left out", () => {
+    const dayS = CREDENTIAL_TTL_MS_MAX / 1000;
+    const old = withRevoked(claims, { a: NOW_S }, NOW_S);
+    assert.deepEqual(withRevoked(old, {}, NOW_S + dayS).nats.revocations, { a: NOW_S });
+    assert.deepEqual(withRevoked(old, {}, NOW_S + dayS + 1).nats.revocations, {});
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * The account's JWT as the NATS servers keep it. Tollgate changes one thing in it, the list of revoked keys, and keeps the
+ * rest as it finds it, so that an operator may change limits with other tools. Pure.
+ */
+import { z } from "zod";
+import { readSegment } from "../credentials/jwt.ts";
+import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
+
+/** Public key of a user → everything issued to it up to this second is refused. */
+export const RevokedKeys = z.record(z.string(), z.number().int());
+export type RevokedKeys = z.infer<typeof RevokedKeys>;
+
+const AccountClaims = z.looseObject({
+  iat: z.number().int(),
+  name: z.string(),
+  sub: z.string(),
+  nats: z.looseObject({ type: z.literal("account"), revocations: RevokedKeys.optional() }),
+});
+export type AccountClaims = z.infer<typeof AccountClaims>;
+
+/** Undefined when the text is no account's JWT. The server that sent it has checked its signature. */
+export function readAccount(jwt: string): AccountClaims | undefined {
+  return AccountClaims.safeParse(readSegment(jwt.split(".")[1])).data;
+}
+
+export function revokedUntilS({ nats }: AccountClaims, userKey: string): number | undefined {
+  return nats.revocations?.[userKey];
+}
+
+/** Whether all of these are refused at least that far. */
+export function holds(account: AccountClaims, revoked: RevokedKeys): boolean {
+  return Object.entries(revoked).every(([key, untilS]) => (revokedUntilS(account, key) ?? -1) >= untilS);
+}
+
+/** Without those that no living credential can be older than. */
+export function livingOnly(revoked: RevokedKeys, nowS: number): RevokedKeys {
+  const oldestS = nowS - CREDENTIAL_TTL_MS_MAX / 1000;
+  return Object.fromEntries(Object.entries(revoked).filter(([, untilS]) => untilS >= oldestS));
+}
+
+export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys {
+  const merged = { ...one };
+  for (const [key, untilS] of Object.entries(other)) merged[key] = Math.max(merged[key] ?? -1, untilS);
+  return merged;
+}
+
+/**
+ * The claims with these keys revoked, too. Each version is dated after the one before, because servers that were apart
+ * keep the one with the later date.
+ */
+export function withRevoked(account: AccountClaims, revoked: RevokedKeys, nowS: number): AccountClaims {
+  const revocations = mergeRevoked(livingOnly(account.nats.revocations ?? {}, nowS), revoked);
+  return { ...account, iat: Math.max(nowS, account.iat + 1), nats: { ...account.nats, revocations } };
+}

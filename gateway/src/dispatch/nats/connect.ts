@@ -1,0 +1,51 @@
+/** One connection to a NATS server, which lives once. Whoever wants another dials again. */
+import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
+import type { SigningKey } from "../credentials/nkeys.ts";
+
+const DIAL_MS_MAX = 5_000;
+/** A server that vanished without closing is noticed after three of these. */
+const PING_EVERY_MS = 5_000;
+
+export interface Login {
+  /** One or more, separated by commas. */
+  url: string;
+  name: string;
+  jwt: string;
+  key: SigningKey;
+  inboxPrefix?: string;
+}
+
+/** The server does not let this gateway in: its keys are not those of the server's operator. */
+export class NatsRefusal extends Error {
+  override name = "NatsRefusal";
+}
+
+export async function connectNats({ url, name, jwt, key, inboxPrefix }: Login): Promise<NatsConnection> {
+  const servers = url.split(",").map((server) => server.trim());
+  try {
+    // The client's own reconnection is off: it would send what was published in between, to nodes whose jobs are given up.
+    return await connect({
+      servers,
+      name,
+      authenticator: (nonce) => ({
+        jwt,
+        nkey: key.publicKey,
+        sig: key.sign(Buffer.from(nonce ?? "")).toString("base64url"),
+      }),
+      reconnect: false,
+      ignoreClusterUpdates: true,
+      timeout: DIAL_MS_MAX,
+      pingInterval: PING_EVERY_MS,
+      maxPingOut: 2,
+      ...(inboxPrefix !== undefined && { inboxPrefix }),
+      ...(servers.some((server) => server.startsWith("tls://")) && { tls: {} }),
+    });
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    throw new NatsRefusal(`NATS at ${url} refuses the keys of this gateway (${error.message})`, { cause: error });
+  }
+}
+
+function isRefusal(error: unknown): error is Error {
+  return error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError;
+}

@@ -1,0 +1,230 @@
+/**
+ * The dispatch plane on NATS servers in operator mode, for several gateways and a fleet they share. Gateways and nodes are
+ * users of one account; a node's JWT allows its own subjects only. The servers enforce permissions and expiry, tell who
+ * disconnects, and keep the revocations.
+ */
+import type { NatsConnection } from "@nats-io/transport-node";
+import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
+import { z } from "zod";
+import type { Clock } from "../../base/clock.ts";
+import { invariant } from "../../base/invariant.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { createKey, keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
+import {
+  CREDENTIAL_TTL_MS,
+  checkTtl,
+  issueNodeCredentials,
+  issueSecond,
+  nodeKey,
+  PAYLOAD_BYTES_MAX,
+} from "../credentials/node-credentials.ts";
+import { isNodeId, mintUserJwt } from "../credentials/user-jwt.ts";
+import type { NodeCredentials, Plane } from "../plane.ts";
+import { isSubject } from "../subjects-match.ts";
+import { type AccountClaims, RevokedKeys, readAccount, revokedUntilS } from "./account-jwt.ts";
+import { connectNats } from "./connect.ts";
+import { Line } from "./line.ts";
+import { Presence } from "./presence.ts";
+import { Revoker } from "./revoker.ts";
+import {
+  ACCOUNT_LOOKUP,
+  EVENT_CONNECT,
+  EVENT_DISCONNECT,
+  EVENTS,
+  GATEWAY_SUBJECTS,
+  INBOX_PREFIX,
+  REVOCATIONS,
+} from "./subjects.ts";
+import { type SystemUser, withSystem } from "./system.ts";
+
+export interface NatsPlaneOptions {
+  /** `nats://…` or `tls://…`; several servers of a cluster are separated by commas. */
+  url: string;
+  /** What nodes are told, if not that. */
+  publicUrl?: string;
+  /** The gateway's name among the connections that an operator sees. */
+  gatewayId: string;
+  /** Signs the credentials of gateways and nodes. */
+  accountSeed: string;
+  /** Signs new versions of the account's JWT. */
+  operatorSeed: string;
+  /** May push them to the servers. */
+  system: SystemUser;
+  credentialTtlMs?: number;
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** Throws when a seed is none, or when the servers refuse it. Servers that are away are waited for in the background. */
+export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
+  const plane = new NatsPlane(options);
+  await plane.open();
+  return plane;
+}
+
+const ClientEvent = z.object({
+  server: z.object({ id: z.string() }),
+  /** `name_tag` is the name in the client's JWT, which we signed; its `name` is whatever it calls itself. */
+  client: z.object({ id: z.number(), name_tag: z.string().optional() }),
+});
+
+const STATES = nodeState("");
+
+class NatsPlane implements Plane {
+  readonly #options: NatsPlaneOptions;
+  readonly #account: SigningKey;
+  readonly #credentialTtlMs: number;
+  readonly #line: Line;
+  readonly #presence = new Presence();
+  readonly #revoker: Revoker;
+  readonly #goneListeners: ((nodeId: string) => void)[] = [];
+
+  constructor(options: NatsPlaneOptions) {
+    this.#options = options;
+    const { clock, log, url, system } = options;
+    this.#account = keyFromSeed(options.accountSeed, "account");
+    this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
+    this.#line = new Line({
+      dial: () => this.#dial(),
+      back: () => this.#back(),
+      away: () => this.#away(),
+      clock,
+      log,
+    });
+    this.#revoker = new Revoker({
+      lookup: () => this.#lookup(),
+      withSystem: (task) => withSystem({ url, user: system }, task),
+      announce: (revoked) => this.#announce(revoked),
+      operator: keyFromSeed(options.operatorSeed, "operator"),
+      clock,
+      log,
+    });
+    this.#line.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
+    this.#line.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
+  }
+
+  open(): Promise<void> {
+    return this.#line.open();
+  }
+
+  publish(subject: string, payload: Uint8Array): void {
+    invariant(isSubject(subject), "a message is published to one plain subject");
+    invariant(payload.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
+    this.#line.publish(subject, payload);
+  }
+
+  subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
+    return this.#line.subscribe(pattern, (subject, payload) => {
+      if (subject.startsWith(STATES)) this.#presence.heard(subject.slice(STATES.length));
+      try {
+        receive(subject, payload);
+      } catch (error) {
+        this.#failed(subject, error);
+      }
+    });
+  }
+
+  onNodeGone(gone: (nodeId: string) => void): void {
+    this.#goneListeners.push(gone);
+  }
+
+  async mint(nodeId: string): Promise<NodeCredentials> {
+    const { clock, url, publicUrl } = this.#options;
+    const revoked = revokedUntilS(await this.#lookup(), nodeKey(this.#account, nodeId).publicKey);
+    const nowMs = clock.now();
+    return issueNodeCredentials(this.#account, {
+      nodeId,
+      url: publicUrl ?? url,
+      issuedAtS: issueSecond(nowMs, revoked),
+      nowMs,
+      ttlMs: this.#credentialTtlMs,
+    });
+  }
+
+  revoke(nodeId: string): Promise<void> {
+    return this.#revoker.revoke(nodeKey(this.#account, nodeId).publicKey);
+  }
+
+  async close(): Promise<void> {
+    this.#revoker.close();
+    await this.#line.close();
+  }
+
+  #dial(): Promise<NatsConnection> {
+    const { url, gatewayId, random, clock } = this.#options;
+    const key = createKey("user", random);
+    const jwt = mintUserJwt(this.#account, {
+      // The dot keeps it apart from every node's id.
+      name: `gateway.${gatewayId}`,
+      userKey: key.publicKey,
+      issuedAtS: Math.floor(clock.now() / 1000),
+      expiresAtS: undefined,
+      subscriptionsMax: -1,
+      payloadBytesMax: PAYLOAD_BYTES_MAX,
+      permissions: { publish: [GATEWAY_SUBJECTS], subscribe: [GATEWAY_SUBJECTS] },
+    });
+    return connectNats({ url, name: `tollgate gateway ${gatewayId}`, jwt, key, inboxPrefix: INBOX_PREFIX });
+  }
+
+  async #lookup(): Promise<AccountClaims> {
+    const account = readAccount(await this.#line.ask(ACCOUNT_LOOKUP));
+    if (account === undefined) throw new Error("NATS did not answer with the account's JWT");
+    return account;
+  }
+
+  #announce(revoked: RevokedKeys): Promise<void> {
+    this.#line.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
+    return this.#line.flush();
+  }
+
+  #heardRevocations(payload: Uint8Array): void {
+    const revoked = RevokedKeys.safeParse(parseJson(payload));
+    if (revoked.success) this.#revoker.heard(revoked.data);
+    else this.#options.log.warn("another gateway's revocations cannot be read");
+  }
+
+  #back(): void {
+    this.#revoker.retry();
+    // Nodes that stayed connected report at once.
+    this.#line.publish(STATE_REQUEST, new Uint8Array(0));
+  }
+
+  #away(): void {
+    for (const nodeId of this.#presence.clear()) this.#gone(nodeId);
+  }
+
+  #event(subject: string, payload: Uint8Array): void {
+    const event = ClientEvent.safeParse(parseJson(payload));
+    if (!event.success) {
+      this.#options.log.warn({ subject }, "an event of NATS is not as expected");
+      return;
+    }
+    const { server, client } = event.data;
+    const nodeId = client.name_tag ?? "";
+    if (!isNodeId(nodeId)) return; // A gateway.
+    const connection = `${server.id} ${client.id}`;
+    if (subject === EVENT_CONNECT) this.#presence.connected(nodeId, connection);
+    if (subject === EVENT_DISCONNECT && this.#presence.disconnected(nodeId, connection)) this.#gone(nodeId);
+  }
+
+  #gone(nodeId: string): void {
+    for (const gone of this.#goneListeners) gone(nodeId);
+  }
+
+  /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
+  #failed(subject: string, error: unknown): void {
+    const nodeId = senderOf(subject);
+    this.#options.log.error({ nodeId, err: error }, "plane: a subscriber failed");
+    if (nodeId !== undefined) this.#gone(nodeId);
+  }
+}
+
+function parseJson(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload).toString());
+  } catch {
+    return undefined; // No schema accepts it.
+  }
+}

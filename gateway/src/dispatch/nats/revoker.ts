@@ -1,0 +1,137 @@
+/**
+ * Revocations, written into the account's JWT and pushed to the servers, which then drop whoever uses a revoked key. Other
+ * gateways may write at the same moment, nothing locks that text, and the last writer wins. So gateways tell each other
+ * what they are about to write, each reads again what stands there after it wrote, and writes until everything it knows of
+ * is in it: who wrote over another's revocation has heard of it by then, and puts it back.
+ */
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { signJwt } from "../credentials/jwt.ts";
+import type { SigningKey } from "../credentials/nkeys.ts";
+import {
+  type AccountClaims,
+  holds,
+  livingOnly,
+  mergeRevoked,
+  type RevokedKeys,
+  revokedUntilS,
+  withRevoked,
+} from "./account-jwt.ts";
+import type { PushAccount } from "./system.ts";
+
+/** Gateways' clocks differ: a credential may be dated this far ahead of the one that revokes it. */
+const SKEW_S = 5;
+const WRITES_MAX = 20;
+const PAUSE_MS = 10;
+/** Servers of a cluster may be apart for a moment: look once more after this long. */
+const LOOK_AGAIN_MS = 5_000;
+
+export interface RevokerOptions {
+  lookup: () => Promise<AccountClaims>;
+  /** Runs `task` with the right to push a new version of the account's JWT. */
+  withSystem: (task: (push: PushAccount) => Promise<void>) => Promise<void>;
+  /** Resolves when the servers have passed it on to the other gateways. */
+  announce: (revoked: RevokedKeys) => Promise<void>;
+  /** Signs for the operator. */
+  operator: SigningKey;
+  clock: Clock;
+  log: Log;
+}
+
+export class Revoker {
+  readonly #options: RevokerOptions;
+  /** Keys to revoke, each with the second it was asked for, until they are. */
+  readonly #wanted = new Map<string, number>();
+  /** All that this gateway revoked or heard others revoke, for as long as a credential could live. */
+  #known: RevokedKeys = {};
+  #writing: Promise<void> = Promise.resolve();
+  /** The write that takes everything asked for until it begins. */
+  #next: Promise<void> | undefined;
+  #cancelLook = (): void => {};
+
+  constructor(options: RevokerOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects when the servers could not be told; `retry` then tells them later. */
+  revoke(userKey: string): Promise<void> {
+    this.#wanted.set(userKey, this.#nowS());
+    return this.#write();
+  }
+
+  /** Another gateway is about to write these. */
+  heard(revoked: RevokedKeys): void {
+    this.#known = mergeRevoked(livingOnly(this.#known, this.#nowS()), revoked);
+  }
+
+  /** Writes what could not be written before. */
+  retry(): void {
+    if (this.#wanted.size === 0) return;
+    this.#write().catch((error) => this.#options.log.error({ err: error }, "revocations are still not written"));
+  }
+
+  close(): void {
+    this.#cancelLook();
+  }
+
+  /** One write at a time; all that is asked for while one is under way goes into the next. */
+  #write(): Promise<void> {
+    this.#next ??= this.#writing
+      .catch(() => {
+        // Whoever asked for it was told.
+      })
+      .then(() => {
+        this.#writing = this.#next ?? Promise.resolve();
+        this.#next = undefined;
+        return this.#options.withSystem((push) => this.#writeWanted(push));
+      });
+    return this.#next;
+  }
+
+  async #writeWanted(push: PushAccount): Promise<void> {
+    const { lookup, announce } = this.#options;
+    const asked = new Map(this.#wanted);
+    const revoked = secondsToRevoke(await lookup(), asked);
+    this.heard(revoked);
+    await announce(revoked);
+    await this.#writeKnown(push);
+    for (const [key, second] of asked) if (this.#wanted.get(key) === second) this.#wanted.delete(key);
+    this.#lookAgain();
+  }
+
+  async #writeKnown(push: PushAccount): Promise<void> {
+    const { clock, lookup, operator } = this.#options;
+    for (let writes = 0; ; writes++) {
+      const account = await lookup();
+      if (holds(account, this.#known)) return;
+      if (writes === WRITES_MAX) throw new Error(`a revocation was not kept by the servers after ${writes} writes`);
+      await push(signJwt(operator, withRevoked(account, this.#known, this.#nowS())));
+      if (writes > 0) await sleep(clock, PAUSE_MS * writes);
+    }
+  }
+
+  #lookAgain(): void {
+    const { clock, log, lookup, withSystem } = this.#options;
+    const look = async (): Promise<void> => {
+      if (holds(await lookup(), this.#known)) return;
+      log.warn("a revocation was written over; it is written again");
+      await withSystem((push) => this.#writeKnown(push));
+    };
+    this.#cancelLook();
+    this.#cancelLook = clock.after(LOOK_AGAIN_MS, () => {
+      look().catch((error) => log.error({ err: error }, "looking after a revocation failed"));
+    });
+  }
+
+  #nowS(): number {
+    return Math.floor(this.#options.clock.now() / 1000);
+  }
+}
+
+/** Far enough for clocks that differ, and for what was dated ahead because of an earlier revocation. */
+function secondsToRevoke(account: AccountClaims, asked: Map<string, number>): RevokedKeys {
+  const seconds = [...asked].map(([key, second]): [string, number] => {
+    return [key, Math.max(second + SKEW_S, (revokedUntilS(account, key) ?? -1) + 1)];
+  });
+  return Object.fromEntries(seconds);
+}

@@ -1,0 +1,96 @@
+/**
+ * Everything a new NATS server needs to serve Tollgate: an operator, its system account, the account of gateways and nodes,
+ * and the configuration that names them. Made once; the seeds cannot be made again. Pure but for the keys drawn.
+ */
+import type { Random } from "../../base/random.ts";
+import { signJwt } from "../credentials/jwt.ts";
+import { createKey, type SigningKey } from "../credentials/nkeys.ts";
+import { mintUserJwt } from "../credentials/user-jwt.ts";
+import { serverConfiguration } from "./server-configuration.ts";
+import { ACCOUNT_LOOKUP, CLAIMS_UPDATE, EVENTS, systemEvents, systemLookup } from "./subjects.ts";
+import type { SystemUser } from "./system.ts";
+
+export interface PlaneSetup {
+  /** Public keys. */
+  operator: string;
+  systemAccount: string;
+  account: string;
+  serverConfiguration: string;
+  /** For gateways. */
+  accountSeed: string;
+  operatorSeed: string;
+  system: SystemUser;
+  /** The operator's own seed: nothing that runs needs it. It can name another signing key. */
+  operatorRootSeed: string;
+  /** For a person with the `nats` tool: sees and does everything. */
+  administrator: SystemUser;
+}
+
+const UNLIMITED = { subs: -1, data: -1, payload: -1, imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 };
+
+export function newPlaneSetup(options: { url: string; random: Random; nowMs: number }): PlaneSetup {
+  const { url, random } = options;
+  const nowS = Math.floor(options.nowMs / 1000);
+  const root = createKey("operator", random);
+  const signing = createKey("operator", random);
+  const system = createKey("account", random);
+  const account = createKey("account", random);
+  const operatorJwt = signJwt(root, {
+    iat: nowS,
+    name: "tollgate",
+    sub: root.publicKey,
+    nats: { signing_keys: [signing.publicKey], system_account: system.publicKey, type: "operator", version: 2 },
+  });
+  const preload = {
+    [system.publicKey]: systemAccountJwt(signing, { system, account, nowS }),
+    [account.publicKey]: accountJwt(signing, { system, account, nowS }),
+  };
+  const lookup = systemLookup(account.publicKey);
+  return {
+    operator: root.publicKey,
+    systemAccount: system.publicKey,
+    account: account.publicKey,
+    serverConfiguration: serverConfiguration({ url, operatorJwt, systemAccount: system.publicKey, preload }),
+    accountSeed: account.seed,
+    operatorSeed: signing.seed,
+    system: newUser(system, { name: "tollgate", publish: [CLAIMS_UPDATE, lookup], subscribe: ["_INBOX.>"] }),
+    operatorRootSeed: root.seed,
+    administrator: newUser(system, { name: "administrator", publish: [">"], subscribe: [">"] }),
+  };
+
+  function newUser(of: SigningKey, grant: { name: string; publish: string[]; subscribe: string[] }): SystemUser {
+    const { name, ...permissions } = grant;
+    const key = createKey("user", random);
+    const limits = { subscriptionsMax: -1, payloadBytesMax: -1 };
+    const login = { name, userKey: key.publicKey, issuedAtS: nowS, expiresAtS: undefined };
+    return { jwt: mintUserJwt(of, { ...login, ...limits, permissions }), seed: key.seed };
+  }
+}
+
+interface Accounts {
+  system: SigningKey;
+  account: SigningKey;
+  nowS: number;
+}
+
+/** Shows the other account its own connections and its own JWT, and nothing else. */
+function systemAccountJwt(signing: SigningKey, { system, account, nowS }: Accounts): string {
+  const exports = [
+    { name: "connections", subject: systemEvents(account.publicKey), type: "stream" },
+    { name: "lookup", subject: systemLookup(account.publicKey), type: "service" },
+  ];
+  const nats = { limits: UNLIMITED, exports, type: "account", version: 2 };
+  return signJwt(signing, { iat: nowS, name: "system", sub: system.publicKey, nats });
+}
+
+function accountJwt(signing: SigningKey, { system, account, nowS }: Accounts): string {
+  const of = { account: system.publicKey };
+  const events = { subject: systemEvents(account.publicKey), local_subject: EVENTS.replace("*", "$1"), type: "stream" };
+  const lookup = { subject: systemLookup(account.publicKey), local_subject: ACCOUNT_LOOKUP, type: "service" };
+  const imports = [
+    { name: "connections", ...of, ...events },
+    { name: "lookup", ...of, ...lookup },
+  ];
+  const nats = { limits: UNLIMITED, imports, type: "account", version: 2 };
+  return signJwt(signing, { iat: nowS, name: "tollgate", sub: account.publicKey, nats });
+}

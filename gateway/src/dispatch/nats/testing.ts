@@ -1,0 +1,164 @@
+/** For tests: a throw-away nats-server, set up as an operator would, that can be stopped, frozen and started again. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { accessSync, constants } from "node:fs";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import type { TestContext } from "node:test";
+import { sleep, systemClock } from "../../base/clock.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import type { Plane } from "../plane.ts";
+import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
+import { newPlaneSetup, type PlaneSetup } from "./setup.ts";
+
+export interface NatsServer {
+  url: string;
+  port: number;
+  setup: PlaneSetup;
+  /** As a crash ends it. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  freeze(): void;
+  thaw(): void;
+  log(): Promise<string>;
+}
+
+/** The path of the server's binary, or undefined on a machine without one. */
+export function findNatsServer(): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter);
+  return folders
+    .map((folder) => join(folder, "nats-server"))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+export const skipWithoutNats = findNatsServer() === undefined && "nats-server is not installed";
+
+/** A server ends with the test's process, however that ends: the pipe to the shell around it closes then. */
+const WATCHER = `
+trap '' INT TERM HUP
+cd "$1"; shift
+"$@" </dev/null >>log 2>&1 &
+server=$!
+echo "$server"
+read -r _
+kill -CONT "$server" 2>/dev/null
+kill -KILL "$server" 2>/dev/null
+wait "$server"
+`;
+
+export interface ServerOptions {
+  setup?: PlaneSetup;
+  port?: number;
+  /** More lines of configuration. */
+  more?: string;
+}
+
+/** A directory of its own, removed with the test's process's end of it: call `kill` and then `remove`. */
+export async function startNatsServer(options: ServerOptions = {}): Promise<NatsServer & { remove(): Promise<void> }> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
+  const port = options.port ?? (await freePort());
+  const url = `nats://127.0.0.1:${port}`;
+  const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
+  const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
+  await writeFile(join(directory, "nats-server.conf"), `${listen}\n${options.more ?? ""}\n`);
+  let running: { watcher: ChildProcess; pid: number } | undefined;
+  const signal = (name: NodeJS.Signals): void => {
+    if (running !== undefined) process.kill(running.pid, name);
+  };
+  const server = {
+    url,
+    port,
+    setup,
+    async start() {
+      const command = [findNatsServer() as string, "-c", "nats-server.conf"];
+      const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
+        detached: true,
+        stdio: ["pipe", "pipe", "ignore"],
+      });
+      const [line] = await once(watcher.stdout, "data");
+      running = { watcher, pid: Number.parseInt(String(line), 10) };
+      await eventually("nats-server listens", () => canConnect(port));
+    },
+    async kill() {
+      if (running === undefined) return;
+      const { watcher } = running;
+      running = undefined;
+      watcher.stdin?.end();
+      await once(watcher, "exit");
+    },
+    freeze: () => signal("SIGSTOP"),
+    thaw: () => signal("SIGCONT"),
+    log: () => readFile(join(directory, "log"), "utf8"),
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+  await server.start();
+  return server;
+}
+
+let gateways = 0;
+
+/** A gateway's plane on the server, closed after the test. */
+export async function openTestPlane(
+  t: TestContext,
+  server: NatsServer,
+  options: Partial<NatsPlaneOptions> = {},
+): Promise<Plane> {
+  const { accountSeed, operatorSeed, system } = server.setup;
+  const plane = await openNatsPlane({
+    url: server.url,
+    gatewayId: `g${++gateways}`,
+    accountSeed,
+    operatorSeed,
+    system,
+    clock: systemClock,
+    random: systemRandom(),
+    log: createLog("silent"),
+    ...options,
+  });
+  t.after(() => plane.close());
+  return plane;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    // It greets once it is ready.
+    socket.once("data", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once("error", () => resolve(false));
+  });
+}
+
+/** Waits for what sends no event. */
+export async function eventually(
+  what: string,
+  check: () => boolean | Promise<boolean>,
+  withinMs = 15_000,
+): Promise<void> {
+  const deadline = systemClock.monotonic() + withinMs;
+  while (!(await check())) {
+    if (systemClock.monotonic() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await sleep(systemClock, 10);
+  }
+}

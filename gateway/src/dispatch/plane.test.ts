@@ -1,0 +1,519 @@
+/** What every dispatch plane does, seen by ordinary NATS clients and by peers with no manners. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { type NatsConnection, PermissionViolationError } from "@nats-io/transport-node";
+import {
+  ALL_NODE_STATES,
+  gatewayInbox,
+  nodeState,
+  STATE_REQUEST,
+  toGateway,
+  toNode,
+} from "@tollgate/protocol/subjects.ts";
+import { systemClock as clock, sleep } from "../base/clock.ts";
+import { InvariantError } from "../base/invariant.ts";
+import { systemRandom } from "../base/random.ts";
+import { createKey } from "./credentials/nkeys.ts";
+import { issueNodeCredentials } from "./credentials/node-credentials.ts";
+import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
+import { eventually, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
+import type { NodeCredentials, Plane } from "./plane.ts";
+
+type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number }) => Promise<Plane>;
+
+describe("the embedded hub", () => {
+  suite((t, options) => openTestHub(t, { clock, ...options }));
+});
+
+describe("NATS", { skip: skipWithoutNats }, () => {
+  let server: Awaited<ReturnType<typeof startNatsServer>>;
+  before(async () => {
+    server = await startNatsServer();
+  });
+  after(async () => {
+    await server.kill();
+    await server.remove();
+  });
+  suite((t, options) => openTestPlane(t, server, options));
+});
+
+const REFUSED = /Authorization Violation/;
+const EXPIRED = /User Authentication Expired/i;
+const x = Buffer.from("x");
+const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
+
+function suite(open: OpenPlane): void {
+  describe("messages", () => messages(open));
+  describe("permissions", () => permissions(open));
+  describe("credentials", () => credentials(open));
+  describe("revocation", () => revocation(open));
+  describe("life and bounds", () => bounds(open));
+}
+
+/** Tests share a server: each has nodes of its own. */
+let nodes = 0;
+const newNode = (): string => `n${++nodes}`;
+
+/** Resolves when everything the clients and the plane said so far has arrived where it goes. */
+async function settle(plane: Plane, ...clients: NatsConnection[]): Promise<void> {
+  await Promise.all(clients.map((client) => client.flush()));
+  await echo(plane);
+  await Promise.all(clients.map((client) => client.flush()));
+}
+
+/** A message of the plane to itself comes back after everything that came before it. */
+function echo(plane: Plane): Promise<void> {
+  const subject = `tg.test.${randomBytes(6).toString("hex")}`;
+  return new Promise((resolve) => {
+    const leave = plane.subscribe(subject, () => {
+      leave();
+      resolve();
+    });
+    plane.publish(subject, x);
+  });
+}
+
+function untilGone(plane: Plane, node: string): Promise<void> {
+  return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
+}
+
+function rawPeer(t: TestContext, { url }: NodeCredentials): RawPeer {
+  const peer = new RawPeer({ port: Number(new URL(url).port) });
+  t.after(() => peer.socket.destroy());
+  return peer;
+}
+
+/** The next `count` permission errors the client is told of. */
+async function violations(client: NatsConnection, count: number): Promise<string[]> {
+  const seen: string[] = [];
+  for await (const status of client.status()) {
+    if (status.type !== "error") continue;
+    assert.ok(status.error instanceof PermissionViolationError, status.error.message);
+    seen.push(`${status.error.operation} ${status.error.subject}`);
+    if (seen.length === count) break;
+  }
+  return seen;
+}
+
+function messages(open: OpenPlane): void {
+  test("a node hears its gateway and a gateway hears its node, bytes unchanged", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const client = await connectClient(t, await plane.mint(node));
+    const heard: [string, Buffer][] = [];
+    plane.subscribe(gatewayInbox("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
+    await echo(plane);
+    const bytes = Buffer.from([...Array(256).keys(), 13, 10, 13, 10]);
+    client.publish(toGateway("gw", node), bytes);
+    client.publish(toGateway("gw", node), new Uint8Array());
+    await settle(plane, client);
+    assert.deepEqual(heard, [
+      [`tg.g.gw.${node}`, bytes],
+      [`tg.g.gw.${node}`, Buffer.alloc(0)],
+    ]);
+
+    const jobs = client.subscribe(toNode(node));
+    await client.flush();
+    plane.publish(toNode(node), bytes);
+    for await (const message of jobs) {
+      assert.deepEqual(Buffer.from(message.data), bytes);
+      break;
+    }
+  });
+
+  test("a job of 48 pieces of 256 KiB, published in one go, arrives whole and in order", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const client = await connectClient(t, await plane.mint(node));
+    const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
+    const arrived: Uint8Array[] = [];
+    client.subscribe(toNode(node), { callback: (_, message) => void arrived.push(message.data) });
+    await client.flush();
+    for (const piece of pieces) plane.publish(toNode(node), piece);
+    await settle(plane, client);
+    assert.equal(arrived.length, pieces.length);
+    for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
+  });
+
+  test("ten thousand frames of a node arrive in order, and so does its largest one", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const client = await connectClient(t, await plane.mint(node));
+    const heard: string[] = [];
+    plane.subscribe(gatewayInbox("gw2"), (_, payload) => heard.push(text(payload)));
+    let largest = 0;
+    plane.subscribe(nodeState(node), (_, payload) => {
+      largest = payload.length;
+    });
+    await echo(plane);
+    for (let i = 0; i < 10_000; i++) client.publish(toGateway("gw2", node), String(i));
+    client.publish(nodeState(node), new Uint8Array(1024 * 1024));
+    await settle(plane, client);
+    assert.deepEqual(
+      heard,
+      Array.from({ length: 10_000 }, (_, i) => String(i)),
+    );
+    assert.equal(largest, 1024 * 1024);
+  });
+
+  test("a gateway subscribes across nodes and can leave; a state request reaches every node", async (t) => {
+    const plane = await open(t);
+    const [a, b] = [newNode(), newNode()];
+    const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
+    const states: string[] = [];
+    const leave = plane.subscribe(ALL_NODE_STATES, (subject) => states.push(subject));
+    await echo(plane);
+    for (const [client, node] of [
+      [one, a],
+      [two, b],
+    ] as const) {
+      client.subscribe(STATE_REQUEST, { callback: (_, request) => client.publish(nodeState(node), request.data) });
+    }
+    await settle(plane, one, two);
+    plane.publish(STATE_REQUEST, Buffer.from("?"));
+    await settle(plane, one, two);
+    await settle(plane, one, two);
+    assert.deepEqual(states.sort(), [nodeState(a), nodeState(b)].sort());
+
+    leave();
+    one.publish(nodeState(a), "late");
+    await settle(plane, one);
+    assert.equal(states.length, 2);
+  });
+
+  test("what a gateway publishes reaches its own subscribers, too", async (t) => {
+    const plane = await open(t);
+    const heard: string[] = [];
+    plane.subscribe("tg.own.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
+    plane.publish("tg.own.a.b", Buffer.from("?"));
+    await echo(plane);
+    assert.deepEqual(heard, ["tg.own.a.b ?"]);
+  });
+
+  test("a message that NATS could not carry is the gateway's bug", async (t) => {
+    const plane = await open(t);
+    for (const subject of ["", "a b", "a.*", "a\r\nPING"])
+      assert.throws(() => plane.publish(subject, x), InvariantError);
+    assert.throws(() => plane.publish("tg.a", new Uint8Array(1024 * 1024 + 1)), InvariantError);
+  });
+}
+
+function permissions(open: OpenPlane): void {
+  test("a node publishes to no subject but its own, and stays connected", async (t) => {
+    const plane = await open(t);
+    const [node, other] = [newNode(), newNode()];
+    const client = await connectClient(t, await plane.mint(node));
+    const heard: string[] = [];
+    plane.subscribe("tg.>", (subject) => heard.push(subject));
+    await echo(plane);
+    heard.length = 0;
+    const foreign = [
+      nodeState(other),
+      toGateway("gw", other),
+      toNode(node),
+      toNode(other),
+      STATE_REQUEST,
+      `tg.s.${node}.x`,
+      `tg.g.gw.${node}.x`,
+      `tg.g.a.b.${node}`,
+      `tg.g.${node}`,
+      "tg.s",
+      "tg",
+      "tg.c.lookup",
+      "tg.e.DISCONNECT",
+      "tg.i.x",
+      "_INBOX.x",
+      "$SYS.REQ.SERVER.PING",
+      "$SYS.REQ.CLAIMS.UPDATE",
+      "$JS.API.INFO",
+    ];
+    const told = violations(client, foreign.length);
+    for (const subject of foreign) client.publish(subject, x);
+    client.publish(nodeState(node), x);
+    client.publish(toGateway("gw", node), x);
+    await settle(plane, client);
+    assert.deepEqual(
+      heard.filter((subject) => !/^tg\.(test|e|i)\./.test(subject)),
+      [nodeState(node), toGateway("gw", node)],
+    );
+    assert.deepEqual(
+      await told,
+      foreign.map((subject) => `publish ${subject}`),
+    );
+  });
+
+  test("a node subscribes to no subject but its own, alone or in a queue group", async (t) => {
+    const plane = await open(t);
+    const [node, other] = [newNode(), newNode()];
+    const client = await connectClient(t, await plane.mint(node));
+    const heard: string[] = [];
+    const callback = (error: Error | null, message: { subject: string }): void => {
+      if (error === null) heard.push(message.subject);
+    };
+    const foreign = [
+      ">",
+      "*",
+      "tg.>",
+      "tg.n.*",
+      "tg.n.>",
+      "tg.*",
+      toNode(other),
+      nodeState(other),
+      nodeState(node),
+      gatewayInbox("gw"),
+      "tg.e.*",
+      "tg.i.>",
+      "_INBOX.>",
+      "$SYS.>",
+    ];
+    const told = violations(client, 2 * foreign.length);
+    for (const subject of foreign) {
+      client.subscribe(subject, { callback });
+      client.subscribe(subject, { callback, queue: "thieves" });
+    }
+    for (const subject of [toNode(node), STATE_REQUEST]) client.subscribe(subject, { callback });
+    await client.flush();
+    for (const subject of [toNode(node), toNode(other), STATE_REQUEST, toGateway("gw", other), nodeState(other)]) {
+      plane.publish(subject, x);
+    }
+    await settle(plane, client);
+    assert.deepEqual(heard, [toNode(node), STATE_REQUEST]);
+    assert.deepEqual(
+      await told,
+      foreign.flatMap((subject) => [`subscription ${subject}`, `subscription ${subject}`]),
+    );
+  });
+
+  test("two nodes neither see nor disturb each other", async (t) => {
+    const plane = await open(t);
+    const [a, b] = [newNode(), newNode()];
+    const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
+    const heard: string[] = [];
+    const hear = (who: string) => ({
+      callback: (error: Error | null, message: { subject: string }): void => {
+        if (error === null) heard.push(`${who} ${message.subject}`);
+      },
+    });
+    one.subscribe(toNode(a), hear("one"));
+    one.subscribe(toNode(b), hear("one"));
+    two.subscribe(toNode(b), hear("two"));
+    await settle(plane, one, two);
+    one.publish(toNode(b), x);
+    await settle(plane, one);
+    plane.publish(toNode(b), x);
+    plane.publish(toNode(a), x);
+    await settle(plane, one, two);
+    assert.deepEqual(heard.sort(), [`one tg.n.${a}`, `two tg.n.${b}`]);
+  });
+}
+
+function credentials(open: OpenPlane): void {
+  test("live an hour unless told otherwise", async (t) => {
+    const plane = await open(t);
+    const before = clock.now();
+    const { expiresAt } = await plane.mint(newNode());
+    assert.ok(expiresAt > before + 3_598_000 && expiresAt <= clock.now() + 3_600_000);
+  });
+
+  test("a stolen JWT is useless without its seed", async (t) => {
+    const plane = await open(t);
+    const [mine, other] = [await plane.mint(newNode()), await plane.mint(newNode())];
+    await assert.rejects(connectClient(t, { ...mine, seed: other.seed }), REFUSED);
+  });
+
+  test("a JWT of another account, or one that was changed, is refused", async (t) => {
+    const plane = await open(t);
+    const node = newNode();
+    const mine = await plane.mint(node);
+    const stranger = createKey("account", systemRandom());
+    const nowMs = clock.now();
+    const grant = { nodeId: node, url: mine.url, issuedAtS: Math.floor(nowMs / 1000), nowMs, ttlMs: 60_000 };
+    await assert.rejects(connectClient(t, issueNodeCredentials(stranger, grant)), REFUSED);
+    const [header, body = "", signature] = mine.jwt.split(".");
+    const claims = JSON.parse(Buffer.from(body, "base64url").toString());
+    claims.nats.sub.allow = [">"];
+    const changed = Buffer.from(JSON.stringify(claims)).toString("base64url");
+    await assert.rejects(connectClient(t, { ...mine, jwt: `${header}.${changed}.${signature}` }), REFUSED);
+  });
+
+  test("without a JWT nobody gets in", async (t) => {
+    const plane = await open(t);
+    const minted = await plane.mint(newNode());
+    for (const options of ["{}", '{"user":"a","pass":"b"}', '{"auth_token":"x"}']) {
+      const peer = rawPeer(t, minted);
+      peer.say(`CONNECT ${options}\r\nPING\r\n`);
+      await peer.hears("-ERR 'Authorization Violation'");
+      await peer.closed;
+    }
+  });
+
+  test("one that expires ends its connection and is refused from then on", async (t) => {
+    const plane = await open(t, { credentialTtlMs: 2_000 });
+    const node = newNode();
+    const minted = await plane.mint(node);
+    const client = await connectClient(t, minted);
+    await untilGone(plane, node);
+    assert.match(String(await client.closed()), EXPIRED);
+    assert.ok(clock.now() >= minted.expiresAt - 1_000);
+    // In the second of its expiry a server may still let it in, and out again at once.
+    await eventually("it is refused", () =>
+      connectClient(t, minted).then(
+        (again) => again.closed().then(() => false),
+        () => true,
+      ),
+    );
+    await connectClient(t, await plane.mint(node));
+  });
+
+  test("a node that renews in time is never gone", async (t) => {
+    const plane = await open(t, { credentialTtlMs: 3_000 });
+    const node = newNode();
+    let gone = false;
+    plane.onNodeGone((id) => {
+      gone ||= id === node;
+    });
+    const before = await plane.mint(node);
+    const first = await connectClient(t, before);
+    await sleep(clock, 1_500);
+    const renewed = await plane.mint(node);
+    assert.ok(renewed.expiresAt > before.expiresAt);
+    const second = await connectClient(t, renewed);
+    assert.match(String(await first.closed()), EXPIRED);
+    await settle(plane, second);
+    assert.equal(gone, false);
+    const ended = untilGone(plane, node);
+    await second.close();
+    await ended;
+  });
+}
+
+function revocation(open: OpenPlane): void {
+  test("drops the node at once and refuses what it had; a new credential works, at any moment", async (t) => {
+    const plane = await open(t);
+    const node = newNode();
+    const bystander = await connectClient(t, await plane.mint(newNode()));
+    const heard: string[] = [];
+    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    for (let round = 0; round < 4; round++) {
+      const [first, second] = [await plane.mint(node), await plane.mint(node)];
+      const clients = [await connectClient(t, first), await connectClient(t, second)];
+      const gone = untilGone(plane, node);
+      await plane.revoke(node);
+      await gone;
+      for (const client of clients) assert.match(String(await client.closed()), /Authentication Revoked/);
+      await assert.rejects(connectClient(t, first), REFUSED);
+      await assert.rejects(connectClient(t, second), REFUSED);
+    }
+    const released = await connectClient(t, await plane.mint(node));
+    released.publish(nodeState(node), x);
+    await settle(plane, released, bystander);
+    assert.deepEqual(heard, [nodeState(node)]);
+  });
+
+  test("of many nodes at once, connected or not, some of them twice, counts for each", async (t) => {
+    const plane = await open(t);
+    const ids = Array.from({ length: 20 }, newNode);
+    const minted = await Promise.all(ids.map((node) => plane.mint(node)));
+    const connected = await connectClient(t, minted[0] as NodeCredentials);
+    await Promise.all([...ids, ...ids.slice(0, 5)].map((node) => plane.revoke(node)));
+    await connected.closed();
+    for (const credential of minted) await assert.rejects(connectClient(t, credential), REFUSED);
+  });
+}
+
+function bounds(open: OpenPlane): void {
+  test("a node is gone when its last connection ends, and can come back", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const minted = await plane.mint(node);
+    const gone: string[] = [];
+    plane.onNodeGone((id) => id === node && gone.push(id));
+    const first = await connectClient(t, minted);
+    const second = rawPeer(t, minted);
+    await second.authenticate(minted);
+    await first.close();
+    await settle(plane);
+    assert.deepEqual(gone, []);
+    const ended = untilGone(plane, node);
+    second.socket.destroy();
+    await ended;
+    const back = await connectClient(t, minted);
+    const again = untilGone(plane, node);
+    await back.close();
+    await again;
+    assert.deepEqual(gone, [node, node]);
+  });
+
+  test("what is larger than a message may be costs the node its connection", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const minted = await plane.mint(node);
+    const heard: string[] = [];
+    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    const peer = rawPeer(t, minted);
+    await peer.authenticate(minted, { verbose: false });
+    const gone = untilGone(plane, node);
+    peer.say(Buffer.concat([Buffer.from(`PUB tg.s.${node} 4000000\r\n`), Buffer.alloc(4_000_000)]));
+    await gone;
+    await peer.closed;
+    assert.deepEqual(heard, []);
+  });
+
+  test("a flood of subscriptions ends at sixteen", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const minted = await plane.mint(node);
+    const peer = rawPeer(t, minted);
+    await peer.authenticate(minted, { verbose: false });
+    peer.say(`${Array.from({ length: 100 }, (_, i) => `SUB tg.n.${node} ${i}\r\n`).join("")}PING\r\n`);
+    await peer.hears("PONG", peer.heard.length);
+    assert.equal(peer.heard.split("-ERR 'maximum subscriptions exceeded'").length - 1, 84);
+    const from = peer.heard.length;
+    plane.publish(toNode(node), x);
+    await echo(plane);
+    peer.say("PING\r\n");
+    await peer.hears("PONG", from);
+    assert.equal(peer.heard.split(`MSG tg.n.${node}`).length - 1, 16);
+  });
+
+  test("a peer that does not read is cut when too much waits for it; others do not notice", async (t) => {
+    const plane = await open(t);
+    const [deaf, well] = [newNode(), newNode()];
+    const minted = await plane.mint(deaf);
+    const peer = rawPeer(t, minted);
+    await peer.authenticate(minted, { verbose: false });
+    peer.say(`SUB tg.n.${deaf} 1\r\nPING\r\n`);
+    await peer.hears("PONG", peer.heard.length);
+    peer.socket.pause();
+    const client = await connectClient(t, await plane.mint(well));
+    let received = 0;
+    client.subscribe(toNode(well), {
+      callback: () => {
+        received++;
+      },
+    });
+    await client.flush();
+    const gone = untilGone(plane, deaf);
+    const piece = Buffer.alloc(256 * 1024);
+    for (let i = 0; i < 200; i++) {
+      plane.publish(toNode(deaf), piece);
+      plane.publish(toNode(well), x);
+    }
+    await gone;
+    await settle(plane, client);
+    assert.equal(received, 200);
+  });
+
+  test("a subscriber that throws ends the node's jobs and nothing else", async (t) => {
+    const plane = await open(t);
+    const [a, b] = [newNode(), newNode()];
+    const [one, two] = [await connectClient(t, await plane.mint(a)), await connectClient(t, await plane.mint(b))];
+    const heard: string[] = [];
+    plane.subscribe(ALL_NODE_STATES, (subject) => {
+      if (subject === nodeState(a)) throw new Error("a bug");
+      heard.push(subject);
+    });
+    await echo(plane);
+    const gone = untilGone(plane, a);
+    one.publish(nodeState(a), x);
+    await gone;
+    two.publish(nodeState(b), x);
+    await settle(plane, two);
+    assert.deepEqual(heard, [nodeState(b)]);
+  });
+}
