@@ -198,6 +198,29 @@ describe("dispatch", () => {
     assert.equal(result.attempts, 2);
   });
 
+  test("a node that fell silent is asked last for a while, and as ever when it is the only one", async () => {
+    const [a, b] = [await online("a", 4), await online("b", 4)];
+    const running = run(new TextSink());
+    const { node: silent, other } = await firstOffered(a, b);
+    clock.advance(2000);
+    await turn();
+    const job = await other.job();
+    other.say({ kind: "accepted", job });
+    other.say({ kind: "done", job, seq: 0, finish: "stop" });
+    await running;
+    const answer = async (node: FakeNode, nth: number): Promise<void> => {
+      const request = { ...order, request: REQUEST.replace("06", `1${nth}`) };
+      const next = dispatcher.run(request, new TextSink(), new AbortController().signal);
+      const offered = await node.job(nth);
+      node.say({ kind: "accepted", job: offered });
+      node.say({ kind: "done", job: offered, seq: 0, finish: "stop" });
+      assert.equal((await next).end, "finished");
+    };
+    for (let nth = 2; nth < 8; nth++) await answer(other, nth);
+    plane.drop(other.id);
+    await answer(silent, 2);
+  });
+
   test("quiet after output reached the client is the ending", async () => {
     const node = await online("a");
     await online("b");

@@ -123,6 +123,8 @@ export class Offers {
           attempt.stopTimer();
           signal.removeEventListener("abort", onAbort);
           if (end !== "finished" && end !== "lost") this.#stop(attempt);
+          if (attempt.failure === "silent") roster.shun(node);
+          else if (end === "finished") node.shunnedUntil = 0;
           roster.ended(node);
           this.#options.over(attempt);
           resolve(attempt);

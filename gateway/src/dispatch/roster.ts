@@ -32,10 +32,13 @@ export interface RosterNode {
   outstanding: number;
   draining: boolean;
   seenAt: number;
+  /** It left a job without a sign of life: until then others are asked first. */
+  shunnedUntil: number;
 }
 
 const STALE_AFTER_MS = 15_000;
 const LICENCE_FOR_MS = 30_000;
+const SHUNNED_FOR_MS = 10_000;
 
 export class Roster {
   readonly #nodes = new Map<string, RosterNode>();
@@ -83,7 +86,10 @@ export class Roster {
     excluded: ReadonlySet<string>,
     ttftMs: (nodeId: string) => number | null,
   ): RosterNode | undefined {
-    return chooseNode(this.#able(model, excluded), (node) => ttftMs(node.id), this.#options.random);
+    const able = this.#able(model, excluded);
+    const now = this.#options.clock.monotonic();
+    const trusted = able.filter((node) => node.shunnedUntil <= now);
+    return chooseNode(trusted.length > 0 ? trusted : able, (node) => ttftMs(node.id), this.#options.random);
   }
 
   #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {
@@ -98,6 +104,11 @@ export class Roster {
   ended(node: RosterNode): void {
     node.outstanding = Math.max(0, node.outstanding - 1);
     this.#notify();
+  }
+
+  /** The node fell silent: for a moment it gets work only if nobody else serves the model. */
+  shun(node: RosterNode): void {
+    node.shunnedUntil = this.#options.clock.monotonic() + SHUNNED_FOR_MS;
   }
 
   /** Resolves once the node is connected and may work. */
@@ -193,6 +204,7 @@ export class Roster {
       outstanding: 0,
       draining: false,
       seenAt: 0,
+      shunnedUntil: 0,
     };
     node.licence = licence;
     node.reported = state.models;

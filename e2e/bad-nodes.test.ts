@@ -1,0 +1,209 @@
+/**
+ * Nodes that are killed, frozen, cut off the network or flood the plane: the client gets its defined ending, other requests
+ * are untouched, and slots, holds and limits come back.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { encode } from "../protocol/src/codec.ts";
+import { assertBalanced, lastRecord } from "./books.ts";
+import {
+  chat,
+  eventually,
+  isAlive,
+  newDataDir,
+  type Platform,
+  raiseLimits,
+  removeDataDir,
+  startPlatform,
+} from "./platform.ts";
+
+const SLOW = { tokens: 200, delta_ms: 40 };
+
+describe("bad nodes", () => {
+  let dataDir: string;
+  let platform: Platform;
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"]);
+    await raiseLimits(platform);
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+  afterEach(async () => {
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+    await assertBalanced(platform);
+  });
+
+  /** One stream on each of the two nodes, both under way. */
+  const twoStreams = async () => {
+    const streams = await Promise.all([0, 1].map(() => chat(platform, SLOW, { stream: true })));
+    return streams.map((response) => {
+      const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+      let text = "";
+      const rest = (async () => {
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (done) return text;
+          text += Buffer.from(value).toString();
+        }
+      })();
+      return { rest, begun: eventually("output flows", () => text.includes('"content":"') && text.length > 600) };
+    });
+  };
+  /** Of two streams one ended as a stall after the other node's fault; the other is whole. */
+  const assertOneStalled = (texts: string[]): void => {
+    const stalled = texts.filter((text) => text.includes('"code":"upstream_stall"') && !text.includes("[DONE]"));
+    const whole = texts.filter((text) => text.trimEnd().endsWith("data: [DONE]"));
+    assert.deepEqual([stalled.length, whole.length], [1, 1], texts.map((text) => text.slice(-200)).join("\n---\n"));
+  };
+  const servedBy = async (n: number): Promise<void> =>
+    void (await eventually(
+      `${n} nodes serve`,
+      async () => {
+        const answers = await Promise.all(Array.from({ length: 8 }, () => chat(platform, { tokens: 5, delta_ms: 20 })));
+        assert.ok(answers.every(({ status }) => status === 200));
+        const rows = await platform.query<{ node_id: string }>(
+          "select distinct node_id from (select node_id from request order by id desc limit 8) r",
+        );
+        return rows.length === n;
+      },
+      40_000,
+    ));
+
+  test("frozen: a stall within 2 s of the last token, the other node works on, and it is back when it thaws", async () => {
+    const [pid] = platform.ready.pids.nodes as [number];
+    const streams = await twoStreams();
+    await Promise.all(streams.map(({ begun }) => begun));
+    process.kill(pid, "SIGSTOP");
+    try {
+      const frozenAt = performance.now();
+      const first = await Promise.race(
+        streams.map(async ({ rest }) =>
+          (await rest).includes("upstream_stall") ? rest : new Promise<string>(() => {}),
+        ),
+      );
+      const tookMs = performance.now() - frozenAt;
+      assert.match(first, /upstream_stall/);
+      assert.ok(tookMs > 1500 && tookMs < 4000, `${tookMs} ms`);
+      assertOneStalled(await Promise.all(streams.map(({ rest }) => rest)));
+      const answers = await Promise.all(Array.from({ length: 6 }, () => chat(platform, { text: "still here" })));
+      assert.ok(
+        answers.every(({ status }) => status === 200),
+        "a frozen node costs nobody an answer",
+      );
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await servedBy(2);
+  });
+
+  test("flooding: its own jobs fail, it is cut off or held back, others do not notice", async () => {
+    const flooder = await Flooder.join(platform);
+    try {
+      await eventually("it is online", async () => (await flooder.state()) === "online");
+      const flood = flooder.flood(3_000);
+      const latencies: number[] = [];
+      for (let i = 0; i < 20; i++) {
+        const at = performance.now();
+        const answer = await chat(platform, { text: "calm" });
+        latencies.push(performance.now() - at);
+        // Where the flooder got the job it never answers, and another node does.
+        assert.equal(answer.status, 200);
+      }
+      const sent = await flood;
+      assert.ok(sent > 1000, `${sent} frames were sent`);
+      assert.equal(isAlive(platform.ready.pids.gateway), true);
+    } finally {
+      await flooder.leave();
+    }
+    await servedBy(2);
+  });
+
+  test("killed: a stall at once, the other node works on, and the slots are gone with it", async () => {
+    const [, pid] = platform.ready.pids.nodes as [number, number];
+    const streams = await twoStreams();
+    await Promise.all(streams.map(({ begun }) => begun));
+    process.kill(pid, "SIGKILL");
+    assertOneStalled(await Promise.all(streams.map(({ rest }) => rest)));
+    assert.equal((await chat(platform, { text: "alone" })).status, 200);
+    assert.equal((await lastRecord(platform)).outcome, "ok");
+  });
+});
+
+/** A node that keeps to its subjects and to nothing else. */
+class Flooder {
+  readonly #platform: Platform;
+  readonly #id: string;
+  readonly #line: NatsConnection;
+  #gateway: string | undefined;
+
+  static async join(platform: Platform): Promise<Flooder> {
+    const api = async (method: string, path: string, body?: object) => {
+      const response = await fetch(`${platform.ready.base_url}/node/v1${path}`, {
+        method,
+        headers: { authorization: `Bearer ${platform.ready.host_token}` },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return (await response.json()) as Record<string, string>;
+    };
+    const { id } = (await api("POST", "/nodes", { name: "flooder" })) as { id: string };
+    await api("PUT", `/nodes/${id}/elections`, { models: ["tiny-3b"] });
+    const { jwt, seed, plane_url } = (await api("POST", `/nodes/${id}/credentials`)) as Record<string, string>;
+    const creds = `-----BEGIN NATS USER JWT-----\n${jwt}\n------END NATS USER JWT------\n\n-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`;
+    const line = await connectNats({
+      servers: plane_url as string,
+      authenticator: credsAuthenticator(Buffer.from(creds)),
+      reconnect: false,
+    });
+    return new Flooder(platform, id, line);
+  }
+
+  private constructor(platform: Platform, id: string, line: NatsConnection) {
+    this.#platform = platform;
+    this.#id = id;
+    this.#line = line;
+    line.subscribe(`tg.n.${id}`, {
+      callback: (_error, { data }) => {
+        this.#gateway ??= /"gateway":"([0-9A-Za-z_]+)"/.exec(Buffer.from(data).toString("latin1"))?.[1];
+      },
+    });
+    line.publish(`tg.s.${id}`, state());
+  }
+
+  async state(): Promise<string> {
+    const response = await fetch(`${this.#platform.ready.base_url}/node/v1/nodes/${this.#id}`, {
+      headers: { authorization: `Bearer ${this.#platform.ready.host_token}` },
+    });
+    return ((await response.json()) as { state: string }).state;
+  }
+
+  /** Garbage, output of jobs that are not its own, and states, as fast as it can. Returns how many it got out. */
+  async flood(ms: number): Promise<number> {
+    const until = performance.now() + ms;
+    let sent = 0;
+    const junk = Buffer.alloc(64 * 1024, 7);
+    while (performance.now() < until && !this.#line.isClosed()) {
+      for (let i = 0; i < 50 && !this.#line.isClosed(); i++, sent++) {
+        this.#line.publish(`tg.s.${this.#id}`, state());
+        this.#line.publish(`tg.g.${this.#gateway ?? "nobody"}.${this.#id}`, i % 2 === 0 ? junk : foreignDelta());
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return sent;
+  }
+
+  async leave(): Promise<void> {
+    await this.#line.close();
+  }
+}
+
+const state = (): Uint8Array =>
+  encode({
+    kind: "state",
+    state: { protocol: "1.0", agent: "flooder", slots: 4, busy: 0, models: ["tiny-3b"], draining: false },
+  });
+const foreignDelta = (): Uint8Array =>
+  encode({ kind: "deltas", deltas: [{ job: "06dfk3zq9v8n2x4m7t1c5w0rbe-01", seq: 0, channel: "answer", text: "x" }] });
