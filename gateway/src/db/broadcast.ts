@@ -12,6 +12,8 @@ const RETRY_MS = 1_000;
 
 /** An operator asks every gateway to read its catalogue file again. */
 export const CATALOGUE_TOPIC = "catalogue";
+/** An account was suspended or restored: its id. */
+export const ACCOUNT_TOPIC = "account";
 /** The records of a node changed: `node_…`. */
 export const NODE_TOPIC = "node";
 

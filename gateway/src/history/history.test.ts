@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, type Uuid } from "../base/ids.ts";
+import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals, type Refusal } from "./refusals.ts";
+import { openUsage } from "./usage.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();
@@ -64,6 +65,68 @@ describe("history", () => {
     assert.deepEqual(seen, [...ids].reverse());
     assert.equal(await history.find(newId(), ids[0] as Uuid), undefined, "another account's request looks absent");
     assert.equal((await history.find(account, ids[0] as Uuid))?.id, ids[0]);
+  });
+
+  test("filters find what a plain search would, page by page, and sums agree with them", async () => {
+    const refusals = openRefusals({ pool: db.pool, clock: systemClock });
+    const [account, random] = [newId(), systemRandom()];
+    const pick = <T>(values: T[]): T => values[random.below(values.length)] as T;
+    const keys = [newId(), newId()];
+    const models = ["tiny-3b", "small-8b", "rare-1b"];
+    const outcomes = ["rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"] as const;
+    const start = Date.now() - 48 * 3_600_000;
+    const rows = Array.from({ length: 600 }, (_, i) => ({
+      ...refusal(account, newIdAt(new Date(start + random.below(48) * 3_600_000 + random.below(3_600_000)))),
+      keyId: pick(keys),
+      model: i % 100 === 0 ? "rare-1b" : pick(models.slice(0, 2)),
+      outcome: pick([...outcomes]),
+    }));
+    await Promise.all(rows.map((row) => refusals.record(row)));
+    const history = openHistory({ pool: db.pool });
+    for (let i = 0; i < 40; i++) {
+      const maybe = <T>(value: T): T | undefined => (random.below(2) === 0 ? value : undefined);
+      const span = maybe(start + random.below(40) * 3_600_000 + 1234);
+      const filter = {
+        model: maybe(pick(models)),
+        keyId: maybe(pick(keys)),
+        outcome: maybe(pick([...outcomes])),
+        from: span === undefined ? undefined : new Date(span),
+        to: maybe(new Date(start + (40 + random.below(8)) * 3_600_000 + 777)),
+      };
+      const expected = rows
+        .filter((row) => filter.model === undefined || row.model === filter.model)
+        .filter((row) => filter.keyId === undefined || row.keyId === filter.keyId)
+        .filter((row) => filter.outcome === undefined || row.outcome === filter.outcome)
+        .filter((row) => filter.from === undefined || timeOf(row.id) >= filter.from.getTime())
+        .filter((row) => filter.to === undefined || timeOf(row.id) < filter.to.getTime())
+        .map(({ id }) => id)
+        .sort()
+        .reverse();
+      const found: Uuid[] = [];
+      for (let before: Uuid | undefined; ; ) {
+        const page = await history.list(account, { ...filter, before, limit: 7 });
+        found.push(...page.map(({ id }) => id));
+        if (page.length < 7) break;
+        before = page.at(-1)?.id;
+      }
+      assert.deepEqual(found, expected, JSON.stringify(filter));
+    }
+    const usage = openUsage({ pool: db.pool });
+    const whole = { from: new Date(start - 3_600_000), to: new Date(Date.now() + 3_600_000) };
+    for (const by of ["key", "model", "day", "hour", "outcome"] as const) {
+      const sums = await usage.sums(account, { ...whole, by });
+      assert.equal(
+        sums.reduce((sum, { requests }) => sum + requests, 0),
+        600,
+        by,
+      );
+    }
+    const split = await usage.sums(account, { ...whole, by: "day", split: "model" });
+    assert.equal(
+      split.filter(({ part }) => part === "rare-1b").reduce((sum, { requests }) => sum + requests, 0),
+      6,
+    );
+    assert.equal((await usage.byKey(account, whole.from)).size, 2);
   });
 
   test("every month has its partition, ahead of time; a record of another time is kept all the same", async () => {

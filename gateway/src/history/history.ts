@@ -33,12 +33,20 @@ export interface RequestRecord {
   finishedAt: Date;
 }
 
+export interface Filter {
+  model?: string | undefined;
+  keyId?: Uuid | undefined;
+  outcome?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
 export interface History {
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** A request that this host served and was paid for. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** Newest first; `before` continues a page. */
-  list(accountId: Uuid, page: { before?: Uuid; limit: number }): Promise<RequestRecord[]>;
+  list(accountId: Uuid, page: Filter & { before?: Uuid | undefined; limit: number }): Promise<RequestRecord[]>;
   /** Creates the coming months' partitions. */
   makePartitions(): Promise<void>;
 }
@@ -51,6 +59,35 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   created_at as "createdAt", finished_at as "finishedAt"`;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
+/** `$1` account, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
+const SPAN = `account_id = $1 and id < $2
+  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
+const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
+/**
+ * With a filter (`$6` model, `$7` key, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
+ * much, so that only so many hours are read as the page needs, however rare what is looked for.
+ */
+const FILTERED = `
+  with hours as materialized (
+    select hour, sum(sum(requests)) over (order by hour desc) - sum(requests) as newer
+      from usage_hour
+     where account_id = $1 and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
+       and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
+       and ($5::timestamptz is null or hour < $5)
+       and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7) and ($8::text is null or outcome = $8)
+     group by hour
+  ), needed as materialized (
+    -- The newest hour may lie partly before the cursor: its count promises nothing, so the others must do.
+    select hour from hours
+     where newer <= $3 + coalesce((select newest.newer from hours newest order by hour desc offset 1 limit 1), 0)
+  )
+  select found.* from needed cross join lateral (
+    select ${COLUMNS} from request
+     where ${SPAN} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
+       and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7) and ($8::text is null or outcome = $8)
+     order by id desc limit $3
+  ) found order by found.id desc limit $3`;
+
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
   const findBy = async (column: "account_id" | "host_account_id", owner: Uuid, id: Uuid) => {
@@ -60,11 +97,12 @@ export function openHistory(options: { pool: pg.Pool }): History {
   return {
     find: (accountId, id) => findBy("account_id", accountId, id),
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
-    async list(accountId, { before, limit }) {
-      const { rows } = await pool.query(
-        `select ${COLUMNS} from request where account_id = $1 and id < $2 order by id desc limit $3`,
-        [accountId, before ?? LAST_ID, limit],
-      );
+    async list(accountId, { before, limit, from, to, model, keyId, outcome }) {
+      const span = [accountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
+      const filtered = model !== undefined || keyId !== undefined || outcome !== undefined;
+      const { rows } = filtered
+        ? await pool.query(FILTERED, [...span, model ?? null, keyId ?? null, outcome ?? null])
+        : await pool.query(PLAIN, span);
       return rows.map(toRecord);
     },
     async makePartitions() {

@@ -38,6 +38,12 @@ describe("keys", () => {
     await db.close();
   });
 
+  const newAccount = async (): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'another')", [id]);
+    return id;
+  };
+
   test("a key has its form, works, and stands nowhere in clear", async () => {
     const { id, token } = await here.issue(account, "first");
     assert.match(token, /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
@@ -93,13 +99,13 @@ describe("keys", () => {
     const { id, token } = await here.issue(account, "revoked");
     assert.ok(await here.authenticate(`Bearer ${token}`));
     assert.ok(await there.authenticate(`Bearer ${token}`));
-    assert.equal(await here.revoke(id), true);
+    assert.equal(await here.revoke(account, id), true);
     assert.equal(await here.authenticate(`Bearer ${token}`), undefined);
     await eventually(
       "the other gateway has heard",
       async () => (await there.authenticate(`Bearer ${token}`)) === undefined,
     );
-    assert.equal(await here.revoke(id), false, "once");
+    assert.equal(await here.revoke(account, id), false, "once");
 
     const quiet = await here.issue(account, "quiet");
     assert.ok(await there.authenticate(`Bearer ${quiet.token}`));
@@ -108,6 +114,50 @@ describe("keys", () => {
     assert.ok(await there.authenticate(`Bearer ${quiet.token}`), "nobody was told");
     clock.advance(1_001);
     assert.equal(await there.authenticate(`Bearer ${quiet.token}`), undefined, "the bound holds without the broadcast");
+  });
+
+  test("an account sees its own keys, renames and revokes them, and no other's", async () => {
+    const [mine, other] = [await newAccount(), await newAccount()];
+    const first = await here.issue(mine, "first");
+    const second = await here.issue(mine, "second");
+    const foreign = await here.issue(other, "foreign");
+    assert.deepEqual(
+      (await here.list(mine)).map(({ id, name }) => [id, name]),
+      [
+        [second.id, "second"],
+        [first.id, "first"],
+      ],
+    );
+    const shown = await here.find(mine, first.id);
+    assert.equal(shown?.reference, first.token.slice(9, 21));
+    assert.ok(!JSON.stringify(shown).includes(first.token.slice(-43)));
+    assert.equal(await here.find(mine, foreign.id), undefined);
+    assert.equal(await here.rename(mine, foreign.id, "mine now"), false);
+    assert.equal(await here.revoke(mine, foreign.id), false);
+    assert.ok(await here.authenticate(`Bearer ${foreign.token}`));
+
+    await there.authenticate(`Bearer ${first.token}`);
+    assert.equal(await here.rename(mine, first.id, "renamed"), true);
+    await eventually("the name", async () => (await there.authenticate(`Bearer ${first.token}`))?.name === "renamed");
+    assert.equal(await here.revoke(mine, first.id), true);
+    assert.equal(await here.rename(mine, first.id, "too late"), false);
+    assert.ok((await here.find(mine, first.id))?.revokedAt instanceof Date);
+  });
+
+  test("an operator's limits, and the suspension of an account, reach every gateway", async () => {
+    const owner = await newAccount();
+    const { id, token } = await here.issue(owner, "limited");
+    await there.authenticate(`Bearer ${token}`);
+    const limits = { requestsPerMinute: 5, tokensPerMinute: null, inFlight: 1 };
+    assert.equal(await here.setLimits(id, limits), true);
+    await eventually(
+      "the limits",
+      async () => (await there.authenticate(`Bearer ${token}`))?.overrides?.requestsPerMinute === 5,
+    );
+    assert.deepEqual((await here.find(owner, id))?.limits, limits);
+    await db.pool.query("update account set suspended_at = now() where id = $1", [owner]);
+    await broadcasts[0]?.send("account", owner);
+    await eventually("the suspension", async () => (await there.authenticate(`Bearer ${token}`)) === undefined);
   });
 
   test("after a gap in the broadcast nothing is taken for granted", async () => {

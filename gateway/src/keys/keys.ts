@@ -5,9 +5,10 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
-import type { Broadcast } from "../db/broadcast.ts";
+import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { keepLastUsed } from "./last-used.ts";
 import { bearerToken, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
 
@@ -35,8 +36,29 @@ export interface Secrets {
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** The holder behind an Authorization header; undefined for every reason it may not act. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
-  revoke(id: Uuid): Promise<boolean>;
+  /** An account's secrets, the newest first, revoked ones too. */
+  list(accountId: Uuid): Promise<SecretRecord[]>;
+  find(accountId: Uuid, id: Uuid): Promise<SecretRecord | undefined>;
+  /** False when the account has no such secret, or it is revoked. */
+  rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
+  /** `accountId` null: whosever it is. False when there is none, or it is revoked already. */
+  revoke(accountId: Uuid | null, id: Uuid): Promise<boolean>;
+  /** The operator's own limits for one API key; null where the default shall hold. */
+  setLimits(id: Uuid, limits: LimitOverrides): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** What may be shown of a secret. */
+export interface SecretRecord {
+  id: Uuid;
+  accountId: Uuid;
+  name: string;
+  /** The public part of the token, `tsk_live_<reference>_…`. */
+  reference: string;
+  limits: LimitOverrides | null;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
 }
 
 interface Options {
@@ -59,14 +81,25 @@ export const openHostTokens = (options: Options): Secrets => openSecrets("tht", 
 function openSecrets(kind: SecretKind, table: "api_key" | "host_token", overrides: string, options: Options): Secrets {
   const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = keepLastUsed(table, options);
+  const record = `select k.id, k.account_id as "accountId", k.name, k.reference, ${overrides} as limits,
+    k.created_at as "createdAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" from ${table} k`;
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
 
-  /** Undefined after a gap in the broadcast: any of them may have been revoked. */
+  /** By the secret's id or its account's. Undefined after a gap in the broadcast: any of them may have changed. */
   const forget = (id: string | undefined): void => {
     if (id === undefined) remembered.clear();
-    for (const [cacheKey, known] of remembered) if (known.holder?.id === id) remembered.delete(cacheKey);
+    for (const [cacheKey, { holder }] of remembered) {
+      if (holder !== undefined && (holder.id === id || holder.accountId === id)) remembered.delete(cacheKey);
+    }
   };
-  broadcast.on(`${table}_revoked`, forget);
+  const topic = `${table}_changed`;
+  broadcast.on(topic, forget);
+  broadcast.on(ACCOUNT_TOPIC, forget);
+  const changed = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
+    forget(id);
+    await broadcast.send(topic, id);
+    return rowCount === 1;
+  };
 
   const lookUp = async (reference: string, hash: Buffer): Promise<Holder | undefined> => {
     const { rows } = await pool.query({
@@ -114,13 +147,40 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       return holder;
     },
 
-    async revoke(id) {
-      const result = await pool.query(`update ${table} set revoked_at = now() where id = $1 and revoked_at is null`, [
+    async list(accountId) {
+      const { rows } = await pool.query(`${record} where k.account_id = $1 order by k.id desc`, [accountId]);
+      return rows;
+    },
+    async find(accountId, id) {
+      const { rows } = await pool.query(`${record} where k.account_id = $1 and k.id = $2`, [accountId, id]);
+      return rows[0];
+    },
+    rename: async (accountId, id, name) =>
+      changed(
         id,
-      ]);
-      forget(id);
-      await broadcast.send(`${table}_revoked`, id);
-      return result.rowCount === 1;
+        await pool.query(`update ${table} set name = $3 where account_id = $1 and id = $2 and revoked_at is null`, [
+          accountId,
+          id,
+          name,
+        ]),
+      ),
+    revoke: async (accountId, id) =>
+      changed(
+        id,
+        await pool.query(
+          `update ${table} set revoked_at = now()
+            where id = $2 and ($1::uuid is null or account_id = $1) and revoked_at is null`,
+          [accountId, id],
+        ),
+      ),
+    async setLimits(id, { requestsPerMinute, tokensPerMinute, inFlight }) {
+      invariant(table === "api_key", "a host token has no limits");
+      const set = await pool.query(
+        `update api_key set requests_per_minute_max = $2, tokens_per_minute_max = $3, in_flight_max = $4
+          where id = $1 and revoked_at is null`,
+        [id, requestsPerMinute, tokensPerMinute, inFlight],
+      );
+      return changed(id, set);
     },
 
     close: () => lastUsed.close(),
