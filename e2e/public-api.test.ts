@@ -4,6 +4,7 @@ import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
 import { assertBalanced, builder, host, lastRecord, platformAccount } from "./books.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { events, requestUuid } from "./raw-http.ts";
 
 const script = (orders: object): { role: "user"; content: string }[] => [
   { role: "user", content: `#script ${JSON.stringify(orders)}` },
@@ -165,6 +166,102 @@ describe("the public API", () => {
     assert.equal(record.hold_pico, record.charge_pico);
   });
 
+  test("one suffix names a call in its answer, its header and its record, which carries the key's name", async () => {
+    const post = (path: string, fields: object): Promise<Response> =>
+      raw(path, { method: "POST", body: JSON.stringify({ model: "tiny-3b", ...fields }) });
+    const messages = script({ text: "one two" });
+    const [prompt] = messages.map(({ content }) => content);
+    for (const [path, prefix, fields] of [
+      ["/v1/chat/completions", "chatcmpl-", { messages }],
+      ["/v1/chat/completions", "chatcmpl-", { messages, stream: true }],
+      ["/v1/completions", "cmpl-", { prompt }],
+      ["/v1/completions", "cmpl-", { prompt, stream: true }],
+    ] as const) {
+      const response = await post(path, fields);
+      const text = await response.text();
+      const chunks = text.startsWith("data: ") ? events(text).slice(0, -1) : [text];
+      const answers = chunks.map((chunk) => JSON.parse(chunk) as { id: string; created: number });
+      const requestId = response.headers.get("x-request-id") as string;
+      for (const { id, created } of answers) {
+        assert.equal(id, requestId.replace("req_", prefix));
+        assert.ok(Number.isInteger(created) && Math.abs(created - Date.now() / 1000) < 30, "Unix seconds");
+      }
+      const [record] = await platform.query<{ key_name: string; stream: boolean; model: string }>(
+        "select key_name, stream, model from request where id = $1",
+        [requestUuid(requestId)],
+      );
+      assert.deepEqual(record, { key_name: "local", stream: "stream" in fields, model: "tiny-3b" });
+    }
+  });
+
+  test("roles and parts of a message reach the model, and decoding parameters on both endpoints", async () => {
+    const [order] = script({ text: "for the user" });
+    const { content } = order as { content: string };
+    const answer = await client.chat.completions.create({
+      model: "tiny-3b",
+      messages: [
+        { role: "system", content: "#script nothing" },
+        {
+          role: "user",
+          content: [
+            { type: "text", text: content.slice(0, 12) },
+            { type: "text", text: content.slice(12) },
+          ],
+        },
+        { role: "assistant", content: "#script nothing" },
+      ],
+    });
+    assert.equal(answer.choices[0]?.message.content, "for the user");
+
+    const model = "mid-14b";
+    const asks = [
+      async (more: object): Promise<string | undefined> => {
+        const { choices } = await client.completions.create({ model, prompt: "say something", ...more });
+        return choices[0]?.text;
+      },
+      async (more: object): Promise<string | null | undefined> => {
+        const messages = [{ role: "user" as const, content: "say something" }];
+        const { choices } = await client.chat.completions.create({ model, messages, ...more });
+        return choices[0]?.message.content;
+      },
+    ];
+    for (const ask of asks) {
+      const whole = (await ask({ seed: 1 })) as string;
+      assert.equal(await ask({ seed: 1 }), whole);
+      assert.notEqual(await ask({ seed: 2 }), whole);
+      const stop = whole.split(" ")[5] as string;
+      assert.equal(await ask({ seed: 1, stop: [stop] }), whole.slice(0, whole.indexOf(stop)));
+    }
+  });
+
+  test("what is ignored changes nothing: floats at full width, no echo, an empty prompt where there is none", async () => {
+    const post = async <T>(path: string, fields: object): Promise<T> => {
+      const response = await raw(path, { method: "POST", body: JSON.stringify(fields) });
+      assert.equal(response.status, 200);
+      return (await response.json()) as T;
+    };
+    const ignored = { encoding_format: "base64", dimensions: 3, user: "me" };
+    const list = await post<{ data: { embedding: number[] }[] }>("/v1/embeddings", {
+      model: "embed-m3",
+      input: "one",
+      ...ignored,
+    });
+    assert.equal(list.data[0]?.embedding.length, 1024);
+    assert.ok(list.data[0]?.embedding.every((value) => typeof value === "number"));
+
+    const ask = { model: "tiny-3b", prompt: script({ text: "four five" })[0]?.content };
+    const completion = await post<{ choices: object[] }>("/v1/completions", {
+      ...ask,
+      echo: true,
+      logprobs: 3,
+      best_of: 2,
+      suffix: "six",
+    });
+    assert.deepEqual(completion.choices, [{ index: 0, text: "four five", finish_reason: "stop" }]);
+    const empty = await post<{ usage: { prompt_tokens: number } }>("/v1/completions", { model: "mid-14b" });
+    assert.equal(empty.usage.prompt_tokens, 0, "the qwen2.5 tokenizer adds nothing to an empty prompt");
+  });
+
   test("models and rates", async () => {
     // Enough tokens at a steady pace to be measured, and more of them than the probe at the node's start.
     for (let i = 0; i < 3; i++) {
@@ -186,6 +283,20 @@ describe("the public API", () => {
     };
     assert.equal(sheet.payout_share, 0.7);
     assert.deepEqual(sheet.data.find(({ sku_id }) => sku_id === "large-70b")?.price_out_micro_1m, null);
+  });
+
+  test("without max_tokens the output ends at the model's context limit, and so does a max_tokens above it", async () => {
+    for (const more of [{}, { max_tokens: 1_000_000 }]) {
+      const answer = await client.chat.completions.create({
+        model: "tiny-3b",
+        messages: script({ tokens: 20_000, overrun: true }),
+        ...more,
+      });
+      assert.equal(answer.choices[0]?.finish_reason, "length");
+      assert.equal(answer.usage?.completion_tokens, 8192);
+      const { hold_pico, prompt_tokens } = await lastRecord(platform);
+      assert.equal(BigInt(hold_pico), BigInt(prompt_tokens) * 20_000n + 8192n * 40_000n);
+    }
   });
 
   test("what is refused is refused before it costs anything", async () => {

@@ -46,7 +46,7 @@ const LEVELS: string[][] = [
   ["build"],
   ["http"],
   ["trust"],
-  ["inference", "payments"],
+  ["inference", "payments", "operators"],
   ["keys", "limits", "metering", "ledger", "dispatch", "fleet", "history", "accounts"],
   ["db"],
   ["base"],
@@ -55,7 +55,7 @@ const LEVELS: string[][] = [
 const LOOSE: Record<string, string[]> = {
   config: ["commands", "main", "build"],
   faults: ["http", "inference", "payments", "build"],
-  "server-secrets": ["build"],
+  "server-secrets": ["build", "commands"],
 };
 
 /** Why an import is not allowed; undefined when it is. */

@@ -3,6 +3,7 @@
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
 import { createHmac } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type pg from "pg";
@@ -15,13 +16,14 @@ import type { Log } from "./base/log.ts";
 import { ZERO } from "./base/money.ts";
 import { type Random, systemRandom } from "./base/random.ts";
 import type { Config } from "./config.ts";
-import { type Broadcast, CATALOGUE_TOPIC, NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
+import { ACCOUNT_TOPIC, type Broadcast, CATALOGUE_TOPIC, NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { startPrivatePostgres } from "./db/embedded.ts";
 import { migrate } from "./db/migrate.ts";
 import { type Connection, openPool } from "./db/pool.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "./dispatch/credentials/user-jwt.ts";
 import { type Dispatcher, openDispatcher } from "./dispatch/dispatcher.ts";
 import { openHub } from "./dispatch/hub/hub.ts";
+import { openNatsPlane } from "./dispatch/nats/plane.ts";
 import type { Plane } from "./dispatch/plane.ts";
 import { Roster } from "./dispatch/roster.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
@@ -30,7 +32,8 @@ import { type History, openHistory, type RequestRecord } from "./history/history
 import { openReceipts } from "./history/receipts.ts";
 import { openRefusals } from "./history/refusals.ts";
 import { healthOf } from "./http/health.ts";
-import { type Cursors, openCursors } from "./http/lists.ts";
+import { type Cursors, openCursors } from "./http/lists/cursors.ts";
+import { nodeDesk } from "./http/nodes/desk.ts";
 import type { NodeWork } from "./http/nodes/work.ts";
 import { type Doors, internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
@@ -226,20 +229,35 @@ async function openCatalogue(
   return catalogue;
 }
 
-async function openPlane({ config, clock, random, log, onClose }: Ground, secrets: ServerSecrets): Promise<Plane> {
-  const { host, port, publicUrl } = config.plane;
-  const plane = await openHub({
+async function openPlane(ground: Ground, secrets: ServerSecrets): Promise<Plane> {
+  const { config, clock, random, log, gatewayId, onClose } = ground;
+  const { host, port, publicUrl, credentialTtlMs, tls, nats } = config.plane;
+  const { planeSeed: accountSeed } = secrets;
+  const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
+  if (nats !== undefined) {
+    invariant(accountSeed !== undefined, "the configuration has an account's seed beside NATS_URL");
+    const plane = await openNatsPlane({ ...common, ...nats, accountSeed, gatewayId });
+    onClose(() => plane.close());
+    return plane;
+  }
+  const hub = await openHub({
+    ...common,
     host,
     port,
-    clock,
-    random,
-    log,
-    ...(secrets.planeSeed !== undefined && { accountSeed: secrets.planeSeed }),
-    ...(publicUrl !== undefined && { publicUrl }),
+    ...(accountSeed !== undefined && { accountSeed }),
+    ...(tls !== undefined && { tls: await readCertificate(tls) }),
   });
-  onClose(() => plane.close());
-  await secrets.keepPlaneSeed(plane.accountSeed);
-  return plane;
+  onClose(() => hub.close());
+  await secrets.keepPlaneSeed(hub.accountSeed);
+  return hub;
+}
+
+async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
+  const read = (file: string, variable: string): Promise<string> =>
+    readFile(file, "utf8").catch((cause) => {
+      throw new Error(`${variable}: ${file} cannot be read (${cause.code})`, { cause });
+    });
+  return { cert: await read(certFile, "PLANE_TLS_CERT"), key: await read(keyFile, "PLANE_TLS_KEY") };
 }
 
 /** Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. */
@@ -304,6 +322,9 @@ function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));
   });
+  broadcast.on(ACCOUNT_TOPIC, () => {
+    roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
+  });
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
   onClose(() => dispatcher.close());
   return { roster, dispatcher, enforce };
@@ -315,9 +336,11 @@ async function openTrust(
   { gateway, plane, fleet, roster, broadcast, enforce }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce },
 ): Promise<Trust> {
   const { config, clock, random, newId, log, onClose } = ground;
-  for (const id of await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX))) {
-    await plane.revoke(publicId("node", id));
-  }
+  const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
+  const refuse = (node: string): Promise<void> =>
+    // A plane that is away makes up for it when it is back.
+    plane.revoke(node).catch((error) => log.error({ err: error, node }, "a barred node is not refused yet"));
+  await Promise.all(barred.map((id) => refuse(publicId("node", id))));
   const trust = watchNodes({
     gateway,
     roster,
@@ -364,21 +387,23 @@ function doorsOf(ground: Ground, parts: Parts): Doors {
   const { history, receipts, ledger } = books;
   const door = { clock, newId, log };
   const signed = (record: RequestRecord | undefined) => (record === undefined ? undefined : receipts.of(record));
+  const work = workOf(ground, parts);
+  const changed = async (nodeId: string): Promise<void> => {
+    await parts.enforce(nodeId);
+    await broadcast.send(NODE_TOPIC, nodeId);
+  };
+  const desk = nodeDesk({ fleet, catalogue: gateway.catalogue, work, changed });
   return {
     openai: { door, gateway, base64Compat: config.embeddingsBase64Compat },
     nodes: {
       door,
       log,
       hostTokens: people.hostTokens,
-      fleet,
+      desk,
       catalogue: gateway.catalogue,
       mint: (id) => plane.mint(id),
       subjects: nodePermissions,
-      work: workOf(ground, parts),
-      async changed(id) {
-        await parts.enforce(id);
-        await broadcast.send(NODE_TOPIC, id);
-      },
+      work,
       receiptOfHost: async (host, id) => signed(await history.findServed(host, id)),
     },
     console: {
@@ -431,6 +456,6 @@ async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
 async function licence(fleet: Fleet, nodeId: string): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
-  if (node === undefined || node.standing !== "ready") return undefined;
+  if (node === undefined || node.standing !== "ready" || node.hostSuspended) return undefined;
   return { nodeId: node.id, hostAccountId: node.accountId, models: node.models };
 }

@@ -8,6 +8,10 @@ const Port = z.coerce
   .min(0, "must be 0 or more")
   .max(65535, "must be 65535 or less");
 
+const Seed = (letter: string, whose: string) =>
+  z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
+const PLANE_ADDRESS = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
@@ -33,10 +37,25 @@ const Environment = z.object({
     .string()
     .regex(/^(nats|tls):\/\//, "must begin with nats:// or tls://")
     .optional(),
-  PLANE_SEED: z
+  PLANE_SEED: Seed("A", "account").optional(),
+  PLANE_TLS_CERT: z.string().min(1).optional(),
+  PLANE_TLS_KEY: z.string().min(1).optional(),
+  PLANE_CREDENTIAL_TTL_S: z.coerce
+    .number("must be a number")
+    .int()
+    .min(5, "must be 5 or more")
+    .max(86_400, "must be 86400 or less")
+    .default(3_600),
+  NATS_URL: z
     .string()
-    .regex(/^SA[A-Z2-7]{56}$/, "must be an nkey account seed (SA…)")
+    .regex(PLANE_ADDRESS, "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas")
     .optional(),
+  NATS_OPERATOR_SEED: Seed("O", "operator").optional(),
+  NATS_SYSTEM_JWT: z
+    .string()
+    .regex(/^[\w-]+\.[\w-]+\.[\w-]+$/, "must be the JWT of a user of the system account")
+    .optional(),
+  NATS_SYSTEM_SEED: Seed("U", "user").optional(),
   RECEIPT_SEED: z
     .string()
     .regex(/^[A-Za-z0-9_-]{43}$/, "must be 32 bytes in base64url")
@@ -67,7 +86,7 @@ export interface Config {
   valkeyUrl: string | undefined;
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
-  plane: { host: string; port: number; publicUrl: string | undefined; seed: string | undefined };
+  plane: PlaneConfig;
   /** Signs usage receipts. Undefined: kept in the data directory. */
   receiptSeed: string | undefined;
   catalogueFile: string | undefined;
@@ -77,6 +96,20 @@ export interface Config {
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
   logLevel: string;
+}
+
+export interface PlaneConfig {
+  /** Where nodes are told to connect, if not at the plane's own address. */
+  publicUrl: string | undefined;
+  /** Signs credentials. Undefined: kept in the data directory. */
+  seed: string | undefined;
+  credentialTtlMs: number;
+  /** Where the embedded hub listens, and the files of its certificate. */
+  host: string;
+  port: number;
+  tls: { certFile: string; keyFile: string } | undefined;
+  /** Servers to use instead of the embedded hub. */
+  nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
 }
 
 export class ConfigError extends Error {
@@ -98,6 +131,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
     );
   }
+  mistakes.push(...planeMistakes(given));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -110,12 +144,40 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     databasePoolMax: e.DATABASE_POOL_MAX,
     valkeyUrl: e.VALKEY_URL,
     keyPepper: e.KEY_PEPPER,
-    plane: { host: e.PLANE_HOST ?? e.HOST, port: e.PLANE_PORT, publicUrl: e.PLANE_PUBLIC_URL, seed: e.PLANE_SEED },
+    plane: planeConfig(e),
     receiptSeed: e.RECEIPT_SEED,
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     autoQuarantine: e.AUTO_QUARANTINE === "true",
     logLevel: e.LOG_LEVEL,
+  };
+}
+
+/** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
+const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
+
+function planeMistakes(given: Record<string, string | undefined>): string[] {
+  const mistakes: string[] = [];
+  if ((given.PLANE_TLS_CERT === undefined) !== (given.PLANE_TLS_KEY === undefined)) {
+    mistakes.push("PLANE_TLS_CERT and PLANE_TLS_KEY must be set together");
+  }
+  if (given.NATS_URL === undefined) return mistakes;
+  const missing = BESIDE_NATS_URL.filter((name) => given[name] === undefined);
+  return [...mistakes, ...missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`)];
+}
+
+function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
+  const { PLANE_TLS_CERT: certFile, PLANE_TLS_KEY: keyFile } = e;
+  const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: seed } = e;
+  const isNats = url !== undefined && operatorSeed !== undefined && jwt !== undefined && seed !== undefined;
+  return {
+    publicUrl: e.PLANE_PUBLIC_URL,
+    seed: e.PLANE_SEED,
+    credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
+    host: e.PLANE_HOST ?? e.HOST,
+    port: e.PLANE_PORT,
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    nats: isNats ? { url, operatorSeed, system: { jwt, seed } } : undefined,
   };
 }

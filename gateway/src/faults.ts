@@ -69,6 +69,7 @@ export const faults = {
   },
   host_only: { status: 403, retry: "never", text: "This needs a host account, and this sign-in has none." },
   operator_only: { status: 403, retry: "never", text: "This is for operators of the platform." },
+  nothing_owed: { status: 409, retry: "never", text: "No host is owed as much, beyond what open payouts promise." },
   invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
   unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },
   not_found: { status: 404, retry: "never", text: "No such request in your history." },
@@ -170,8 +171,8 @@ export function notFound(message: string): Fault {
   return new Fault({ status: 404, retry: "never", type: "not_found_error", message });
 }
 
-export function unsupportedEncoding(encoding: string): Fault {
-  const message = `The body must not be compressed (content-encoding: ${encoding.slice(0, 40)}).`;
+export function unsupportedEncoding(encoding: string, header = "content-encoding"): Fault {
+  const message = `The body must not be compressed (${header}: ${encoding.slice(0, 40)}).`;
   return new Fault({ status: 415, retry: "never", type: "invalid_request_error", message });
 }
 

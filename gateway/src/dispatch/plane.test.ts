@@ -17,7 +17,7 @@ import { systemRandom } from "../base/random.ts";
 import { createKey } from "./credentials/nkeys.ts";
 import { issueNodeCredentials } from "./credentials/node-credentials.ts";
 import { connectClient, openTestHub, RawPeer } from "./hub/testing.ts";
-import { eventually, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
+import { eventually, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./nats/testing.ts";
 import type { NodeCredentials, Plane } from "./plane.ts";
 
 type OpenPlane = (t: TestContext, options?: { credentialTtlMs?: number }) => Promise<Plane>;
@@ -27,7 +27,7 @@ describe("the embedded hub", () => {
 });
 
 describe("NATS", { skip: skipWithoutNats }, () => {
-  let server: Awaited<ReturnType<typeof startNatsServer>>;
+  let server: NatsServer;
   before(async () => {
     server = await startNatsServer();
   });

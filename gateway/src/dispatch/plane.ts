@@ -1,9 +1,9 @@
 /**
- * The dispatch plane as the gateway sees it: a broker that carries frames to nodes and back. Adapters: hub.ts (in
- * process, speaks the NATS protocol to agents) and a NATS server. Both are held to the same behaviour.
+ * The dispatch plane as the gateway sees it: a broker that carries frames to nodes and back. Adapters: hub/ (in process,
+ * speaks the NATS protocol to agents) and nats/ (NATS servers). Both are held to the same behaviour by plane.test.ts.
  */
 export interface NodeCredentials {
-  /** Where the agent connects: `nats://host:port`. */
+  /** Where the agent connects: `nats://host:port`, or `tls://`; several addresses are separated by commas. */
   url: string;
   /** A NATS user JWT limited to the node's own subjects, and the nkey seed that proves its possession. */
   jwt: string;
@@ -13,13 +13,17 @@ export interface NodeCredentials {
 }
 
 export interface Plane {
+  /** At most once: a plane that is away drops the message, and has told of every node that is gone with it. */
   publish(subject: string, payload: Uint8Array): void;
   /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
-  /** `gone` runs when the plane knows that a node has no connection any more. */
+  /** `gone` runs when the plane knows that a node has no connection any more, or cannot be reached for now. */
   onNodeGone(gone: (nodeId: string) => void): void;
   mint(nodeId: string): Promise<NodeCredentials>;
-  /** Refuses the node's credentials from now on and drops its connections. */
+  /**
+   * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be
+   * said again at any time. Rejects when the plane is away; it makes up for it when it is back.
+   */
   revoke(nodeId: string): Promise<void>;
   close(): Promise<void>;
 }

@@ -6,6 +6,8 @@ import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
 export interface Node {
   id: Uuid;
   accountId: Uuid;
+  /** Its host's account is suspended: it gets no work, whatever its own standing. */
+  hostSuspended: boolean;
   name: string;
   standing: NodeStanding;
   hardware: Record<string, unknown>;
@@ -50,11 +52,12 @@ export interface Fleet {
 }
 
 const NODE = `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.hardware, n.agent,
-  n.created_at as "createdAt",
+  n.created_at as "createdAt", a.suspended_at is not null as "hostSuspended",
   array(select e.model from node_election e where e.node_id = n.id order by e.model) as models,
   case when q.id is null then null
        else jsonb_build_object('reason', q.reason, 'evidence', q.evidence, 'by', q.by, 'at', q.at) end as quarantine
-  from node n left join node_quarantine q on q.node_id = n.id and q.released_at is null`;
+  from node n join account a on a.id = n.account_id
+  left join node_quarantine q on q.node_id = n.id and q.released_at is null`;
 
 /** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
 interface Beside {

@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { BODY_BYTES_MAX } from "./body.ts";
+import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
 import { through } from "./door.ts";
 
 const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
@@ -101,6 +101,9 @@ describe("bodies", () => {
     ["not JSON", "{", {}, 400, /valid JSON/],
     ["empty", "", {}, 400, /valid JSON/],
     ["nested beyond reason", "[".repeat(5_000_000), {}, 400, /nested/],
+    ["more values than any request has", `[${"0,".repeat(VALUES_MAX)}0]`, {}, 400, /values/],
+    ["more fields than any request has", `{${'"":0,'.repeat(VALUES_MAX)}"":0}`, {}, 400, /values/],
+    ["commas inside a string", JSON.stringify(",".repeat(VALUES_MAX)), {}, 200, /length/],
     ["brackets inside a string", JSON.stringify("[".repeat(100)), {}, 200, /length/],
     ["an escaped quote before brackets", JSON.stringify(`"\\${"[".repeat(100)}`), {}, 200, /length/],
   ] as [string, Buffer<ArrayBuffer> | string, Record<string, string>, number, RegExp][]) {

@@ -7,8 +7,12 @@ import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
-/** Deeper nesting than any request has: parsing it would take memory out of proportion to its bytes. */
+/**
+ * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
+ * proportion to their bytes, and every other request would wait for it.
+ */
 const NESTING_MAX = 64;
+export const VALUES_MAX = 100_000;
 /** A client that is still sending when it is refused reads our answer only once it has sent: it may go on for so long. */
 const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
 const DISCARD_MS_MAX = 2_000;
@@ -20,11 +24,11 @@ export function checkDeclaredLength(request: IncomingMessage): void {
 }
 
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const encoding = request.headers["content-encoding"];
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") throw unsupportedEncoding(encoding);
+  refuseEncoded(request);
   checkDeclaredLength(request);
   const bytes = await readBytes(request);
-  if (isTooDeep(bytes)) throw invalidRequest(null, `The body must not be nested deeper than ${NESTING_MAX} levels.`);
+  const excess = excessOf(bytes);
+  if (excess !== null) throw invalidRequest(null, excess);
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -36,6 +40,13 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   } catch (cause) {
     throw invalidRequest(null, "The body must be valid JSON.", cause);
   }
+}
+
+/** Compressed, or compressed on its way. */
+function refuseEncoded({ headers }: IncomingMessage): void {
+  const { "content-encoding": encoding = "identity", "transfer-encoding": transfer = "chunked" } = headers;
+  if (encoding.toLowerCase() !== "identity") throw unsupportedEncoding(encoding);
+  if (transfer.toLowerCase() !== "chunked") throw unsupportedEncoding(transfer, "transfer-encoding");
 }
 
 function readBytes(request: IncomingMessage): Promise<Buffer> {
@@ -59,12 +70,13 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
   });
 }
 
-const [QUOTE, BACKSLASH] = ['"', "\\"].map((char) => char.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA] = ['"', "\\", ","].map((char) => char.charCodeAt(0));
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ["[", "]", "{", "}"].map((char) => char.charCodeAt(0));
 
-/** Whether brackets outside strings nest too deep. One pass over the bytes, before anything is built from them. */
-function isTooDeep(bytes: Buffer): boolean {
+/** What the body has too much of, if anything. One pass over the bytes, before anything is built from them. */
+function excessOf(bytes: Buffer): string | null {
   let depth = 0;
+  let values = 1;
   let inString = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i];
@@ -73,14 +85,18 @@ function isTooDeep(bytes: Buffer): boolean {
       else if (byte === QUOTE) inString = false;
     } else if (byte === QUOTE) {
       inString = true;
+    } else if (byte === COMMA) {
+      values += 1;
     } else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
       depth += 1;
-      if (depth > NESTING_MAX) return true;
+      values += 1;
+      if (depth > NESTING_MAX) return `The body must not be nested deeper than ${NESTING_MAX} levels.`;
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       depth -= 1;
     }
+    if (values > VALUES_MAX) return `The body must not hold more than ${VALUES_MAX} values.`;
   }
-  return false;
+  return null;
 }
 
 /**

@@ -95,6 +95,31 @@ test("while nothing flows a comment goes out every 5 s, and none while something
   assert.doesNotMatch(answer, /: ping/);
 });
 
+test("a client that left before its stream opened is not kept alive", async (t) => {
+  const clock = manualClock();
+  let timers = 0;
+  const counting = {
+    ...clock,
+    after: (delayMs: number, run: () => void) => {
+      timers += 1;
+      return clock.after(delayMs, run);
+    },
+  };
+  const arrived = Promise.withResolvers<void>();
+  const opened = Promise.withResolvers<void>();
+  const { socket } = await request(t, counting, async ({ reply, gone }) => {
+    arrived.resolve();
+    await new Promise((resolve) => gone.addEventListener("abort", resolve));
+    reply.openStream();
+    opened.resolve();
+  });
+  await arrived.promise;
+  socket.destroy();
+  await opened.promise;
+  clock.advance(60_000);
+  assert.equal(timers, 0);
+});
+
 test("a client that does not read is held to its buffer, then closed as one that left", async (t) => {
   const ended = Promise.withResolvers<number>();
   const { socket } = await request(t, systemClock, async ({ reply, gone }) => {

@@ -11,6 +11,8 @@ import type { Reply } from "../inference/call.ts";
 
 const KEEP_ALIVE_MS = 5_000;
 const UNREAD_BYTES_MAX = 1024 * 1024;
+/** A client should not keep a person waiting for longer than this; it says so, and leaves it to them. */
+const WAIT_S_MAX = 60;
 
 export class HttpReply implements Reply {
   readonly #response: ServerResponse;
@@ -52,8 +54,9 @@ export class HttpReply implements Reply {
       return;
     }
     const headers: Record<string, string> = { ...known.headers };
-    if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later");
     if (known.retry === "later") headers["retry-after"] ??= "1";
+    const soon = Number(headers["retry-after"] ?? 0) <= WAIT_S_MAX;
+    if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later" && soon);
     this.json(known.status, JSON.stringify(known.body()), headers);
   }
 
@@ -82,6 +85,8 @@ export class HttpReply implements Reply {
 
   /** One timer that looks again when something was written meanwhile, instead of one per write. */
   #keepAliveIn(delayMs: number): void {
+    // A client may leave before its stream opens, and is then never seen to close it.
+    if (this.#response.destroyed) return;
     this.#stopKeepAlive = this.#clock.after(delayMs, () => {
       if (this.#clock.monotonic() - this.#wroteAt >= KEEP_ALIVE_MS) {
         this.#pending += ": keep-alive\n\n";

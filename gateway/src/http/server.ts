@@ -1,15 +1,25 @@
 /** The two listeners: the public one with every door, and the internal one for health and metrics. */
+import { type IncomingMessage, METHODS } from "node:http";
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import { systemClock } from "../base/clock.ts";
+import { invalidRequest, notFound } from "../faults.ts";
+import { brokenRequests } from "./broken-requests.ts";
 import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
+import { type DoorOptions, through } from "./door.ts";
 import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
 import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
 import { type ReferenceOptions, referenceRoutes } from "./reference/routes.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
-const HEADERS_MS_MAX = 15_000;
-const REQUEST_MS_MAX = 60_000;
+export interface Patience {
+  headersMs: number;
+  requestMs: number;
+  /** How often connections are looked at. */
+  everyMs: number;
+}
+const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_000 };
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;
 
@@ -22,7 +32,7 @@ export interface Doors {
 }
 
 export function publicServer(doors: Doors): FastifyInstance {
-  const app = bareServer();
+  const app = bareServer(doors.openai.door);
   openAiRoutes(app, doors.openai);
   nodeRoutes(app, doors.nodes);
   receiptKeyRoutes(app, doors.receipts);
@@ -51,21 +61,57 @@ export function internalServer(health: Health): FastifyInstance {
   return app;
 }
 
-/** Bodies are left unread: the doors read them when their turn comes, after the checks that go before. */
-function bareServer(): FastifyInstance {
+/**
+ * Bodies are left unread: the doors read them when their turn comes, after the checks that go before. So no method has a
+ * body here, whatever its content type says, and every method there is can be told that it is the wrong one.
+ */
+export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInstance {
+  const { headersMs, requestMs, everyMs } = patience;
+  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId });
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
     forceCloseConnections: "idle",
-    requestTimeout: REQUEST_MS_MAX,
+    requestTimeout: requestMs,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    clientErrorHandler: refuseBrokenRequest,
+    http: {
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: everyMs,
+      // Node's own refusal of a request without one has no envelope.
+      requireHostHeader: door === undefined,
+    },
+    clientErrorHandler: broken.refuse,
+    ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
-  app.server.headersTimeout = HEADERS_MS_MAX;
+  broken.watch(app.server);
+  if (door !== undefined) requireHost(app, door);
+  // What a client expects besides 100-continue is no reason to refuse it without an envelope.
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   closeWhenIdle(app);
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
+}
+
+/** HTTP/1.1 demands it of every request. */
+function requireHost(app: FastifyInstance, door: DoorOptions): void {
+  app.addHook("onRequest", async ({ raw: request }, reply) => {
+    if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return;
+    reply.hijack();
+    await through(door, { request, response: reply.raw }, async () => {
+      throw invalidRequest(null, "The request must have a Host header.");
+    });
+  });
+}
+
+/** A path that cannot be read (`/v1/%zz`) or has an endless part is one that does not exist. */
+function refuseBrokenPath(door: DoorOptions) {
+  return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
+    reply.hijack();
+    void through(door, { request, response: reply.raw }, async () => {
+      throw notFound("No such path: it is not a valid address.");
+    });
+  };
 }
 
 /**
@@ -90,20 +136,6 @@ function closeWhenIdle(app: FastifyInstance): void {
     closing = true;
     for (const socket of idle) socket.destroy();
   });
-}
-
-/** What is not HTTP, or too slow or too large to be it, never becomes a request; it gets the envelope all the same. */
-function refuseBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.destroyed || !socket.writable) return;
-  const [status, text] =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? ["431 Request Header Fields Too Large", "The request's headers are too large."]
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? ["408 Request Timeout", "The request took too long to arrive."]
-        : ["400 Bad Request", "The request is not valid HTTP."];
-  const body = JSON.stringify({ error: { message: text, type: "invalid_request_error" } });
-  const head = `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}`;
-  socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`);
 }
 
 export class PortTaken extends Error {

@@ -1,6 +1,6 @@
 /**
  * One request, top to bottom: authenticate, limits, read and validate, count the prompt, take the hold, dispatch, relay,
- * count the output, settle, answer, release the limits. Chat, completions and embeddings differ only in the `Endpoint` they
+ * count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the `Endpoint` they
  * bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
@@ -23,7 +23,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   call.checkDeclaredLength(); // 413
   const visitor = { call, key, endpoint: endpoint.name };
   const pass = await enterKey(gw, visitor); // 429
-  let tokens = 0;
+  let done: Done = { tokens: 0, answer: () => {} };
   try {
     const ask = endpoint.parse(await call.readJson(), call.sdk); // 413 · 415 · 400
     const model = findModel(gw, ask, endpoint.kind); // 404
@@ -32,13 +32,15 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     const place = await enterModel(gw, visitor, model, ask.stream); // 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-      tokens = await work(gw, { visitor, endpoint, ask, model, meter, promptTokens, hold });
+      done = await work(gw, { visitor, endpoint, ask, model, meter, promptTokens, hold });
     } finally {
       await place.leave(0);
     }
   } finally {
-    await pass.leave(tokens);
+    await pass.leave(done.tokens);
   }
+  // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
+  done.answer();
 }
 
 interface Work {
@@ -51,8 +53,16 @@ interface Work {
   hold: Hold;
 }
 
-/** From the hold to the answer. The hold ends here, whatever happens. Returns the tokens that were counted. */
-async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<number> {
+/** A request whose books are closed. */
+interface Done {
+  /** What counts against the key's minute. */
+  tokens: number;
+  /** Says the last that the client is told. Throws the fault of an ending that still has a status to tell it by. */
+  answer: () => void;
+}
+
+/** From the hold to the settled ending. The hold ends here, whatever happens. */
+async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<Done> {
   const { call, key } = visitor;
   const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
@@ -80,16 +90,21 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
-    if (ending.outcome === "ok") gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
+    if (ending.outcome === "ok")
+      gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
     const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
     const finish = result.end === "enough" ? "length" : (result.finish ?? "stop");
     const usage = { promptTokens, completionTokens };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
-    if (ending.fault !== null)
-      tellFault(call, ending, writer); // 502 · 503
-    else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer, ask));
-    else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
-    return ending.billed ? promptTokens + completionTokens : 0;
+    return {
+      tokens: ending.billed ? promptTokens + completionTokens : 0,
+      answer: () => {
+        if (ending.fault !== null)
+          tellFault(call, ending, writer); // 502 · 503
+        else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer, ask));
+        else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
+      },
+    };
   } catch (error) {
     // A bug on the way must not keep the builder's credit until the lease ends.
     if (!settled) await gw.ledger.void(hold.id);

@@ -16,11 +16,14 @@ import { createPace, type Pace } from "./pace.ts";
 import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
 import type { Router } from "./router.ts";
 import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./rules.ts";
+import type { SparingLog } from "./sparing-log.ts";
 
 /** What a connection needs of its hub. */
 export interface ConnectionHub {
   clock: Clock;
   log: Log;
+  /** For lines that a peer can cause as often as it likes. */
+  strangers: SparingLog;
   limits: HubLimits;
   door: Door;
   router: Router;
@@ -101,16 +104,17 @@ export class Connection implements Operations {
   }
 
   connect(options: string): void {
-    const { clock, door, log, limits } = this.#hub;
+    const { clock, door, log, strangers, limits } = this.#hub;
     const verdict = authenticate(door, options, this.#nonce, clock.now());
     if (!verdict.ok) {
-      log.info({ peer: this.#peer, nodeId: verdict.nodeId, refusal: verdict.refusal }, "plane: credential refused");
+      const { nodeId, refusal } = verdict;
+      strangers.info({ peer: this.#peer, nodeId, refusal }, "plane: credential refused");
       this.cut("Authorization Violation");
       return;
     }
     const { claims } = verdict;
     if (!this.#hub.admit(this, claims.nodeId)) {
-      log.warn({ peer: this.#peer, nodeId: claims.nodeId }, "plane: too many connections of one node");
+      strangers.warn({ peer: this.#peer, nodeId: claims.nodeId }, "plane: too many connections of one node");
       this.cut("maximum connections exceeded");
       return;
     }
@@ -188,7 +192,7 @@ export class Connection implements Operations {
   #fail(error: unknown): void {
     const who = { peer: this.#peer, nodeId: this.nodeId };
     if (error instanceof ProtocolViolation) {
-      this.#hub.log.info({ ...who, violation: error.code }, "plane: protocol violation");
+      this.#hub.strangers.info({ ...who, violation: error.code }, "plane: protocol violation");
       this.cut(error.message);
       return;
     }
@@ -247,7 +251,10 @@ export class Connection implements Operations {
     if (!this.#refusedBefore) {
       // Once tells an operator which node misbehaves; more would let it fill the log.
       this.#refusedBefore = true;
-      this.#hub.log.warn({ peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) }, "plane: refused");
+      this.#hub.strangers.warn(
+        { peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) },
+        "plane: refused",
+      );
     }
     this.#say(`-ERR '${refusal}'`);
   }
@@ -262,7 +269,7 @@ export class Connection implements Operations {
 
   #sent(withinBounds: boolean): void {
     if (withinBounds) return;
-    this.#hub.log.warn({ peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
+    this.#hub.strangers.warn({ peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
     this.cut("Slow Consumer");
   }
 }

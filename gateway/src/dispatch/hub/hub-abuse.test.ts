@@ -10,6 +10,8 @@ import { connectClient, nextGone, openTestHub, rawPeer } from "./testing.ts";
 const clock = systemClock;
 const x = Buffer.from("x");
 
+const oneLoopback = process.platform !== "linux" && "there is only one loopback address here";
+
 describe("before CONNECT", () => {
   test("garbage, other protocols and early operations are cut", async (t) => {
     const hub = await openTestHub(t, { clock });
@@ -68,6 +70,35 @@ describe("before CONNECT", () => {
     await next.hears("INFO");
     await client.flush();
     assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
+  });
+
+  test("a crowd from one address makes room among itself", { skip: oneLoopback }, async (t) => {
+    const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedPerAddressMax: 2 } });
+    const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
+    await elsewhere.hears("INFO");
+    const strangers = [];
+    for (let i = 0; i < 3; i++) {
+      const stranger = rawPeer(t, hub);
+      await stranger.hears("INFO");
+      strangers.push(stranger);
+    }
+    await strangers[0]?.hears("-ERR 'Authentication Timeout'");
+    for (const peer of [elsewhere, strangers[1], strangers[2]]) assert.doesNotMatch(peer?.heard ?? "", /ERR/);
+  });
+
+  test("beyond the most connections of one address, newcomers from there are turned away", {
+    skip: oneLoopback,
+  }, async (t) => {
+    const hub = await openTestHub(t, { clock, limits: { connectionsPerAddressMax: 2 } });
+    const client = await connectClient(t, await hub.mint("n1"));
+    const second = rawPeer(t, hub);
+    await second.hears("INFO");
+    const third = rawPeer(t, hub);
+    await third.hears("-ERR 'maximum connections exceeded'");
+    await third.closed;
+    const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
+    await elsewhere.hears("INFO");
+    await client.flush();
   });
 
   test("beyond the most connections the hub holds, newcomers are turned away", async (t) => {

@@ -1,115 +1,15 @@
-/** Messages between a gateway and ordinary NATS clients. */
+/** The hub as a NATS server: what of the protocol it speaks, beside what every plane does (../plane.test.ts). */
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
 import { describe, test } from "node:test";
 import { headers } from "@nats-io/transport-node";
-import {
-  ALL_NODE_STATES,
-  gatewayInbox,
-  nodeState,
-  STATE_REQUEST,
-  toGateway,
-  toNode,
-} from "@tollgate/protocol/subjects.ts";
+import { ALL_NODE_STATES, nodeState, toNode } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../base/clock.ts";
-import { InvariantError } from "../../base/invariant.ts";
 import { connectClient, openTestHub, rawPeer, wideCredentials } from "./testing.ts";
 
 const clock = systemClock;
 const text = (payload: Uint8Array): string => Buffer.from(payload).toString();
 
-describe("messages", () => {
-  test("a node hears its gateway and a gateway hears its node, bytes unchanged", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const client = await connectClient(t, await hub.mint("n1"));
-    const heard: [string, Buffer][] = [];
-    hub.subscribe(gatewayInbox("gw"), (subject, payload) => heard.push([subject, Buffer.from(payload)]));
-    const bytes = Buffer.from([...Array(256).keys(), 13, 10, 13, 10]);
-
-    client.publish(toGateway("gw", "n1"), bytes);
-    client.publish(toGateway("gw", "n1"), new Uint8Array());
-    await client.flush();
-    assert.deepEqual(heard, [
-      ["tg.g.gw.n1", bytes],
-      ["tg.g.gw.n1", Buffer.alloc(0)],
-    ]);
-
-    const jobs = client.subscribe(toNode("n1"));
-    await client.flush();
-    hub.publish(toNode("n1"), bytes);
-    for await (const message of jobs) {
-      assert.deepEqual(Buffer.from(message.data), bytes);
-      break;
-    }
-  });
-
-  test("a job of 48 pieces of 256 KiB, published in one go, arrives whole and in order", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const client = await connectClient(t, await hub.mint("n1"));
-    const pieces = Array.from({ length: 48 }, () => randomBytes(256 * 1024));
-    const arrived: Uint8Array[] = [];
-    const all = new Promise<void>((resolve) => {
-      client.subscribe(toNode("n1"), {
-        callback: (_, message) => {
-          arrived.push(message.data);
-          if (arrived.length === pieces.length) resolve();
-        },
-      });
-    });
-    await client.flush();
-    for (const piece of pieces) hub.publish(toNode("n1"), piece);
-    await all;
-    for (const [i, piece] of pieces.entries()) assert.ok(piece.equals(arrived[i] ?? Buffer.alloc(0)), `piece ${i}`);
-  });
-
-  test("ten thousand frames of a node arrive in order, and so does its largest one", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const client = await connectClient(t, await hub.mint("n1"));
-    let next = 0;
-    hub.subscribe(gatewayInbox("gw"), (_, payload) => assert.equal(text(payload), String(next++)));
-    let largest = 0;
-    hub.subscribe(ALL_NODE_STATES, (_, payload) => {
-      largest = payload.length;
-    });
-    for (let i = 0; i < 10_000; i++) client.publish(toGateway("gw", "n1"), String(i));
-    client.publish(nodeState("n1"), new Uint8Array(1024 * 1024));
-    await client.flush();
-    assert.equal(next, 10_000);
-    assert.equal(largest, 1024 * 1024);
-  });
-
-  test("a gateway subscribes across nodes and can leave; a state request reaches every node", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const one = await connectClient(t, await hub.mint("n1"));
-    const two = await connectClient(t, await hub.mint("n2"));
-    const states: string[] = [];
-    const leave = hub.subscribe(ALL_NODE_STATES, (subject) => states.push(subject));
-    const asked = [one, two].map((client) => {
-      const requests = client.subscribe(STATE_REQUEST, { max: 1 });
-      return (async () => {
-        for await (const request of requests) client.publish(nodeState(client === one ? "n1" : "n2"), request.data);
-        await client.flush();
-      })();
-    });
-    await Promise.all([one.flush(), two.flush()]);
-    hub.publish(STATE_REQUEST, Buffer.from("?"));
-    await Promise.all(asked);
-    assert.deepEqual(states.sort(), ["tg.s.n1", "tg.s.n2"]);
-
-    leave();
-    one.publish(nodeState("n1"), "late");
-    await one.flush();
-    assert.equal(states.length, 2);
-  });
-
-  test("what a gateway publishes reaches its own subscribers, too", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const heard: string[] = [];
-    hub.subscribe("tg.>", (subject, payload) => heard.push(`${subject} ${text(payload)}`));
-    hub.publish(STATE_REQUEST, Buffer.from("?"));
-    assert.deepEqual(heard, ["tg.q ?"]);
-  });
-
+describe("protocol", () => {
   test("headers and reply subjects are read past", async (t) => {
     const hub = await openTestHub(t, { clock });
     const client = await connectClient(t, await hub.mint("n1"));
@@ -182,13 +82,5 @@ describe("messages", () => {
       assert.match(status.error.message, /Queue Subscriptions Not Supported/);
       break;
     }
-  });
-
-  test("a message that NATS could not carry is the gateway's bug", async (t) => {
-    const hub = await openTestHub(t, { clock });
-    const small = Buffer.from("x");
-    for (const subject of ["", "a b", "a.*", "a\r\nPING"])
-      assert.throws(() => hub.publish(subject, small), InvariantError);
-    assert.throws(() => hub.publish("a", new Uint8Array(1024 * 1024 + 1)), InvariantError);
   });
 });

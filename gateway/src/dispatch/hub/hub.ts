@@ -15,9 +15,11 @@ import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
 import type { Door } from "./authenticate.ts";
 import { Connection, type ConnectionHub } from "./connection.ts";
+import { Crowd } from "./crowd.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
 import { memoryRevocations } from "./revocations.ts";
 import { createRouter } from "./router.ts";
+import { type SparingLog, sparingLog } from "./sparing-log.ts";
 
 /** Clients choose features by the server's version. */
 const NATS_VERSION = "2.10.0";
@@ -56,6 +58,7 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 class EmbeddedHub implements Hub, ConnectionHub {
   readonly clock: Clock;
   readonly log: Log;
+  readonly strangers: SparingLog;
   readonly limits: HubLimits;
   readonly router = createRouter();
   readonly door: Door;
@@ -66,9 +69,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #credentialTtlMs: number;
   readonly #secureContext: SecureContext | undefined;
   readonly #server: Server;
-  readonly #connections = new Set<Connection>();
-  /** Oldest first. */
-  readonly #unauthenticated = new Set<Connection>();
+  readonly #crowd: Crowd<Connection>;
   readonly #nodes = new Map<string, Set<Connection>>();
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
   #closing: Promise<void> | undefined;
@@ -77,7 +78,9 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#options = options;
     this.clock = options.clock;
     this.log = options.log;
+    this.strangers = sparingLog(options.log, options.clock);
     this.limits = { ...HUB_LIMITS, ...options.limits };
+    this.#crowd = new Crowd(this.limits);
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     const { accountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
@@ -148,7 +151,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#closing ??= new Promise((resolve, reject) => {
       // Calls back once the last socket is gone.
       this.#server.close((error) => (error === undefined ? resolve() : reject(error)));
-      for (const connection of [...this.#connections]) connection.close();
+      for (const connection of this.#crowd.everybody()) connection.close();
     });
     return this.#closing;
   }
@@ -156,13 +159,13 @@ class EmbeddedHub implements Hub, ConnectionHub {
   admit(connection: Connection, nodeId: string): boolean {
     const peers = this.#nodes.get(nodeId) ?? new Set();
     if (peers.size >= this.limits.connectionsPerNodeMax) return false;
-    this.#unauthenticated.delete(connection);
+    this.#crowd.noStranger(connection);
     this.#nodes.set(nodeId, peers.add(connection));
     return true;
   }
 
   ended(connection: Connection): void {
-    this.#unauthenticated.delete(connection);
+    this.#crowd.noStranger(connection);
     const { nodeId } = connection;
     const peers = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
     if (nodeId === undefined || peers === undefined) return;
@@ -177,25 +180,22 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 
   closed(connection: Connection): void {
-    this.#connections.delete(connection);
+    this.#crowd.leave(connection);
   }
 
   #accept(raw: Socket): void {
-    if (this.#closing !== undefined || this.#connections.size >= this.limits.connectionsMax) {
+    const { remoteAddress } = raw;
+    if (this.#closing !== undefined || !this.#crowd.hasRoom(remoteAddress)) {
       raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a refused peer left"));
       raw.end("-ERR 'maximum connections exceeded'\r\n");
       raw.destroySoon();
       return;
     }
-    if (this.#unauthenticated.size >= this.limits.unauthenticatedMax) {
-      const [oldest] = this.#unauthenticated;
-      oldest?.cut("Authentication Timeout");
-    }
+    this.#crowd.whoMakesRoom(remoteAddress)?.cut("Authentication Timeout");
     const nonce = this.#randomText(15);
     raw.write(`INFO ${this.#greeting(nonce)}\r\n`);
     const connection = new Connection(this, this.#secured(raw), nonce);
-    this.#connections.add(connection);
-    this.#unauthenticated.add(connection);
+    this.#crowd.enter(connection, remoteAddress);
   }
 
   /** NATS greets in clear and then lets the client start TLS on the same socket. */

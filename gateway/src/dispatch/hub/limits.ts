@@ -6,8 +6,11 @@ const MIB = 1024 * KIB;
 
 export interface HubLimits {
   connectionsMax: number;
-  /** Beyond it the connection that has waited longest to authenticate makes room. */
+  /** Nodes behind one router, or all of them behind one proxy, share an address: wide. */
+  connectionsPerAddressMax: number;
+  /** Beyond these the connection that has waited longest to authenticate makes room, of the same address first. */
   unauthenticatedMax: number;
+  unauthenticatedPerAddressMax: number;
   connectionsPerNodeMax: number;
   /** Per connection, like everything below. */
   subscriptionsMax: number;
@@ -33,7 +36,9 @@ export interface HubLimits {
 
 export const HUB_LIMITS: Readonly<HubLimits> = {
   connectionsMax: 10_000,
+  connectionsPerAddressMax: 2_000,
   unauthenticatedMax: 256,
+  unauthenticatedPerAddressMax: 64,
   connectionsPerNodeMax: 4,
   subscriptionsMax: NODE_SUBSCRIPTIONS_MAX,
   outboundBytesMax: 32 * MIB,

@@ -55,6 +55,12 @@ export function nextGone(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
+export interface PeerOptions {
+  allowHalfOpen?: boolean;
+  /** Its address: any of this machine. */
+  from?: string;
+}
+
 /** A TCP peer that says what it is told to and keeps what it hears. */
 export class RawPeer {
   readonly socket: Socket;
@@ -65,8 +71,9 @@ export class RawPeer {
   heardBytes = 0;
   #listeners: (() => void)[] = [];
 
-  constructor(hub: { port: number }, options: { allowHalfOpen?: boolean } = {}) {
-    this.socket = connectTcp({ host: "127.0.0.1", port: hub.port, allowHalfOpen: options.allowHalfOpen ?? false });
+  constructor({ port }: { port: number }, { allowHalfOpen = false, from }: PeerOptions = {}) {
+    const local = from === undefined ? {} : { localAddress: from };
+    this.socket = connectTcp({ host: "127.0.0.1", port, allowHalfOpen, ...local });
     this.socket.setEncoding("latin1");
     this.socket.on("data", (text: string) => {
       this.heardBytes += text.length;
@@ -113,7 +120,7 @@ export class RawPeer {
   }
 }
 
-export function rawPeer(t: TestContext, hub: Hub, options: { allowHalfOpen?: boolean } = {}): RawPeer {
+export function rawPeer(t: TestContext, hub: Hub, options: PeerOptions = {}): RawPeer {
   const peer = new RawPeer(hub, options);
   t.after(() => peer.socket.destroy());
   return peer;

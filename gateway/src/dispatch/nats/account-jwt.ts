@@ -7,7 +7,7 @@ import { readSegment } from "../credentials/jwt.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
 
 /** Public key of a user → everything issued to it up to this second is refused. */
-export const RevokedKeys = z.record(z.string(), z.number().int());
+const RevokedKeys = z.record(z.string(), z.number().int());
 export type RevokedKeys = z.infer<typeof RevokedKeys>;
 
 const AccountClaims = z.looseObject({
@@ -21,6 +21,11 @@ export type AccountClaims = z.infer<typeof AccountClaims>;
 /** Undefined when the text is no account's JWT. The server that sent it has checked its signature. */
 export function readAccount(jwt: string): AccountClaims | undefined {
   return AccountClaims.safeParse(readSegment(jwt.split(".")[1])).data;
+}
+
+/** What a gateway announced to the others; undefined when it cannot be read. */
+export function readRevoked(payload: Uint8Array): RevokedKeys | undefined {
+  return RevokedKeys.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
 }
 
 export function revokedUntilS({ nats }: AccountClaims, userKey: string): number | undefined {

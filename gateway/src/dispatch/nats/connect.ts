@@ -1,5 +1,6 @@
 /** One connection to a NATS server, which lives once. Whoever wants another dials again. */
 import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
+import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 
 const DIAL_MS_MAX = 5_000;
@@ -15,12 +16,20 @@ export interface Login {
   inboxPrefix?: string;
 }
 
-/** The server does not let this gateway in: its keys are not those of the server's operator. */
-export class NatsRefusal extends Error {
-  override name = "NatsRefusal";
+/** The server is set up in a way that does not do: trying again will not help. */
+export class NatsUnusable extends Error {
+  override name = "NatsUnusable";
 }
 
-export async function connectNats({ url, name, jwt, key, inboxPrefix }: Login): Promise<NatsConnection> {
+export async function connectNats(login: Login): Promise<NatsConnection> {
+  const connection = await dial(login);
+  const bytesMax = connection.info?.max_payload ?? 0;
+  if (bytesMax >= FRAME_BYTES_MAX) return connection;
+  await connection.close();
+  throw new NatsUnusable(`NATS at ${login.url} takes messages of ${bytesMax} bytes only: set its max_payload to 1MB`);
+}
+
+async function dial({ url, name, jwt, key, inboxPrefix }: Login): Promise<NatsConnection> {
   const servers = url.split(",").map((server) => server.trim());
   try {
     // The client's own reconnection is off: it would send what was published in between, to nodes whose jobs are given up.
@@ -42,7 +51,7 @@ export async function connectNats({ url, name, jwt, key, inboxPrefix }: Login): 
     });
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    throw new NatsRefusal(`NATS at ${url} refuses the keys of this gateway (${error.message})`, { cause: error });
+    throw new NatsUnusable(`NATS at ${url} refuses the keys of this gateway (${error.message})`, { cause: error });
   }
 }
 

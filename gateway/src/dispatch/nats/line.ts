@@ -6,7 +6,7 @@
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { NatsRefusal } from "./connect.ts";
+import { NatsUnusable } from "./connect.ts";
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
@@ -21,6 +21,8 @@ export interface LineOptions {
   /** The line is up again after an outage; subscriptions are in place. */
   back: () => void;
   away: () => void;
+  /** A subscriber threw. */
+  failed: (subject: string, error: unknown) => void;
   clock: Clock;
   log: Log;
 }
@@ -51,27 +53,28 @@ export class Line {
   }
 
   /**
-   * Resolves once connected, or once the servers turned out to be away: then it goes on trying. Keys that a server refuses
-   * are a mistake of the set-up and stop the start.
+   * Resolves once connected, or once the servers turned out to be away: then it goes on trying. A mistake in the set-up
+   * stops the start.
    */
   async open(): Promise<void> {
     try {
       this.#use(await this.#options.dial());
     } catch (error) {
-      if (error instanceof NatsRefusal) throw error;
+      if (error instanceof NatsUnusable) throw error;
       this.#failed(error);
     }
     this.#kept = this.#keep();
   }
 
   publish(subject: string, payload: Uint8Array): void {
-    this.#connection?.publish(subject, payload);
+    this.#living()?.publish(subject, payload);
   }
 
   subscribe(pattern: string, receive: Receive): () => void {
     const subscribed: Subscribed = { pattern, receive, live: undefined };
     this.#subscribed.add(subscribed);
-    if (this.#connection !== undefined) subscribe(this.#connection, subscribed);
+    const connection = this.#living();
+    if (connection !== undefined) this.#put(subscribed, connection);
     return () => {
       this.#subscribed.delete(subscribed);
       subscribed.live?.unsubscribe();
@@ -80,14 +83,16 @@ export class Line {
 
   /** Rejects with `PlaneAway`, or when no answer comes in time. */
   async ask(subject: string): Promise<string> {
-    if (this.#connection === undefined) throw new PlaneAway(AWAY);
-    return (await this.#connection.request(subject, new Uint8Array(0), { timeout: ANSWER_MS_MAX })).string();
+    const connection = this.#living();
+    if (connection === undefined) throw new PlaneAway(AWAY);
+    return (await connection.request(subject, new Uint8Array(0), { timeout: ANSWER_MS_MAX })).string();
   }
 
   /** Resolves when the server has passed on everything published so far. */
   async flush(): Promise<void> {
-    if (this.#connection === undefined) throw new PlaneAway(AWAY);
-    await this.#connection.flush();
+    const connection = this.#living();
+    if (connection === undefined) throw new PlaneAway(AWAY);
+    await connection.flush();
   }
 
   async close(): Promise<void> {
@@ -132,10 +137,31 @@ export class Line {
 
   #use(connection: NatsConnection): void {
     this.#connection = connection;
-    for (const subscribed of this.#subscribed) subscribe(connection, subscribed);
+    for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
     this.#heed(connection).catch((error) =>
       this.#options.log.error({ err: error }, "reading the line's status failed"),
     );
+  }
+
+  #put(subscribed: Subscribed, connection: NatsConnection): void {
+    const { pattern, receive } = subscribed;
+    subscribed.live = connection.subscribe(pattern, {
+      callback: (refusal, message) => {
+        // A refused subscription is reported by the connection's status as well.
+        if (refusal !== null) return;
+        try {
+          receive(message.subject, message.data);
+        } catch (error) {
+          // The client would stop reading for good.
+          this.#options.failed(message.subject, error);
+        }
+      },
+    });
+  }
+
+  /** The connection, unless it has ended, which is noticed a moment later. */
+  #living(): NatsConnection | undefined {
+    return this.#connection?.isClosed() ? undefined : this.#connection;
   }
 
   /** What the server complains of. */
@@ -185,14 +211,4 @@ export class Line {
     await Promise.race([flushed, late]);
     cancel();
   }
-}
-
-function subscribe(connection: NatsConnection, subscribed: Subscribed): void {
-  const { pattern, receive } = subscribed;
-  subscribed.live = connection.subscribe(pattern, {
-    callback: (error, message) => {
-      // A refused subscription is reported by the connection's status as well.
-      if (error === null) receive(message.subject, message.data);
-    },
-  });
 }

@@ -1,5 +1,7 @@
 /** What only servers of their own bring: outages, several gateways, clusters, revocations that last. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -19,15 +21,16 @@ import { createKey } from "../credentials/nkeys.ts";
 import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { Roster } from "../roster.ts";
-import { NatsRefusal } from "./connect.ts";
+import { NatsUnusable } from "./connect.ts";
 import { PlaneAway } from "./line.ts";
-import { eventually, freePort, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { newPlaneSetup } from "./setup.ts";
+import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;
 
 describe("a plane on NATS", { skip: skipWithoutNats }, () => {
-  let server: Awaited<ReturnType<typeof startNatsServer>>;
+  let server: NatsServer;
   beforeEach(async () => {
     server = await startNatsServer();
   });
@@ -68,16 +71,22 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       assert.ok(about.length <= 4, `an outage is told of, not every attempt: ${JSON.stringify(about)}`);
     });
 
-    test("nodes that are back before the gateway are asked for their state", async (t) => {
-      const plane = await openTestPlane(t, server);
-      const minted = await plane.mint("n1");
-      await server.kill();
-      await server.start();
-      const node = await connectClient(t, minted);
-      const asked = new Promise<void>((resolve) => {
-        node.subscribe(STATE_REQUEST, { callback: () => resolve() });
-      });
-      await asked;
+    test("nodes that stayed are asked for their state when only the gateway was cut off", async (t) => {
+      const cable = await layCable(t, server.port);
+      const plane = await openTestPlane(t, server, { url: cable.url, publicUrl: server.url });
+      const roster = newRoster(t, plane);
+      const node = await connectClient(t, await plane.mint("n1"));
+      node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
+      node.publish(nodeState("n1"), state());
+      await eventually("the gateway knows it", () => roster.nodes().length === 1);
+      const gone = untilGone(plane, "n1");
+      cable.cut();
+      await gone;
+      assert.equal(roster.nodes().length, 0);
+      await eventually("the gateway knows it again", () => roster.nodes().length === 1);
+      const left = untilGone(plane, "n1");
+      await node.close();
+      await left;
     });
 
     test("a revocation of that time is refused and made good as soon as it is back", async (t) => {
@@ -117,10 +126,18 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
     test("keys that the server does not know stop it, and the message says which side refuses", async (t) => {
       const { seed } = createKey("account", systemRandom());
       await assert.rejects(openTestPlane(t, server, { accountSeed: seed }), (error: Error) => {
-        assert.ok(error instanceof NatsRefusal);
+        assert.ok(error instanceof NatsUnusable);
         assert.match(error.message, /NATS at nats:.* refuses the keys of this gateway/);
         return true;
       });
+    });
+
+    test("a server that takes too small messages stops it, and so does a system user it does not know", async (t) => {
+      const small = await startNatsServer({ more: "max_payload: 64KB" });
+      t.after(() => small.kill().then(() => small.remove()));
+      await assert.rejects(openTestPlane(t, small), /takes messages of 65536 bytes only: set its max_payload to 1MB/);
+      const { system } = newPlaneSetup({ url: server.url, random: systemRandom(), nowMs: clock.now() });
+      await assert.rejects(openTestPlane(t, server, { system }), /refuses the keys/);
     });
 
     test("of several addresses one that answers is enough", async (t) => {
@@ -261,6 +278,32 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
 
 function untilGone(plane: Plane, node: string): Promise<void> {
   return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
+}
+
+/** A way to the server that can be cut. */
+async function layCable(t: TestContext, port: number): Promise<{ url: string; cut: () => void }> {
+  const ends = new Set<Socket>();
+  const cut = (): void => {
+    for (const end of ends) end.destroy();
+  };
+  const cable = createServer((near) => {
+    const far = connect({ host: "127.0.0.1", port });
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(end);
+      end.on("error", () => other.destroy());
+      end.on("close", () => ends.delete(end) && other.destroy());
+      end.pipe(other);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(cable, "listening");
+  t.after(() => {
+    cable.close();
+    cut();
+  });
+  return { url: `nats://127.0.0.1:${(cable.address() as AddressInfo).port}`, cut };
 }
 
 function newRoster(t: TestContext, plane: Plane): Roster {

@@ -3,14 +3,12 @@
  * users of one account; a node's JWT allows its own subjects only. The servers enforce permissions and expiry, tell who
  * disconnects, and keep the revocations.
  */
-import type { NatsConnection } from "@nats-io/transport-node";
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
-import { z } from "zod";
 import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
-import { createKey, keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
+import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,
   checkTtl,
@@ -19,23 +17,16 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import { isNodeId, mintUserJwt } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
-import { type AccountClaims, RevokedKeys, readAccount, revokedUntilS } from "./account-jwt.ts";
+import { type AccountClaims, type RevokedKeys, readAccount, readRevoked, revokedUntilS } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
-import { Line } from "./line.ts";
+import { readEvent } from "./events.ts";
+import { gatewayLogin } from "./gateway-login.ts";
+import { Line, PlaneAway } from "./line.ts";
 import { Presence } from "./presence.ts";
 import { Revoker } from "./revoker.ts";
-import {
-  ACCOUNT_LOOKUP,
-  EVENT_CONNECT,
-  EVENT_DISCONNECT,
-  EVENTS,
-  GATEWAY_SUBJECTS,
-  INBOX_PREFIX,
-  REVOCATIONS,
-} from "./subjects.ts";
+import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS } from "./subjects.ts";
 import { type SystemUser, withSystem } from "./system.ts";
 
 export interface NatsPlaneOptions {
@@ -64,12 +55,6 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
   return plane;
 }
 
-const ClientEvent = z.object({
-  server: z.object({ id: z.string() }),
-  /** `name_tag` is the name in the client's JWT, which we signed; its `name` is whatever it calls itself. */
-  client: z.object({ id: z.number(), name_tag: z.string().optional() }),
-});
-
 const STATES = nodeState("");
 
 class NatsPlane implements Plane {
@@ -87,9 +72,10 @@ class NatsPlane implements Plane {
     this.#account = keyFromSeed(options.accountSeed, "account");
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     this.#line = new Line({
-      dial: () => this.#dial(),
+      dial: () => connectNats(gatewayLogin(this.#account, options)),
       back: () => this.#back(),
       away: () => this.#away(),
+      failed: (subject, error) => this.#failed(subject, error),
       clock,
       log,
     });
@@ -105,8 +91,15 @@ class NatsPlane implements Plane {
     this.#line.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
   }
 
-  open(): Promise<void> {
-    return this.#line.open();
+  async open(): Promise<void> {
+    await this.#line.open();
+    try {
+      await this.#checkRights();
+    } catch (error) {
+      if (error instanceof PlaneAway) return;
+      await this.close();
+      throw error;
+    }
   }
 
   publish(subject: string, payload: Uint8Array): void {
@@ -118,11 +111,7 @@ class NatsPlane implements Plane {
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
     return this.#line.subscribe(pattern, (subject, payload) => {
       if (subject.startsWith(STATES)) this.#presence.heard(subject.slice(STATES.length));
-      try {
-        receive(subject, payload);
-      } catch (error) {
-        this.#failed(subject, error);
-      }
+      receive(subject, payload);
     });
   }
 
@@ -152,20 +141,15 @@ class NatsPlane implements Plane {
     await this.#line.close();
   }
 
-  #dial(): Promise<NatsConnection> {
-    const { url, gatewayId, random, clock } = this.#options;
-    const key = createKey("user", random);
-    const jwt = mintUserJwt(this.#account, {
-      // The dot keeps it apart from every node's id.
-      name: `gateway.${gatewayId}`,
-      userKey: key.publicKey,
-      issuedAtS: Math.floor(clock.now() / 1000),
-      expiresAtS: undefined,
-      subscriptionsMax: -1,
-      payloadBytesMax: PAYLOAD_BYTES_MAX,
-      permissions: { publish: [GATEWAY_SUBJECTS], subscribe: [GATEWAY_SUBJECTS] },
+  /** What is needed for the first revocation had better be there before it. */
+  async #checkRights(): Promise<void> {
+    const { url, system } = this.#options;
+    await this.#lookup().catch((cause) => {
+      if (cause instanceof PlaneAway) throw cause;
+      const need = "it needs the imports that `tollgate admin plane init` writes";
+      throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
     });
-    return connectNats({ url, name: `tollgate gateway ${gatewayId}`, jwt, key, inboxPrefix: INBOX_PREFIX });
+    await withSystem({ url, user: system }, async () => {});
   }
 
   async #lookup(): Promise<AccountClaims> {
@@ -180,8 +164,8 @@ class NatsPlane implements Plane {
   }
 
   #heardRevocations(payload: Uint8Array): void {
-    const revoked = RevokedKeys.safeParse(parseJson(payload));
-    if (revoked.success) this.#revoker.heard(revoked.data);
+    const revoked = readRevoked(payload);
+    if (revoked !== undefined) this.#revoker.heard(revoked);
     else this.#options.log.warn("another gateway's revocations cannot be read");
   }
 
@@ -196,17 +180,11 @@ class NatsPlane implements Plane {
   }
 
   #event(subject: string, payload: Uint8Array): void {
-    const event = ClientEvent.safeParse(parseJson(payload));
-    if (!event.success) {
-      this.#options.log.warn({ subject }, "an event of NATS is not as expected");
-      return;
-    }
-    const { server, client } = event.data;
-    const nodeId = client.name_tag ?? "";
-    if (!isNodeId(nodeId)) return; // A gateway.
-    const connection = `${server.id} ${client.id}`;
-    if (subject === EVENT_CONNECT) this.#presence.connected(nodeId, connection);
-    if (subject === EVENT_DISCONNECT && this.#presence.disconnected(nodeId, connection)) this.#gone(nodeId);
+    const event = readEvent(subject, payload);
+    if (event === undefined) return;
+    const { kind, nodeId, connection } = event;
+    if (kind === "connect") this.#presence.connected(nodeId, connection);
+    else if (this.#presence.disconnected(nodeId, connection)) this.#gone(nodeId);
   }
 
   #gone(nodeId: string): void {
@@ -218,13 +196,5 @@ class NatsPlane implements Plane {
     const nodeId = senderOf(subject);
     this.#options.log.error({ nodeId, err: error }, "plane: a subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId);
-  }
-}
-
-function parseJson(payload: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(payload).toString());
-  } catch {
-    return undefined; // No schema accepts it.
   }
 }

@@ -48,15 +48,16 @@ export class Revoker {
   /** The write that takes everything asked for until it begins. */
   #next: Promise<void> | undefined;
   #cancelLook = (): void => {};
+  #closed = false;
 
   constructor(options: RevokerOptions) {
     this.#options = options;
   }
 
-  /** Rejects when the servers could not be told; `retry` then tells them later. */
+  /** Rejects when the servers could not be told; they are told as soon as they can be. */
   revoke(userKey: string): Promise<void> {
     this.#wanted.set(userKey, this.#nowS());
-    return this.#write();
+    return this.#write().finally(() => this.#lookLater());
   }
 
   /** Another gateway is about to write these. */
@@ -64,13 +65,13 @@ export class Revoker {
     this.#known = mergeRevoked(livingOnly(this.#known, this.#nowS()), revoked);
   }
 
-  /** Writes what could not be written before. */
+  /** The servers are back: what could not be written is written now. */
   retry(): void {
-    if (this.#wanted.size === 0) return;
-    this.#write().catch((error) => this.#options.log.error({ err: error }, "revocations are still not written"));
+    if (this.#wanted.size > 0) this.#lookNow();
   }
 
   close(): void {
+    this.#closed = true;
     this.#cancelLook();
   }
 
@@ -96,7 +97,6 @@ export class Revoker {
     await announce(revoked);
     await this.#writeKnown(push);
     for (const [key, second] of asked) if (this.#wanted.get(key) === second) this.#wanted.delete(key);
-    this.#lookAgain();
   }
 
   async #writeKnown(push: PushAccount): Promise<void> {
@@ -110,17 +110,24 @@ export class Revoker {
     }
   }
 
-  #lookAgain(): void {
-    const { clock, log, lookup, withSystem } = this.#options;
-    const look = async (): Promise<void> => {
-      if (holds(await lookup(), this.#known)) return;
-      log.warn("a revocation was written over; it is written again");
-      await withSystem((push) => this.#writeKnown(push));
-    };
+  #lookLater(): void {
     this.#cancelLook();
-    this.#cancelLook = clock.after(LOOK_AGAIN_MS, () => {
-      look().catch((error) => log.error({ err: error }, "looking after a revocation failed"));
+    if (!this.#closed) this.#cancelLook = this.#options.clock.after(LOOK_AGAIN_MS, () => this.#lookNow());
+  }
+
+  #lookNow(): void {
+    this.#look().catch((error) => {
+      this.#options.log.error({ err: error, nodes: this.#wanted.size }, "revocations are not written yet");
+      this.#lookLater();
     });
+  }
+
+  async #look(): Promise<void> {
+    const { log, lookup, withSystem } = this.#options;
+    if (this.#wanted.size > 0) await this.#write();
+    if (holds(await lookup(), this.#known)) return;
+    log.warn("a revocation was written over; it is written again");
+    await withSystem((push) => this.#writeKnown(push));
   }
 
   #nowS(): number {

@@ -14,16 +14,21 @@ import type { Plane } from "../plane.ts";
 import { type NatsPlaneOptions, openNatsPlane } from "./plane.ts";
 import { newPlaneSetup, type PlaneSetup } from "./setup.ts";
 
-export interface NatsServer {
-  url: string;
-  port: number;
-  setup: PlaneSetup;
+export interface NatsProcess {
   /** As a crash ends it. */
   kill(): Promise<void>;
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
   log(): Promise<string>;
+}
+
+export interface NatsServer extends NatsProcess {
+  url: string;
+  port: number;
+  setup: PlaneSetup;
+  /** Takes its directory away. */
+  remove(): Promise<void>;
 }
 
 /** The path of the server's binary, or undefined on a machine without one. */
@@ -57,28 +62,19 @@ wait "$server"
 `;
 
 export interface ServerOptions {
+  /** Another server's, to be one cluster with it. */
   setup?: PlaneSetup;
-  port?: number;
   /** More lines of configuration. */
   more?: string;
 }
 
-/** A directory of its own, removed with the test's process's end of it: call `kill` and then `remove`. */
-export async function startNatsServer(options: ServerOptions = {}): Promise<NatsServer & { remove(): Promise<void> }> {
-  const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
-  const port = options.port ?? (await freePort());
-  const url = `nats://127.0.0.1:${port}`;
-  const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
-  const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
-  await writeFile(join(directory, "nats-server.conf"), `${listen}\n${options.more ?? ""}\n`);
+/** Starts a server in a directory that holds its `nats-server.conf`. */
+export async function runNatsServer(directory: string, port: number): Promise<NatsProcess> {
   let running: { watcher: ChildProcess; pid: number } | undefined;
   const signal = (name: NodeJS.Signals): void => {
     if (running !== undefined) process.kill(running.pid, name);
   };
-  const server = {
-    url,
-    port,
-    setup,
+  const server: NatsProcess = {
     async start() {
       const command = [findNatsServer() as string, "-c", "nats-server.conf"];
       const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
@@ -99,10 +95,21 @@ export async function startNatsServer(options: ServerOptions = {}): Promise<Nats
     freeze: () => signal("SIGSTOP"),
     thaw: () => signal("SIGCONT"),
     log: () => readFile(join(directory, "log"), "utf8"),
-    remove: () => rm(directory, { recursive: true, force: true }),
   };
   await server.start();
   return server;
+}
+
+/** A server in a directory of its own. */
+export async function startNatsServer(options: ServerOptions = {}): Promise<NatsServer> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-nats-"));
+  const port = await freePort();
+  const url = `nats://127.0.0.1:${port}`;
+  const setup = options.setup ?? newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
+  const listen = setup.serverConfiguration.replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`);
+  await writeFile(join(directory, "nats-server.conf"), `${listen}\n${options.more ?? ""}\n`);
+  const server = await runNatsServer(directory, port);
+  return { ...server, url, port, setup, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
 let gateways = 0;

@@ -11,7 +11,8 @@ import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Standing } from "../../trust/trust.ts";
 import type { OpenCall } from "../door.ts";
 import { parseFields } from "../fields.ts";
-import { type Cursors, PageFields, page, SpanFields } from "../lists.ts";
+import type { Cursors } from "../lists/cursors.ts";
+import { PageFields, page, SpanFields } from "../lists/pages.ts";
 
 export interface NodeWork {
   catalogue: () => Catalogue;

@@ -77,6 +77,20 @@ describe("chat fields", () => {
     ["empty stop", { ...good, stop: "" }, "stop", /must not be empty/],
     ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /1 to 4/],
     ["an empty stop among others", { ...good, stop: ["a", ""] }, "stop[1]", /must not be empty/],
+    ["an endless stop", { ...good, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
+    ["an endless stop among others", { ...good, stop: ["a", "x".repeat(2049)] }, "stop[1]", /at most 2048 characters/],
+    [
+      "a part that is none",
+      { ...good, messages: [{ role: "user", content: [1] }] },
+      "messages[0].content[0]",
+      /an object with type and text/,
+    ],
+    [
+      "tool calls that are none",
+      { ...good, messages: [{ role: "assistant", tool_calls: 1 }] },
+      "messages[0].tool_calls",
+      /must be an array/,
+    ],
     ["n 2", { ...good, n: 2 }, "n", /must be 1/],
     ["stream yes", { ...good, stream: "yes" }, "stream", /true or false/],
     [
@@ -200,5 +214,74 @@ describe("embeddings for libraries that turn floats into zeros", () => {
     assert.deepEqual(shown(false, "5.0.0"), [0.5, -1]);
     assert.deepEqual(shown(true, "5.0.0", {}), [0.5, -1]);
     assert.deepEqual(shown(true, "5.0.0", { encoding_format: "base64" }, "python"), [0.5, -1]);
+  });
+});
+
+describe("the bounds themselves, and what is ignored", () => {
+  test("every bound is within its range", () => {
+    for (const [least, most] of [
+      [{ temperature: 0 }, { temperature: 2 }],
+      [{ top_p: 0 }, { top_p: 1 }],
+      [{ presence_penalty: -2 }, { presence_penalty: 2 }],
+      [{ frequency_penalty: -2 }, { frequency_penalty: 2 }],
+      [{ seed: Number.MIN_SAFE_INTEGER }, { seed: Number.MAX_SAFE_INTEGER }],
+    ]) {
+      assert.deepEqual(chat.parse({ ...good, ...least }).sampling, least);
+      assert.deepEqual(completions.parse({ model: "m", ...most }).sampling, most);
+    }
+    assert.equal(chat.parse({ ...good, max_tokens: 1 }).outputTokensMax, 1);
+    assert.deepEqual(chat.parse({ ...good, stop: "a" }).sampling, { stop: ["a"] });
+    assert.deepEqual(chat.parse({ ...good, stop: ["a", "b", "c", "d"] }).sampling, { stop: ["a", "b", "c", "d"] });
+    assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
+  });
+
+  test("input takes 1 to 2,048 elements", () => {
+    for (const count of [1, 2048]) {
+      const input = Array(count).fill("x");
+      assert.deepEqual(embeddings.parse({ model: "m", input }).body, { input });
+    }
+    for (const count of [0, 2049]) {
+      const input = Array(count).fill("x");
+      assert.equal(refusal(embeddings.parse, { model: "m", input }).param, "input");
+    }
+  });
+
+  test("one step beyond a bound is refused on both generation endpoints, naming the field", () => {
+    for (const fields of [
+      { temperature: -0.1 },
+      { temperature: 2.1 },
+      { top_p: 1.1 },
+      { top_p: -0.1 },
+      { presence_penalty: 2.1 },
+      { frequency_penalty: -2.1 },
+      { seed: 2 ** 53 + 2 },
+      { max_tokens: 0 },
+      { stop: [] },
+      { n: 0 },
+    ]) {
+      const [field] = Object.keys(fields);
+      assert.equal(refusal(chat.parse, { ...good, ...fields }).param, field);
+      assert.equal(refusal(completions.parse, { model: "m", ...fields }).param, field);
+    }
+  });
+
+  test("every role of the dialect is taken", () => {
+    for (const role of ["system", "developer", "user", "assistant", "tool", "function"]) {
+      assert.ok(chat.parse({ ...good, messages: [{ role, content: "x" }] }), role);
+    }
+  });
+
+  test("fields of the dialect that mean nothing here change nothing, whatever they hold", () => {
+    const names = "tools tool_choice logprobs top_logprobs logit_bias user store metadata reasoning_effort";
+    const more = "parallel_tool_calls echo best_of suffix encoding_format dimensions service_tier";
+    for (const name of `${names} ${more}`.split(" ")) {
+      for (const value of [true, 7, "x", [{}], {}]) {
+        assert.deepEqual(chat.parse({ ...good, [name]: value }), chat.parse(good), name);
+        const prompt = { model: "m", prompt: "a" };
+        assert.deepEqual(completions.parse({ ...prompt, [name]: value }), completions.parse(prompt), name);
+        const input = { model: "m", input: "a" };
+        assert.deepEqual(embeddings.parse({ ...input, [name]: value }), embeddings.parse(input), name);
+      }
+    }
   });
 });

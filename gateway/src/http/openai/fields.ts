@@ -10,10 +10,17 @@ const between = (min: number, max: number) =>
 const PositiveInteger = z.int("must be an integer of 1 or more").min(1, "must be an integer of 1 or more");
 const NonEmpty = z.string("must be a string").min(1, "must not be empty");
 
-const TextPart = z.object({
-  type: z.literal("text", 'must be "text": other parts are not supported'),
-  text: z.string("must be a string"),
-});
+/** A job's header carries its stop strings: four of these, each character escaped, must fit in it. */
+const STOP_CHARS_MAX = 2_048;
+const StopString = NonEmpty.max(STOP_CHARS_MAX, `must have at most ${STOP_CHARS_MAX} characters`);
+
+const TextPart = z.object(
+  {
+    type: z.literal("text", 'must be "text": other parts are not supported'),
+    text: z.string("must be a string"),
+  },
+  "must be an object with type and text",
+);
 const Content = z.union([z.string(), z.array(TextPart)], "must be a string or an array of text parts");
 
 export const Message = z
@@ -24,7 +31,7 @@ export const Message = z
         "must be one of system, developer, user, assistant, tool, function",
       ),
       content: Content.nullish().describe("Required, and null only for an assistant that has tool_calls."),
-      tool_calls: z.array(z.unknown()).nullish().describe("Not shown to the model."),
+      tool_calls: z.array(z.unknown(), "must be an array").nullish().describe("Not shown to the model."),
     },
     "must be an object with role and content",
   )
@@ -49,7 +56,7 @@ const Generation = {
   seed: z.int("must be an integer within ±2^53").optional().describe("Within ±2^53."),
   stop: z
     .union(
-      [NonEmpty, z.array(NonEmpty).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],
+      [StopString, z.array(StopString).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],
       "must be a string or 1 to 4 strings",
     )
     .optional()

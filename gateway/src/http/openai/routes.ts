@@ -51,15 +51,15 @@ export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void
   route("/v1/models", "GET", async (call) => {
     const key = await gateway.keys.authenticate(call.authorization);
     if (key === undefined) throw fault("invalid_api_key");
+    call.checkDeclaredLength();
     const pass = await enterKey(gateway, { call, key, endpoint: "models" });
-    call.reply.json(
-      200,
-      modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model)),
-    );
     await pass.leave(0);
+    const list = modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model));
+    call.reply.json(200, list);
   });
 
   route("/v1/catalog/rates", "GET", async (call) => {
+    call.checkDeclaredLength();
     const sheet = rateSheet(gateway.catalogue().entries);
     sendCached(call, sheet, etagOf(sheet));
   });

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import { z } from "zod";
-import { openCursors, PageFields, page, SpanFields } from "./lists.ts";
+import { openCursors } from "./cursors.ts";
+import { PageFields, page, SpanFields } from "./pages.ts";
 
 const cursors = openCursors("a secret of the platform");
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";

@@ -1,33 +1,9 @@
-/** Pages of a list: `{object: "list", data, next_cursor}`, cursors that only this platform can make, bounds on size and time. */
-import { createHmac, timingSafeEqual } from "node:crypto";
+/** Pages of a list: `{object: "list", data, next_cursor}`, and the bounds on their size and time. */
 import { z } from "zod";
-import { fault } from "../faults.ts";
+import type { Cursors } from "./cursors.ts";
 
-const MAC_BYTES = 12;
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
-
-export interface Cursors {
-  /** `list` says which list of whose it belongs to: the cursor works nowhere else. */
-  write(list: string, position: string): string;
-  /** Throws 400 `invalid_cursor`. */
-  read(list: string, cursor: string): string;
-}
-
-export function openCursors(secret: string): Cursors {
-  const mac = (list: string, position: string): Buffer =>
-    createHmac("sha256", secret).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
-  return {
-    write: (list, position) => Buffer.concat([mac(list, position), Buffer.from(position)]).toString("base64url"),
-    read(list, cursor) {
-      const bytes = Buffer.from(cursor, "base64url");
-      const position = bytes.subarray(MAC_BYTES).toString();
-      const genuine = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position));
-      if (!genuine) throw fault("invalid_cursor");
-      return position;
-    },
-  };
-}
 
 /** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
 export const Moment = z.string().transform((text, context) => {

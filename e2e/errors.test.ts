@@ -1,0 +1,274 @@
+/**
+ * Every error of the public API, every stream's form and every whole answer, produced on a whole platform and compared
+ * with golden files: status, the contract's headers, and the body byte for byte.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
+import { type KeyTraits, keepBusy, makeKey, openBuilder, PEPPER, writeCatalogue } from "./setting.ts";
+
+const UNSERVED = "mid-14b";
+const FULL = "small-8b";
+const CHAT = "/v1/chat/completions";
+const RICH = 5_000_000_000_000n;
+const TOO_LONG = 10 * 1024 * 1024 + 1;
+
+const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
+const says = (content: string): { role: string; content: string }[] => [{ role: "user", content }];
+
+describe("golden files", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let keys: Record<"plain" | "poor" | "broke" | "requests" | "tokens" | "inFlight", string>;
+  let letGo: () => Promise<void>;
+
+  before(async () => {
+    dataDir = await newDataDir();
+    const catalogue = await writeCatalogue(dataDir, { [FULL]: { admission_max: 1 } });
+    const models = ["tiny-3b", FULL, "reason-32b", "embed-m3"].join(",");
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", models], {
+      KEY_PEPPER: PEPPER,
+      CATALOGUE_FILE: catalogue,
+    });
+    const rich = await openBuilder(platform.query, RICH);
+    const key = async (account: string, traits?: KeyTraits): Promise<string> =>
+      (await makeKey(platform.query, account, traits)).token;
+    keys = {
+      plain: await key(rich),
+      poor: await key(await openBuilder(platform.query, 1_500_000n)),
+      broke: await key(await openBuilder(platform.query, 0n)),
+      requests: await key(rich, { requests: 0 }),
+      tokens: await key(rich, { tokens: 0 }),
+      inFlight: await key(rich, { inFlight: 0 }),
+    };
+    letGo = await keepBusy(platform, FULL);
+  });
+  after(async () => {
+    await letGo?.();
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  const ask = (sent: Sent, key: string | null = keys.plain): Promise<Got> =>
+    send(platform.ready.base_url, {
+      ...sent,
+      headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
+    });
+  const post = (fields: object, key?: string): Promise<Got> =>
+    ask({ path: CHAT, body: JSON.stringify({ model: "tiny-3b", messages: says("hi"), ...fields }) }, key);
+  const told = (orders: object, more: object = {}): Promise<Got> => post({ messages: says(script(orders)), ...more });
+
+  describe("errors", { concurrency: 8 }, () => {
+    const errors: [string, () => Promise<Got>][] = [
+      ["400-not-json", () => ask({ path: CHAT, body: '{"model":' })],
+      ["400-not-an-object", () => ask({ path: CHAT, body: "[]" })],
+      ["400-nested-too-deep", () => ask({ path: CHAT, body: "[".repeat(65) })],
+      ["400-missing-field", () => post({ messages: undefined })],
+      ["400-field", () => post({ temperature: 2.5 })],
+      ["400-nested-field", () => post({ messages: [...says("hi"), { role: "user", content: 5 }] })],
+      ["400-prompt-too-long", () => post({ messages: says("long ".repeat(10_000)) })],
+      [
+        "400-input-too-long",
+        () =>
+          ask({
+            path: "/v1/embeddings",
+            body: JSON.stringify({ model: "embed-m3", input: ["short", "long ".repeat(10_000)] }),
+          }),
+      ],
+      ["401-invalid_api_key", () => ask({ path: CHAT }, null)],
+      ["402-insufficient_credits", () => post({}, keys.broke)],
+      ["402-hold_exceeds_balance", () => post({ model: "reason-32b" }, keys.poor)],
+      ["404-model_not_found", () => post({ model: "no-such-model" })],
+      ["404-path", () => ask({ path: "/v1/files" })],
+      ["404-path-not-an-address", () => ask({ path: "/v1/%zz" })],
+      ["404-reserved", () => ask({ path: "/anthropic/v1/messages" })],
+      ["404-responses", () => ask({ path: "/v1/responses" })],
+      ["405-takes-post", () => ask({ method: "GET", path: CHAT })],
+      ["405-takes-get", () => ask({ method: "POST", path: "/v1/models" })],
+      ["413-declared", () => ask({ path: CHAT, claimsBytes: TOO_LONG })],
+      ["413-counted", () => ask({ path: CHAT, body: " ".repeat(TOO_LONG), chunked: true })],
+      ["415-compressed", () => ask({ path: CHAT, headers: { "content-encoding": "gzip" }, body: "x" })],
+      ["429-rate_limit_requests", () => post({}, keys.requests)],
+      ["429-rate_limit_tokens", () => post({}, keys.tokens)],
+      ["429-rate_limit_streams", () => post({}, keys.inFlight)],
+      ["429-rate_limit_sku_capacity", () => post({ model: FULL })],
+      ["502-upstream_failed", () => told({ text: "one two three", fail_after: 2 })],
+      ["502-upstream_failed-before-output", () => told({ text: "one two three", fail_after: 0 })],
+      ["502-upstream_stall-billed", () => told({ text: "one two three", stall_after: 2 })],
+      ["502-upstream_stall-free", () => told({ text: "one two three", stall_after: 0 })],
+      ["503-no_capacity", () => post({ model: UNSERVED })],
+    ];
+    for (const [name, produce] of errors) {
+      test(`error ${name}`, async () => assertGoldenAnswer(`errors/${name}`, await produce()));
+    }
+
+    const streams: [string, object, object][] = [
+      ["upstream_failed", { text: "one two three", fail_after: 2 }, {}],
+      ["upstream_stall-billed", { text: "one two three", stall_after: 2 }, {}],
+      ["upstream_stall-free", { text: "one two three", stall_after: 0 }, {}],
+      ["no_capacity", { text: "one" }, { model: UNSERVED }],
+    ];
+    for (const [name, orders, more] of streams) {
+      test(`error in a stream: ${name}`, async () => {
+        const got = await told(orders, { ...more, stream: true });
+        await assertGoldenStream(`errors/stream-${name}`, got);
+        const last = JSON.parse(events(got.text).at(-1) as string) as { error: object };
+        assert.deepEqual(Object.keys(last.error), ["message", "type", "code"]);
+      });
+    }
+  });
+
+  describe("one answer for all of them", { concurrency: 8 }, () => {
+    test("every reserved path, with any method", async () => {
+      for (const path of ["/anthropic", "/anthropic/v1/messages", "/v1/messages", "/v1/messages/count_tokens"]) {
+        for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+          await assertGoldenAnswer("errors/404-reserved", await ask({ method, path }, null));
+        }
+      }
+    });
+
+    test("endpoints of the dialect that do not exist", async () => {
+      for (const name of ["files", "batches", "fine_tuning/jobs", "assistants", "images/generations"]) {
+        await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
+      }
+      for (const name of ["audio/speech", "moderations", "chat", "models/tiny-3b", "responses-to-come"]) {
+        await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
+      }
+      for (const path of ["/v1/responses", "/v1/responses/resp_1"]) {
+        await assertGoldenAnswer("errors/404-responses", await ask({ method: "GET", path }));
+      }
+    });
+
+    test("no key, no Bearer, a malformed, an unknown and a revoked key", async () => {
+      const account = await openBuilder(platform.query, RICH);
+      const revoked = await makeKey(platform.query, account, { revoked: true });
+      const headers = [
+        undefined,
+        `Basic ${keys.plain}`,
+        keys.plain,
+        "Bearer",
+        "Bearer nonsense",
+        `Bearer ${keys.plain}x`,
+        `Bearer tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`,
+        `Bearer ${platform.ready.host_token}`,
+        `Bearer ${revoked.token}`,
+      ];
+      for (const authorization of headers) {
+        for (const [method, path] of [
+          ["POST", CHAT],
+          ["POST", "/v1/completions"],
+          ["POST", "/v1/embeddings"],
+          ["GET", "/v1/models"],
+        ] as const) {
+          const sent = { method, path, headers: { ...(authorization !== undefined && { authorization }) } };
+          await assertGoldenAnswer("errors/401-invalid_api_key", await ask(sent, null));
+        }
+      }
+    });
+
+    test("a model that does not exist, is coming, or is of the wrong kind", async () => {
+      for (const model of ["large-70b", "ultra35-30b", "embed-m3", "no-such-model"]) {
+        await assertGoldenAnswer("errors/404-model_not_found", await post({ model }));
+      }
+      for (const model of ["tiny-3b", "large-70b", "no-such-model"]) {
+        const body = JSON.stringify({ model, input: "hi" });
+        await assertGoldenAnswer("errors/404-model_not_found", await ask({ path: "/v1/embeddings", body }));
+      }
+    });
+
+    test("every method but its own, also those that nobody uses", async () => {
+      for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "PROPFIND"]) {
+        await assertGoldenAnswer("errors/405-takes-post", await ask({ method, path: CHAT }, null));
+        await assertGoldenAnswer("errors/405-takes-get", await ask({ method, path: "/v1/catalog/rates" }, null));
+      }
+    });
+
+    test("a length over the limit, on endpoints without a body too", async () => {
+      for (const path of ["/v1/models", "/v1/catalog/rates"]) {
+        const key = path === "/v1/models" ? keys.plain : null;
+        await assertGoldenAnswer("errors/413-declared", await ask({ method: "GET", path, claimsBytes: TOO_LONG }, key));
+      }
+    });
+
+    test("a content type means nothing: the body is JSON or it is not", async () => {
+      const body = JSON.stringify({ model: "no-such-model", messages: says("hi") });
+      for (const type of ["text/plain", "application/octet-stream", ";;;", ""]) {
+        const got = await ask({ path: CHAT, headers: { "content-type": type }, body });
+        await assertGoldenAnswer("errors/404-model_not_found", got);
+      }
+    });
+  });
+
+  describe("good answers", { concurrency: 8 }, () => {
+    const whole = "The quick brown fox jumps over the lazy dog.";
+    const thinking = { reasoning: "I think about it.", text: "It is so." };
+    const completion = (more: object): Promise<Got> =>
+      ask({
+        path: "/v1/completions",
+        body: JSON.stringify({ model: "tiny-3b", prompt: [script({ text: "four five" })], ...more }),
+      });
+
+    const answers: [string, () => Promise<Got>][] = [
+      ["chat", () => told({ text: whole })],
+      ["chat-length", () => told({ text: whole }, { max_tokens: 3 })],
+      ["chat-reasoning", () => told(thinking, { model: "reason-32b" })],
+      ["completion", () => completion({})],
+      ["completion-length", () => completion({ max_tokens: 1 })],
+      [
+        "embeddings",
+        () => ask({ path: "/v1/embeddings", body: JSON.stringify({ model: "embed-m3", input: ["first", "second"] }) }),
+      ],
+      ["models", () => ask({ method: "GET", path: "/v1/models" })],
+      ["rates", () => ask({ method: "GET", path: "/v1/catalog/rates" }, null)],
+    ];
+    for (const [name, produce] of answers) {
+      test(`answer ${name}`, async () => assertGoldenAnswer(`answers/${name}`, await produce()));
+    }
+
+    test("a model that no node serves has no speeds", async () => {
+      const { text } = await ask({ method: "GET", path: "/v1/models" });
+      const { data } = JSON.parse(text) as { data: { id: string; vendor: Record<string, unknown> }[] };
+      const vendor = data.find(({ id }) => id === UNSERVED)?.vendor;
+      assert.deepEqual([vendor?.status, vendor?.ttft_p50_ms, vendor?.tps_p50], ["active", null, null]);
+    });
+
+    const usage = { stream: true, stream_options: { include_usage: true } };
+    const streams: [string, () => Promise<Got>][] = [
+      ["chat", () => told({ text: whole }, { stream: true })],
+      ["chat-usage", () => told({ text: "one two three" }, usage)],
+      ["chat-length", () => told({ text: whole }, { stream: true, max_tokens: 3 })],
+      ["chat-reasoning", () => told(thinking, { model: "reason-32b", stream: true })],
+      ["chat-reasoning-usage", () => told(thinking, { model: "reason-32b", ...usage })],
+      ["completion", () => completion({ stream: true })],
+      ["completion-usage", () => completion(usage)],
+    ];
+    for (const [name, produce] of streams) {
+      test(`stream ${name}`, async () => assertGoldenStream(`streams/${name}`, await produce()));
+    }
+  });
+
+  test("an internal fault: 500 with the request's id and nothing internal", async () => {
+    await platform.query("alter table hold rename to hold_away");
+    const got = await post({}).finally(() => platform.query("alter table hold_away rename to hold"));
+    await assertGoldenAnswer("errors/500-internal_error", got);
+    assert.ok(got.text.includes(got.headers["x-request-id"] as string));
+    assert.deepEqual(
+      await platform.query("select id from request where id = $1", [
+        requestUuid(got.headers["x-request-id"] as string),
+      ]),
+      [],
+    );
+  });
+
+  test("what is not HTTP gets the envelope all the same", async () => {
+    const headers = { "x-endless": "x".repeat(20_000) };
+    await assertGoldenAnswer("errors/431-headers", await ask({ path: CHAT, headers }));
+  });
+
+  test("nothing of it left a hold or an unbalanced book", async () => {
+    await letGo();
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * Answers beside files that say what they have to be, byte for byte. What differs from run to run is replaced here and
+ * nowhere else. A missing file fails; `UPDATE_GOLDEN=1` writes them all anew.
+ */
+import assert from "node:assert/strict";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Got } from "../raw-http.ts";
+
+/** The headers that the contract speaks of. */
+const HEADERS = [
+  "content-type",
+  "cache-control",
+  "x-accel-buffering",
+  "allow",
+  "retry-after",
+  "x-should-retry",
+  "x-request-id",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "x-ratelimit-limit-tokens",
+  "x-ratelimit-remaining-tokens",
+  "x-ratelimit-reset-tokens",
+];
+
+/** Ids, times and counts that no two runs share become what they are, in angle brackets. */
+function settled({ status, headers, text }: Got): Got {
+  const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
+  const kept = HEADERS.flatMap((name) => {
+    const value = headers[name];
+    if (value === undefined) return [];
+    return [[name, settledHeader(name, value, waits)] as const];
+  });
+  const steady = text
+    .replace(/\b(req_|chatcmpl-|cmpl-)[0-9a-hjkmnp-tv-z]{26}\b/g, "$1<26 characters>")
+    .replace(/("object":"(?:chat\.completion(?:\.chunk)?|text_completion)","created":)\d+/g, '$1"<Unix seconds>"')
+    .replace(/("(?:ttft_p50_ms|tps_p50)":)(?:null|[\d.]+)/g, '$1"<number or null>"')
+    .replace(/("embedding":)\[([-\d.e,]+)\]/g, (_, key, values) => `${key}"<${values.split(",").length} numbers>"`);
+  return { status, headers: Object.fromEntries(kept), text: steady };
+}
+
+function settledHeader(name: string, value: string, waits: boolean): string {
+  if (name === "x-request-id") return value.replace(/^req_[0-9a-hjkmnp-tv-z]{26}$/, "req_<26 characters>");
+  if (name.startsWith("x-ratelimit-remaining")) return value.replace(/^[1-9]\d*$/, "<count>");
+  if (name.startsWith("x-ratelimit-reset")) return value.replace(/^(\d+ms|\d+(\.\d+)?s|1m0s)$/, "<duration>");
+  if (name === "retry-after" && waits) return value.replace(/^([1-9]|[1-5]\d|60)$/, "<seconds to the next minute>");
+  return value;
+}
+
+/** Status, headers and body of an answer in JSON. */
+export async function assertGoldenAnswer(name: string, got: Got): Promise<void> {
+  const { status, headers, text } = settled(got);
+  const body = JSON.parse(text);
+  assert.equal(JSON.stringify(body), text, "the body is compact JSON");
+  await assertGolden(`${name}.json`, `${JSON.stringify({ status, headers, body }, null, 2)}\n`);
+}
+
+/** Status, headers and every byte of a stream. */
+export async function assertGoldenStream(name: string, got: Got): Promise<void> {
+  const { status, headers, text } = settled(got);
+  const head = Object.entries(headers).map(([header, value]) => `${header}: ${value}\n`);
+  await assertGolden(`${name}.txt`, `${status}\n${head.join("")}\n${text}`);
+}
+
+/** In an update the first answer makes the file, and the others that share it are held to it as ever. */
+const updates = new Map<string, Promise<void>>();
+
+async function update(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, text);
+}
+
+async function assertGolden(name: string, actual: string): Promise<void> {
+  const file = fileURLToPath(new URL(name, import.meta.url));
+  if (process.env.UPDATE_GOLDEN === "1") {
+    const updating = updates.get(name) ?? update(file, actual);
+    updates.set(name, updating);
+    await updating;
+  }
+  const expected = await readFile(file, "utf8").catch((cause) => {
+    throw new Error(`there is no golden file ${name}; UPDATE_GOLDEN=1 writes it`, { cause });
+  });
+  assert.equal(actual, expected, `e2e/golden/${name}`);
+}

@@ -1,0 +1,250 @@
+/**
+ * The order of the checks is part of the contract: a request that breaks two rules gets the answer of the earlier one. Every
+ * pair of checks is tried, whole and streamed, and afterwards the history holds exactly the requests it should.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { assertBalanced } from "./books.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
+import { type KeyTraits, keepBusy, makeKey, openBuilder, PEPPER, writeCatalogue } from "./setting.ts";
+
+const FREE = "tiny-3b";
+const FULL = "small-8b";
+const TOO_LONG = 10 * 1024 * 1024 + 1;
+
+/** A request in the parts that checks look at. Each check below breaks one of them and leaves the others alone. */
+interface Draft {
+  path: string;
+  method: string;
+  key: KeyTraits;
+  account: "rich" | "broke";
+  claimsBytes: number | undefined;
+  padding: string;
+  /** What the body's text ends with. */
+  close: string;
+  model: string;
+  text: string;
+  fields: object;
+  /** For the scripted engine. */
+  orders: object;
+}
+
+const sound = (): Draft => ({
+  path: "/v1/chat/completions",
+  method: "POST",
+  key: {},
+  account: "rich",
+  claimsBytes: undefined,
+  padding: "",
+  close: "}",
+  model: FREE,
+  text: "",
+  fields: {},
+  orders: { text: "one two" },
+});
+
+interface Check {
+  name: string;
+  breaks: (draft: Draft) => void;
+  status: number;
+  /** The code, or where there is none the type with what it is about. */
+  answer: string | RegExp;
+  /** On a stream it comes as the terminal event, and the status was 200. */
+  late?: true;
+}
+
+/** In the contract's order. */
+const checks: Check[] = [
+  { name: "route", breaks: (d) => Object.assign(d, { path: "/v1/nowhere" }), status: 404, answer: "not_found_error" },
+  { name: "method", breaks: (d) => Object.assign(d, { method: "PUT" }), status: 405, answer: "invalid_request_error" },
+  { name: "key", breaks: (d) => Object.assign(d.key, { revoked: true }), status: 401, answer: "invalid_api_key" },
+  {
+    name: "declared length",
+    breaks: (d) => Object.assign(d, { claimsBytes: TOO_LONG }),
+    status: 413,
+    answer: "request_too_large",
+  },
+  {
+    name: "requests per minute",
+    breaks: (d) => Object.assign(d.key, { requests: 0 }),
+    status: 429,
+    answer: "rate_limit_requests",
+  },
+  {
+    name: "tokens per minute",
+    breaks: (d) => Object.assign(d.key, { tokens: 0 }),
+    status: 429,
+    answer: "rate_limit_tokens",
+  },
+  {
+    name: "in flight",
+    breaks: (d) => Object.assign(d.key, { inFlight: 0 }),
+    status: 429,
+    answer: "rate_limit_streams",
+  },
+  {
+    name: "counted length",
+    breaks: (d) => Object.assign(d, { padding: " ".repeat(TOO_LONG) }),
+    status: 413,
+    answer: "request_too_large",
+  },
+  { name: "JSON", breaks: (d) => Object.assign(d, { close: "" }), status: 400, answer: "invalid_request_error: JSON" },
+  {
+    name: "fields",
+    breaks: (d) => Object.assign(d.fields, { messages: [{ role: "nobody" }], input: [5] }),
+    status: 400,
+    answer: /^invalid_request_error: (messages|input)\[0\]/,
+  },
+  {
+    // Of the wrong kind for the endpoint, so that the model can be full as well.
+    name: "model",
+    breaks: (d) => Object.assign(d, { path: d.path.replace("chat/completions", "embeddings") }),
+    status: 404,
+    answer: "model_not_found",
+  },
+  {
+    name: "context",
+    breaks: (d) => Object.assign(d, { text: "long ".repeat(20_000) }),
+    status: 400,
+    answer: "invalid_request_error: messages",
+  },
+  {
+    name: "admission ceiling",
+    breaks: (d) => Object.assign(d, { model: FULL }),
+    status: 429,
+    answer: "rate_limit_sku_capacity",
+  },
+  { name: "hold", breaks: (d) => Object.assign(d, { account: "broke" }), status: 402, answer: "insufficient_credits" },
+  {
+    name: "dispatch",
+    breaks: (d) => Object.assign(d.orders, { busy: true }),
+    status: 503,
+    answer: "no_capacity",
+    late: true,
+  },
+  {
+    name: "node",
+    breaks: (d) => Object.assign(d.orders, { fail_after: 1 }),
+    status: 502,
+    answer: "upstream_failed",
+    late: true,
+  },
+];
+
+describe("order of checks", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let accounts: Record<Draft["account"], string>;
+  const keys = new Map<string, Promise<string>>();
+  let lastMade: Promise<unknown> = Promise.resolve();
+  let letGo: () => Promise<void>;
+  /** What was asked, and whether it must be in the history. */
+  const asked: { requestId: string; recorded: boolean; what: string }[] = [];
+
+  before(async () => {
+    dataDir = await newDataDir();
+    const catalogue = await writeCatalogue(dataDir, { [FULL]: { admission_max: 1 } });
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `${FREE},${FULL}`], {
+      KEY_PEPPER: PEPPER,
+      CATALOGUE_FILE: catalogue,
+      DISPATCH_DEADLINE_MS: "300",
+    });
+    accounts = {
+      rich: await openBuilder(platform.query, 5_000_000_000_000n),
+      broke: await openBuilder(platform.query, 0n),
+    };
+    letGo = await keepBusy(platform, FULL);
+  });
+  after(async () => {
+    await letGo?.();
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  /** Made when first needed, one after the other. */
+  const keyOf = ({ account, key }: Draft): Promise<string> => {
+    const traits = JSON.stringify([account, key]);
+    const known = keys.get(traits);
+    if (known !== undefined) return known;
+    const made = lastMade.then(async () => (await makeKey(platform.query, accounts[account], key)).token);
+    keys.set(traits, made);
+    lastMade = made;
+    return made;
+  };
+  const ask = async (draft: Draft, stream: boolean): Promise<Got> => {
+    const { path, method, claimsBytes, padding, close, model, text, fields, orders } = draft;
+    const content = text === "" ? `#script ${JSON.stringify(orders)}` : text;
+    const body = { model, messages: [{ role: "user", content }], input: content, stream, max_tokens: 5, ...fields };
+    const sent: Sent = {
+      path,
+      method,
+      headers: { authorization: `Bearer ${await keyOf(draft)}` },
+      body: `${padding}${JSON.stringify(body).slice(0, -1)}${close}`,
+      ...(padding !== "" && { chunked: true }),
+      ...(claimsBytes !== undefined && { claimsBytes }),
+    };
+    return await send(platform.ready.base_url, sent);
+  };
+  /** The code; without one the type, with the field or the word JSON where there is one. */
+  const answerOf = ({ text }: Got): string => {
+    const last = text.startsWith("data: ") ? (events(text).at(-1) as string) : text;
+    const { error } = JSON.parse(last) as {
+      error: { code?: string; type: string; param?: string; message: string };
+    };
+    if (error.code !== undefined) return error.code;
+    const about = error.param ?? (error.message.includes("JSON") ? "JSON" : undefined);
+    return about === undefined ? error.type : `${error.type}: ${about}`;
+  };
+  const assertAnswer = async (broken: Check[], stream: boolean): Promise<void> => {
+    const draft = sound();
+    for (const check of broken) check.breaks(draft);
+    const first = broken[0] as Check;
+    const got = await ask(draft, stream);
+    const late = stream && first.late === true;
+    assert.equal(got.status, late ? 200 : first.status);
+    if (first.answer instanceof RegExp) assert.match(answerOf(got), first.answer);
+    else assert.equal(answerOf(got), first.answer);
+    assert.equal(got.headers["content-type"]?.startsWith("text/event-stream"), late);
+    const recorded = first.status === 429 || first.late === true;
+    asked.push({
+      requestId: got.headers["x-request-id"] as string,
+      recorded,
+      what: broken.map(({ name }) => name).join(", "),
+    });
+  };
+
+  describe("a request that breaks two rules gets the answer of the first", { concurrency: 8 }, () => {
+    for (const [i, earlier] of checks.entries()) {
+      for (const later of checks.slice(i + 1)) {
+        test(`${earlier.name} comes before ${later.name}`, async () => {
+          for (const stream of [false, true]) await assertAnswer([earlier, later], stream);
+        });
+      }
+    }
+  });
+
+  test("a request that breaks every rule gets the answer of the first, and each one mended shows the next", async () => {
+    for (const i of checks.keys()) await assertAnswer(checks.slice(i), false);
+  });
+
+  test("a request that breaks no rule is served", async () => {
+    for (const stream of [false, true]) {
+      const got = await ask(sound(), stream);
+      assert.equal(got.status, 200);
+      asked.push({ requestId: got.headers["x-request-id"] as string, recorded: true, what: "none" });
+    }
+  });
+
+  test("400, 401, 402, 404, 405 and 413 leave no record; every 429 and everything that reached a node's door does", async () => {
+    await letGo();
+    await eventually("every hold has ended", async () => (await platform.query("select id from hold")).length === 0);
+    const rows = await platform.query<{ id: string }>("select id from request");
+    const recorded = new Set(rows.map(({ id }) => id));
+    const wrong = asked.filter(({ requestId, recorded: due }) => recorded.has(requestUuid(requestId)) !== due);
+    assert.deepEqual(wrong, []);
+    // And nothing else: only the request that kept the model full.
+    assert.equal(recorded.size, asked.filter((one) => one.recorded).length + 1);
+    await assertBalanced(platform);
+  });
+});

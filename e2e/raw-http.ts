@@ -1,0 +1,83 @@
+/** HTTP requests that no well-behaved client sends: any method, a length that is only claimed, a body without a length. */
+import { request } from "node:http";
+
+export interface Sent {
+  method?: string;
+  path: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Claims this many bytes and sends none of them. */
+  claimsBytes?: number;
+  /** Sends the body in chunks, without saying how long it is. */
+  chunked?: boolean;
+}
+
+export interface Got {
+  status: number;
+  /** By lower-case name. */
+  headers: Record<string, string>;
+  text: string;
+}
+
+const CHUNK_CHARS = 256 * 1024;
+
+export function send(baseUrl: string, sent: Sent): Promise<Got> {
+  const { method = "POST", path, headers = {}, body = "", claimsBytes, chunked = false } = sent;
+  return new Promise((resolve, reject) => {
+    // Joined by hand: a URL object would tidy the path up.
+    const { hostname, port } = new URL(baseUrl);
+    const length = claimsBytes ?? Buffer.byteLength(body);
+    const inChunks = chunked && claimsBytes === undefined;
+    const outgoing = request({
+      hostname,
+      port,
+      path,
+      method,
+      headers: { ...headers, ...(inChunks ? { "transfer-encoding": "chunked" } : { "content-length": length }) },
+    });
+    let answered = false;
+    outgoing.on("error", (error) => {
+      // A server may close on what is still being sent once it has answered.
+      if (!answered) reject(error);
+    });
+    outgoing.on("response", (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("error", reject);
+      response.on("end", () => {
+        answered = true;
+        resolve({ status: response.statusCode ?? 0, headers: flat(response.headers), text });
+        if (claimsBytes !== undefined) outgoing.destroy();
+      });
+    });
+    if (claimsBytes !== undefined) {
+      outgoing.flushHeaders();
+      return;
+    }
+    for (let at = 0; at < body.length; at += CHUNK_CHARS) outgoing.write(body.slice(at, at + CHUNK_CHARS));
+    outgoing.end();
+  });
+}
+
+function flat(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+}
+
+/** The events of a stream's text. */
+export function events(text: string): string[] {
+  return text
+    .trimEnd()
+    .split("\n\n")
+    .map((event) => event.replace(/^data: /, ""));
+}
+
+/** `req_…` as the database has it: 26 Crockford characters are the 128 bits of its id. */
+export function requestUuid(requestId: string): string {
+  const alphabet = "0123456789abcdefghjkmnpqrstvwxyz";
+  let bits = 0n;
+  for (const char of requestId.slice("req_".length)) bits = bits * 32n + BigInt(alphabet.indexOf(char));
+  const hex = bits.toString(16).padStart(32, "0");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}

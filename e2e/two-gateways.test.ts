@@ -1,0 +1,219 @@
+/**
+ * Two gateways on one database and one Redis are one platform: its limits hold to the last request wherever it arrives, a
+ * revoked key is revoked everywhere, and without Redis nothing is let through.
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../gateway/src/base/clock.ts";
+import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
+import { createLog } from "../gateway/src/base/log.ts";
+import { systemRandom } from "../gateway/src/base/random.ts";
+import { announce } from "../gateway/src/db/broadcast.ts";
+import type { Connection } from "../gateway/src/db/pool.ts";
+import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { openApiKeys, type Secrets } from "../gateway/src/keys/keys.ts";
+import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { assertGoldenAnswer } from "./golden/golden.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { events, send } from "./raw-http.ts";
+import {
+  enoughOfMinute,
+  type KeyTraits,
+  type MadeKey,
+  makeKey,
+  openBuilder,
+  PEPPER,
+  writeCatalogue,
+} from "./setting.ts";
+
+const binary = findServer();
+const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
+/** The catalogue lets in two of these on the whole platform. */
+const CAPPED = "small-8b";
+const ENDLESS = { tokens: 100_000, delta_ms: 100 };
+
+function urlOf(connection: Connection): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+}
+
+/** The keys as one more gateway on the same database has them, to revoke one as a gateway does. */
+function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): Secrets {
+  const random = systemRandom();
+  return openApiKeys({
+    pool,
+    pepper: PEPPER,
+    clock: systemClock,
+    random,
+    newId: newIds(systemClock, random),
+    log: createLog("silent"),
+    broadcast: { send: (topic, text) => announce(pool, topic, text), on: () => {}, close: async () => {} },
+  });
+}
+
+describe("two gateways", { skip }, () => {
+  const dataDirs: string[] = [];
+  const gateways: Platform[] = [];
+  let db: TestDatabase;
+  let redis: TestServer;
+  let account: string;
+
+  before(async () => {
+    db = await openTestDatabase();
+    redis = await startServer(binary as string);
+    for (let i = 0; i < 2; i++) {
+      const dataDir = await newDataDir();
+      dataDirs.push(dataDir);
+      const flags = ["--engine", "scripted", "--models", `tiny-3b,${CAPPED}`];
+      const gateway = await startPlatform(dataDir, flags, {
+        DATABASE_URL: urlOf(db.connection),
+        VALKEY_URL: redis.url,
+        KEY_PEPPER: PEPPER,
+        CATALOGUE_FILE: await writeCatalogue(dataDir, { [CAPPED]: { admission_max: 2 } }),
+      });
+      gateways.push(gateway);
+    }
+    account = await openBuilder(query, 5_000_000_000_000n);
+  });
+  after(async () => {
+    for (const gateway of gateways) assert.equal(await gateway.stop(), 0);
+    await redis?.kill();
+    await db?.close();
+    for (const dataDir of dataDirs) await removeDataDir(dataDir);
+  });
+
+  const query: Platform["query"] = async (sql, values = []) => (await db.pool.query(sql, values)).rows;
+  const newKey = (traits: KeyTraits = {}): Promise<MadeKey> => makeKey(query, account, traits);
+  /** The n-th request goes to one gateway, the next to the other. */
+  const at = (n: number): string => (gateways[n % 2] as Platform).ready.base_url;
+  const models = (n: number, key: string): Promise<Response> =>
+    fetch(`${at(n)}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  const chat = (n: number, key: string, orders: object, more: object = {}, signal: AbortSignal | null = null) =>
+    fetch(`${at(n)}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}` },
+      body: JSON.stringify({
+        model: "tiny-3b",
+        messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }],
+        max_tokens: 500,
+        ...more,
+      }),
+      signal,
+    });
+  const code = async (response: Response): Promise<string> =>
+    ((await response.json()) as { error: { code: string } }).error.code;
+  /** Starts so many endless streams at once, on both; how they were answered, and what ends them. */
+  const flood = async (key: string, count: number, model = "tiny-3b") => {
+    const gone = new AbortController();
+    const answers = await Promise.all(
+      Array.from({ length: count }, (_, n) => chat(n, key, ENDLESS, { stream: true, model }, gone.signal)),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    const reading = answers.filter(({ status }) => status === 200).map((answer) => answer.text().catch(() => "gone"));
+    const end = async (): Promise<void> => {
+      gone.abort();
+      await Promise.all(reading);
+      await noHolds();
+    };
+    return { admitted: reading.length, refused: await Promise.all(refused.map(code)), end };
+  };
+  const noHolds = (): Promise<boolean> =>
+    eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
+
+  test("of 601 requests in a minute, split over both, exactly 600 pass", async () => {
+    await enoughOfMinute();
+    const { token } = await newKey();
+    const statuses: number[] = [];
+    await Promise.all(
+      Array.from({ length: 6 }, async (_, lane) => {
+        for (let n = lane; n < 601; n += 6) {
+          const response = await models(n, token);
+          await response.arrayBuffer();
+          statuses.push(response.status);
+        }
+      }),
+    );
+    assert.deepEqual(
+      [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length],
+      [600, 1],
+    );
+  });
+
+  test("of 65 at once, split over both, exactly 64 pass", async () => {
+    const { admitted, refused, end } = await flood((await newKey()).token, 65);
+    assert.deepEqual([admitted, refused], [64, ["rate_limit_streams"]]);
+    await end();
+  });
+
+  test("a model's ceiling is the platform's, not each gateway's", async () => {
+    const { admitted, refused, end } = await flood((await newKey()).token, 4, CAPPED);
+    assert.deepEqual([admitted, refused], [2, ["rate_limit_sku_capacity", "rate_limit_sku_capacity"]]);
+    await end();
+  });
+
+  test("a client that waits for each answer is never refused for what it has in flight", async () => {
+    const { token } = await newKey({ inFlight: 1 });
+    for (let n = 0; n < 60; n++) {
+      const response = await chat(n, token, { text: "x" }, { stream: n % 3 === 0 });
+      assert.equal(response.status, 200, `request ${n + 1}`);
+      await response.text();
+    }
+  });
+
+  test("a token budget crossed on one refuses on the other", async () => {
+    await enoughOfMinute(5_000);
+    const { token } = await newKey({ tokens: 10 });
+    assert.equal((await chat(0, token, { text: "more than ten tokens with its prompt" })).status, 200);
+    const refused = await chat(1, token, { text: "x" });
+    assert.equal(refused.status, 429);
+    const left = 60 - new Date(refused.headers.get("date") as string).getUTCSeconds();
+    assert.ok(Math.abs(Number(refused.headers.get("retry-after")) - left) <= 1);
+    assert.equal(await code(refused), "rate_limit_tokens");
+  });
+
+  test("a key revoked on one stops on the other within a second", async () => {
+    const { id, token } = await newKey();
+    for (const n of [0, 1]) assert.equal((await models(n, token)).status, 200);
+    const gateway = oneMoreGatewaysKeys(db.pool);
+    assert.equal(await gateway.revoke(null, id as Uuid), true);
+    await gateway.close();
+    for (const n of [0, 1]) {
+      await eventually("it is refused", async () => (await models(n, token)).status === 401, 1_000);
+    }
+  });
+
+  test("Redis killed: 503 and nothing let through, what runs ends well; started again: it goes on by itself", async () => {
+    const { token } = await newKey();
+    const running = await chat(0, token, { tokens: 20, delta_ms: 50 }, { stream: true });
+    await redis.kill();
+    const records = async (): Promise<number> => (await query("select id from request")).length;
+    const before = await records();
+    for (const n of [0, 1]) {
+      const headers = { authorization: `Bearer ${token}` };
+      const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hi" }] });
+      const whole = await send(at(n), { path: "/v1/chat/completions", headers, body });
+      await assertGoldenAnswer("errors/503-limits-away", whole);
+      assert.equal((await chat(n, token, { text: "x" }, { stream: true })).status, 503);
+      assert.equal((await models(n, token)).status, 503);
+    }
+    assert.equal(events(await running.text()).at(-1), "[DONE]");
+    await noHolds();
+    assert.equal(await records(), before + 1, "only what was running is in the history");
+
+    await redis.start();
+    for (const n of [0, 1]) {
+      await eventually("it serves again", async () => (await chat(n, token, { text: "x" })).status === 200);
+    }
+    const logs = (): Promise<string[]> =>
+      Promise.all(dataDirs.map((dataDir) => readFile(join(dataDir, "gateway.log"), "utf8")));
+    await eventually("the end of the outage is logged", async () =>
+      (await logs()).every((log) => log.includes("answers again")),
+    );
+    for (const log of await logs()) {
+      assert.equal(log.match(/does not answer/g)?.length, 1, "the outage is one line, whatever it cost");
+    }
+  });
+});

@@ -1,0 +1,31 @@
+/** How a gateway signs in: as a user of the account, with a key of its own for each connection. */
+import type { Clock } from "../../base/clock.ts";
+import type { Random } from "../../base/random.ts";
+import { createKey, type SigningKey } from "../credentials/nkeys.ts";
+import { PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
+import { mintUserJwt } from "../credentials/user-jwt.ts";
+import type { Login } from "./connect.ts";
+import { GATEWAY_SUBJECTS, INBOX_PREFIX } from "./subjects.ts";
+
+export interface GatewayIdentity {
+  url: string;
+  gatewayId: string;
+  random: Random;
+  clock: Clock;
+}
+
+export function gatewayLogin(account: SigningKey, { url, gatewayId, random, clock }: GatewayIdentity): Login {
+  const key = createKey("user", random);
+  const jwt = mintUserJwt(account, {
+    // The dot keeps it apart from every node's id.
+    name: `gateway.${gatewayId}`,
+    userKey: key.publicKey,
+    issuedAtS: Math.floor(clock.now() / 1000),
+    // It never leaves this process, which could sign another at any time.
+    expiresAtS: undefined,
+    subscriptionsMax: -1,
+    payloadBytesMax: PAYLOAD_BYTES_MAX,
+    permissions: { publish: [GATEWAY_SUBJECTS], subscribe: [GATEWAY_SUBJECTS] },
+  });
+  return { url, name: `tollgate gateway ${gatewayId}`, jwt, key, inboxPrefix: INBOX_PREFIX };
+}

@@ -1,0 +1,27 @@
+/** Where a page of a list continues: text that only this platform can make, and only for that list. */
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { fault } from "../../faults.ts";
+
+const MAC_BYTES = 12;
+
+export interface Cursors {
+  /** `list` says which list of whose it belongs to: the cursor works nowhere else. */
+  write(list: string, position: string): string;
+  /** Throws 400 `invalid_cursor`. */
+  read(list: string, cursor: string): string;
+}
+
+export function openCursors(secret: string): Cursors {
+  const mac = (list: string, position: string): Buffer =>
+    createHmac("sha256", secret).update(`${list}\n${position}`).digest().subarray(0, MAC_BYTES);
+  return {
+    write: (list, position) => Buffer.concat([mac(list, position), Buffer.from(position)]).toString("base64url"),
+    read(list, cursor) {
+      const bytes = Buffer.from(cursor, "base64url");
+      const position = bytes.subarray(MAC_BYTES).toString();
+      const genuine = bytes.length > MAC_BYTES && timingSafeEqual(bytes.subarray(0, MAC_BYTES), mac(list, position));
+      if (!genuine) throw fault("invalid_cursor");
+      return position;
+    },
+  };
+}

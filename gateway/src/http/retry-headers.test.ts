@@ -1,0 +1,51 @@
+/** Whether a client is told to try again: what the contract says of every kind of refusal. */
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
+import { through } from "./door.ts";
+
+const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+const wait = (seconds: number): { headers: Record<string, string> } => ({
+  headers: { "retry-after": String(seconds) },
+});
+
+test("x-should-retry and Retry-After say what helps: later, never, or nothing", async (t) => {
+  let thrown: Fault;
+  const server = createServer((request, response) => {
+    void through(door, { request, response }, async () => {
+      throw thrown;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  for (const [refusal, shouldRetry, retryAfter] of [
+    [fault("rate_limit_streams"), "true", "1"],
+    [fault("rate_limit_requests", wait(42)), "true", "42"],
+    [fault("rate_limit_requests", wait(60)), "true", "60"],
+    [fault("rate_limit_requests", wait(61)), "false", "61"],
+    [fault("no_capacity"), "true", "1"],
+    [fault("upstream_failed"), "false", null],
+    [fault("upstream_stall"), "false", null],
+    [fault("upstream_stall", { retry: "unsaid" }), null, null],
+    [fault("invalid_api_key"), "false", null],
+    [fault("insufficient_credits"), "false", null],
+    [fault("hold_exceeds_balance"), "false", null],
+    [fault("model_not_found"), "false", null],
+    [fault("request_too_large"), "false", null],
+    [invalidRequest("model", "is wrong"), "false", null],
+    [notFound("nowhere"), "false", null],
+    [wrongMethod(["GET"]), "false", null],
+  ] as const) {
+    thrown = refusal;
+    const { status, headers } = await fetch(`http://127.0.0.1:${port}/`);
+    assert.equal(status, refusal.status);
+    assert.deepEqual([headers.get("x-should-retry"), headers.get("retry-after")], [shouldRetry, retryAfter]);
+  }
+});

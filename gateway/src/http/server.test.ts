@@ -1,0 +1,205 @@
+/** What the public server does with bytes that are not, or not yet, or no longer a request. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { memoryLimits } from "../limits/memory.ts";
+import { type OpenCall, through } from "./door.ts";
+import { openAiRoutes } from "./openai/routes.ts";
+import { bareServer } from "./server.ts";
+
+const IMPATIENT = { headersMs: 100, requestMs: 200, everyMs: 10 };
+const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
+
+interface Door {
+  clock: ManualClock;
+  port: number;
+  /** The call of a GET /stream. */
+  stream: Promise<OpenCall>;
+  /** Resolves when the headers of another request have come. */
+  next: () => Promise<void>;
+  /** Resolves when bytes came that are no request. */
+  broken: Promise<void>;
+}
+
+/** The server with the public API on it. Its gateway lets one request in at a time, and holds nothing. */
+async function open(t: TestContext): Promise<Door> {
+  const clock = manualClock();
+  const door = { clock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+  const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
+  const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
+  const limits = memoryLimits({ clock });
+  const gateway = {
+    keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
+    limits,
+    refusals: { record: async () => {} },
+    ledger: { hold: () => assert.fail("nothing is held for a request that never came") },
+  } as unknown as Gateway;
+  const app = bareServer(door, IMPATIENT);
+  openAiRoutes(app, { door, gateway, base64Compat: false });
+  const stream = Promise.withResolvers<OpenCall>();
+  app.get("/stream", async ({ raw: request }, reply) => {
+    reply.hijack();
+    await through(door, { request, response: reply.raw }, async (call) => {
+      call.reply.openStream();
+      stream.resolve(call);
+    });
+  });
+  const event = (name: string) => new Promise<void>((resolve) => app.server.once(name, () => resolve()));
+  const broken = event("clientError");
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  t.after(async () => {
+    app.server.closeAllConnections();
+    await app.close();
+    await limits.close();
+  });
+  const { port } = app.server.address() as AddressInfo;
+  return { clock, port, stream: stream.promise, next: () => event("request"), broken };
+}
+
+interface Client {
+  socket: Socket;
+  /** What it was told so far. */
+  text: () => string;
+  /** Resolves when the server has nothing more to say. */
+  ended: Promise<void>;
+  closed: Promise<void>;
+}
+
+/** A client that never closes its side by itself. */
+function client(t: TestContext, port: number): Client {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  let text = "";
+  socket.setEncoding("utf8").on("data", (more: string) => {
+    text += more;
+  });
+  const ended = new Promise<void>((resolve) => socket.once("end", resolve));
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  // Writing to a connection that was cut is what some of these do.
+  socket.on("error", () => socket.destroy());
+  t.after(() => socket.destroy());
+  return { socket, text: () => text, ended, closed };
+}
+
+const statuses = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
+const post = async (port: number): Promise<number> =>
+  (await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: "POST", body: "no JSON" })).status;
+
+test("headers that trickle in are refused in time, and the connection is cut", async (t) => {
+  const { clock, port } = await open(t);
+  const { socket, text, ended, closed } = client(t, port);
+  socket.write(`${CHAT}x-slow: `);
+  const trickle = setInterval(() => socket.write("a"), 20);
+  t.after(() => clearInterval(trickle));
+  await ended;
+  assert.deepEqual(statuses(text()), [408]);
+  assert.match(text(), /\r\nx-request-id: req_/);
+  assert.match(text(), /"error":\{"message":"The request took too long to arrive\.","type":"invalid_request_error"\}/);
+  clock.advance(2_000);
+  await closed;
+});
+
+test("a body that trickles in is refused in time, and its slot is free again", async (t) => {
+  const { clock, port, next } = await open(t);
+  const { socket, text, ended, closed } = client(t, port);
+  const arrived = next();
+  socket.write(`${CHAT}content-length: 1000\r\n\r\n{`);
+  await arrived;
+  const trickle = setInterval(() => socket.write(" "), 20);
+  t.after(() => clearInterval(trickle));
+  assert.equal(await post(port), 429, "its slot is taken");
+  await ended;
+  assert.deepEqual(statuses(text()), [408]);
+  clock.advance(2_000);
+  await closed;
+  assert.equal(await post(port), 400, "its slot is free");
+});
+
+test("a body that breaks off, or breaks the rules, gives its slot back too", async (t) => {
+  const { clock, port, next } = await open(t);
+  const leaver = client(t, port).socket;
+  let arrived = next();
+  leaver.write(`${CHAT}content-length: 1000\r\n\r\n{`);
+  await arrived;
+  assert.equal(await post(port), 429);
+  leaver.destroy();
+  const breaker = client(t, port);
+  // The slot is free once the server has noticed; nothing tells when.
+  let status = 429;
+  while (status === 429) status = await post(port);
+  assert.equal(status, 400);
+  arrived = next();
+  breaker.socket.write(`${CHAT}transfer-encoding: chunked\r\n\r\n1\r\n{\r\n`);
+  await arrived;
+  assert.equal(await post(port), 429);
+  breaker.socket.write("no chunk\r\n");
+  await breaker.ended;
+  assert.deepEqual(statuses(breaker.text()), [400]);
+  clock.advance(2_000);
+  breaker.socket.end();
+  await breaker.closed;
+  assert.equal(await post(port), 400);
+});
+
+test("what follows a request that is being answered does not get into the answer", async (t) => {
+  const { port, stream, broken } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  socket.write("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
+  const { reply } = await stream;
+  reply.event("one");
+  socket.write("\0\0 no request\r\n\r\n");
+  await broken;
+  reply.event("two");
+  reply.endStream();
+  await ended;
+  assert.deepEqual(statuses(text()), [200]);
+  assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
+});
+
+test("nor does it come before the answer; and one answer is enough", async (t) => {
+  const { port } = await open(t);
+  const pipelined = client(t, port);
+  pipelined.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n\0\0");
+  await pipelined.ended;
+  assert.deepEqual(statuses(pipelined.text()), [404]);
+  const refused = client(t, port);
+  refused.socket.write(`${CHAT}authorization: x\r\ntransfer-encoding: chunked\r\n\r\n`);
+  while (statuses(refused.text()).length === 0) await once(refused.socket, "data");
+  refused.socket.write("no chunk\r\n");
+  await refused.ended;
+  assert.deepEqual(statuses(refused.text()), [401]);
+});
+
+test("after an answer, what is no request is told so", async (t) => {
+  const { port } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
+  while (!text().includes("}}")) await once(socket, "data");
+  socket.write("BREW /v1/nothing HTTP/1.1\r\n\r\n");
+  await ended;
+  assert.deepEqual(statuses(text()), [404, 400]);
+});
+
+for (const [name, bytes, status] of [
+  ["no Host header", "GET /v1/models HTTP/1.1\r\n\r\n", 400],
+  ["CONNECT", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", 405],
+  ["endless headers", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"x".repeat(20_000)}\r\n\r\n`, 431],
+  ["an unknown method", "BREW / HTTP/1.1\r\nhost: x\r\n\r\n", 400],
+] as const) {
+  test(`${name}: ${status}, with the envelope and an id`, async (t) => {
+    const { port } = await open(t);
+    const { socket, text } = client(t, port);
+    socket.write(bytes);
+    while (!text().includes("}}")) await once(socket, "data");
+    assert.deepEqual(statuses(text()), [status]);
+    assert.match(text(), /\r\nx-request-id: req_[0-9a-z]{26}\r\n/);
+    assert.match(text(), /"type":"invalid_request_error"/);
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * Holds docs/conformance.md to the tests: every rule names at least one, by file and title, and each of them exists. A
+ * title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
+ * of the same file.
+ */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const DOCUMENT = readFileSync(join(root, "docs/conformance.md"), "utf8");
+const NOT_YET = "## Not yet built";
+/** The sections that set rules; 1 and 9 describe. */
+const SECTIONS = [
+  "2.1",
+  "2.2",
+  "2.3",
+  "2.4",
+  "2.5",
+  "2.6",
+  "2.7",
+  "3",
+  "4.1",
+  "4.2",
+  "4.3",
+  "4.4",
+  "4.5",
+  "4.6",
+  "5",
+  "6",
+]
+  .concat(["7.1", "7.2", "7.3", "7.4", "8"])
+  .sort();
+
+interface Row {
+  rule: string;
+  section: string;
+  proofs: string[];
+}
+
+/** The rows of every table of three columns: rule, section, proofs. */
+function rowsOf(markdown: string): Row[] {
+  return markdown.split("\n").flatMap((line) => {
+    if (!line.startsWith("| ") || line.startsWith("| Rule")) return [];
+    const cells = line.replace(/^\| | \|$/g, "").split(" | ");
+    const [rule, section, proofs] = cells as [string, string, string];
+    assert.equal(cells.length, 3, `three columns: ${line}`);
+    return [{ rule, section, proofs: proofs.split("<br>").map((proof) => proof.trim()) }];
+  });
+}
+
+/** What is wrong with a proof (`` `path` › title ``, or `` `path` › suite › title ``); undefined when it holds. */
+function mistakeIn(proof: string, read: (path: string) => string | undefined): string | undefined {
+  const [, path, titles] = /^`([^`]+)` › (.+)$/.exec(proof) ?? [];
+  if (path === undefined || titles === undefined) return `not of the form \`path\` › title: ${proof}`;
+  const source = read(path);
+  if (source === undefined) return `there is no file ${path}`;
+  let from = 0;
+  for (const title of titles.split(" › ")) {
+    const at = findTitle(source, title, from);
+    if (at === undefined) return `${path} has no test "${title}"`;
+    from = at;
+  }
+  return undefined;
+}
+
+/** `withBench` is how the limits' suite names a test that runs on every adapter. */
+const TITLED = /\b(?:test|it|describe|withBench)\(\s*(?:"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
+
+/** Where the first call with this title stands at or after `from`. */
+function findTitle(source: string, title: string, from: number): number | undefined {
+  for (const match of source.matchAll(TITLED)) {
+    const [, plain, template] = match;
+    const fits = plain === undefined ? fitsTemplate(source, template ?? "", title) : JSON.parse(`"${plain}"`) === title;
+    if (fits && match.index >= from) return match.index;
+  }
+  return undefined;
+}
+
+function fitsTemplate(source: string, template: string, title: string): boolean {
+  const parts = template.split(/\$\{[^}]*\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+  const found = new RegExp(`^${parts.join("(.+?)")}$`).exec(title);
+  return found?.slice(1).every((piece) => source.includes(`"${piece}"`)) ?? false;
+}
+
+const readSource = (path: string): string | undefined =>
+  existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : undefined;
+
+const [built, notYet] = DOCUMENT.split(NOT_YET) as [string, string];
+
+test("every rule of docs/conformance.md is proved by tests that exist", () => {
+  const rows = rowsOf(built);
+  assert.ok(rows.length > 100, "the tables were found");
+  const mistakes = rows.flatMap(({ rule, proofs }) =>
+    proofs.flatMap((proof) => {
+      const mistake = mistakeIn(proof, readSource);
+      return mistake === undefined ? [] : [`${rule}: ${mistake}`];
+    }),
+  );
+  assert.deepEqual(mistakes, []);
+});
+
+test("every section of the specification that sets rules has its rows, and no rule is there twice", () => {
+  const waiting = notYet.split("\n").filter((line) => line.startsWith("- "));
+  const rows = rowsOf(built);
+  const sections = new Set([
+    ...rows.map(({ section }) => section),
+    ...waiting.map((line) => /^- (\S+): /.exec(line)?.[1] as string),
+  ]);
+  assert.deepEqual([...sections].sort(), SECTIONS);
+  const rules = rows.map(({ section, rule }) => `${section} ${rule}`);
+  assert.deepEqual(
+    rules.filter((rule, i) => rules.indexOf(rule) !== i),
+    [],
+  );
+});
+
+test("a proof that does not hold is found", () => {
+  const source = `describe("a suite", () => {
+    test("says \\"yes\\"", () => {});
+    for (const name of ["one", "two"]) test(\`\${name} of many\`, () => {});
+  });
+  test("after it", () => {});`;
+  const mistake = (proof: string): string | undefined =>
+    mistakeIn(proof, (path) => (path === "x.test.ts" ? source : undefined));
+  for (const good of [
+    "`x.test.ts` › a suite",
+    '`x.test.ts` › says "yes"',
+    "`x.test.ts` › a suite › two of many",
+    "`x.test.ts` › after it",
+  ]) {
+    assert.equal(mistake(good), undefined);
+  }
+  for (const [bad, why] of [
+    ["x.test.ts › a suite", /not of the form/],
+    ["`y.test.ts` › a suite", /no file y/],
+    ["`x.test.ts` › a suit", /no test "a suit"/],
+    ["`x.test.ts` › three of many", /no test "three/],
+    ["`x.test.ts` › after it › a suite", /no test "a suite"/],
+  ] as const) {
+    assert.match(mistake(bad) ?? "", why);
+  }
+});
