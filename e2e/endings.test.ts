@@ -3,22 +3,27 @@
  * of it afterwards. (A gateway that dies is in lifecycle.test.ts.)
  */
 import assert from "node:assert/strict";
-import { after, afterEach, before, describe, test } from "node:test";
+import { after, afterEach, before, test } from "node:test";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./books.ts";
+import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 
 const PRICE = { in: 20_000n, out: 40_000n };
 
-describe("endings", () => {
+onEveryPlane("endings", (openPlane) => {
+  let plane: OpenPlane;
   let dataDir: string;
   let platform: Platform;
   before(async () => {
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b,embed-m3"]);
+    plane = await openPlane();
+    const flags = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b,embed-m3"];
+    platform = await startPlatform(dataDir, flags, plane.env);
     await raiseLimits(platform);
   });
   after(async () => {
     assert.equal(await platform?.stop(), 0);
+    await plane?.close();
     await removeDataDir(dataDir);
   });
   afterEach(async () => {

@@ -13,7 +13,10 @@ interface Server {
   tests: string;
 }
 
-const SERVERS: Server[] = [{ binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" }];
+const SERVERS: Server[] = [
+  { binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" },
+  { binary: "nats-server", package: "nats-server", tests: "the dispatch plane on NATS" },
+];
 
 /** Returns a line for each kind of test that cannot run here. */
 export function ensureServers(): string[] {

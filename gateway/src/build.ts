@@ -317,7 +317,9 @@ function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
   /** What the records say of a node holds from now on, on every gateway that hears of it. */
   const enforce = async (nodeId: string | undefined): Promise<void> => {
     await roster.review(nodeId);
-    if (nodeId !== undefined && (await isBarred(fleet, nodeId))) await plane.revoke(nodeId);
+    if (nodeId === undefined || !(await isBarred(fleet, nodeId))) return;
+    // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
+    await plane.revoke(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a node is not refused yet"));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));

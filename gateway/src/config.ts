@@ -72,6 +72,9 @@ const Environment = z.object({
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
+/** The names of every variable that is read here. */
+export const SETTINGS: string[] = Object.keys(Environment.shape);
+
 export interface Config {
   host: string;
   port: number;

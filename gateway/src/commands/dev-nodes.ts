@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { SETTINGS } from "../config.ts";
 
 const AGENT = fileURLToPath(new URL("../../../host/bin/tollgate-host.mjs", import.meta.url));
 const ONLINE_WITHIN_MS = 60_000;
@@ -82,7 +83,7 @@ export class LocalNode {
         detached: true,
         stdio: ["ignore", log, log, "ipc"],
         // By environment, not by argument: arguments are visible to every user of the machine.
-        env: { ...process.env, TOLLGATE_HOST_TOKEN: hostToken },
+        env: { ...withoutSettings(process.env), TOLLGATE_HOST_TOKEN: hostToken },
       });
     } finally {
       closeSync(log);
@@ -120,4 +121,9 @@ export class LocalNode {
       });
     });
   }
+}
+
+/** A node needs none of the gateway's settings, and some of them are secrets. */
+function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !SETTINGS.includes(name)));
 }

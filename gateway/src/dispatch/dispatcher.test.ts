@@ -198,6 +198,17 @@ describe("dispatch", () => {
     assert.equal(result.attempts, 2);
   });
 
+  test("a node's last state, understood after its connection was lost, does not bring it back", async () => {
+    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
+    node.report({ models: ["tiny-3b"], slots: 1 });
+    plane.drop("a");
+    await turn();
+    assert.equal((await run(new TextSink())).end, "no_capacity");
+    node.report({ models: ["tiny-3b"], slots: 1 });
+    await turn();
+    assert.equal(dispatcher.slots("tiny-3b"), 1);
+  });
+
   test("a node that fell silent is asked last for a while, and as ever when it is the only one", async () => {
     const [a, b] = [await online("a", 4), await online("b", 4)];
     const running = run(new TextSink());

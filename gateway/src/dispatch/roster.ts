@@ -48,6 +48,8 @@ export class Roster {
   readonly #joined = new Set<(node: RosterNode) => void>();
   readonly #gone = new Set<(nodeId: string) => void>();
   readonly #stop: (() => void)[] = [];
+  /** States that wait for what the records say of their node. */
+  readonly #reading = new Set<{ id: string; lost: boolean }>();
   /** Grows whenever the records are said to have changed. */
   #readings = 0;
 
@@ -185,12 +187,13 @@ export class Roster {
       this.#options.log.warn({ node: id, why: error.message }, "a node sent a malformed state");
       return;
     }
-    const licence = await this.#licenceOf(id);
-    if (licence === undefined) {
-      this.#withdraw(id);
-      return;
-    }
-    this.#update(id, licence, state);
+    const reading = { id, lost: false };
+    this.#reading.add(reading);
+    const licence = await this.#licenceOf(id).finally(() => this.#reading.delete(reading));
+    // Its last words may come to be understood after its end.
+    if (reading.lost) return;
+    if (licence === undefined) this.#withdraw(id);
+    else this.#update(id, licence, state);
   }
 
   #update(id: string, licence: NodeLicence, state: NodeState): void {
@@ -239,6 +242,7 @@ export class Roster {
   }
 
   #lost(id: string): void {
+    for (const reading of this.#reading) if (reading.id === id) reading.lost = true;
     this.#withdraw(id);
     for (const run of this.#gone) run(id);
   }

@@ -1,6 +1,7 @@
 /** What an admin command is, and what it is given. */
 import type pg from "pg";
 import type { NewId } from "../../base/ids.ts";
+import type { Config } from "../../config.ts";
 
 export interface AdminCommand {
   help: string;
@@ -15,6 +16,7 @@ export interface AdminCommand {
 export interface AdminRun {
   pool: pg.Pool;
   newId: NewId;
+  config: Config;
   json: boolean;
   print: (text: string) => void;
   args: string[];

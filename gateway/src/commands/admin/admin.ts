@@ -7,16 +7,22 @@ import { systemRandom } from "../../base/random.ts";
 import { parseConfig } from "../../config.ts";
 import { findPrivatePostgres, startPrivatePostgres } from "../../db/embedded.ts";
 import { openPool } from "../../db/pool.ts";
+import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
+import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
+import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   "catalogue reload": { help: "make every gateway read its catalogue again", run: catalogueReload },
   "ledger check": { help: "prove that the books balance; exit code 1 on any difference", run: ledgerCheck },
+  ...accountCommands,
+  ...keyCommands,
   ...nodeCommands,
+  ...payoutCommands,
 };
 
 /** These need no database and have flags of their own. */
@@ -25,12 +31,13 @@ const WITHOUT_STORE: Record<string, { help: string; run: (args: string[]) => Pro
 };
 
 export async function admin(args: string[]): Promise<number> {
-  const name = args.slice(0, 2).join(" ");
-  const alone = WITHOUT_STORE[name];
+  const twoWords = args.slice(0, 2).join(" ");
+  const alone = WITHOUT_STORE[twoWords];
   if (alone !== undefined) return await alone.run(args.slice(2));
+  const name = twoWords in COMMANDS ? twoWords : (args[0] ?? "");
   const command = COMMANDS[name];
   if (command === undefined) return help(args);
-  const { values, positionals } = readFlags(args.slice(2), command.flags ?? []);
+  const { values, positionals } = readFlags(args.slice(name.split(" ").length), command.flags ?? []);
   const due = command.args ?? [];
   if (values.help === true || positionals.length !== due.length) {
     const flags = (command.flags ?? []).map((flag) => `--${flag} ${flag.toUpperCase()}`);
@@ -48,7 +55,7 @@ export async function admin(args: string[]): Promise<number> {
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
     const newId = newIds(systemClock, systemRandom());
-    return await command.run({ pool, newId, json, print: console.log, args: positionals, flags });
+    return await command.run({ pool, newId, config, json, print: console.log, args: positionals, flags });
   } finally {
     await pool.end();
     await store.close();

@@ -2,6 +2,8 @@
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
 import { type MoveOutcome, type Node, openFleet } from "../../fleet/fleet.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { reasonOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const nodeCommands: Record<string, AdminCommand> = {
@@ -28,14 +30,23 @@ async function list({ pool, newId, json, print }: AdminRun): Promise<number> {
 }
 
 async function quarantine(run: AdminRun): Promise<number> {
-  const { reason } = run.flags;
-  if (reason === undefined || reason.trim() === "") throw new Error("--reason must say why; the node's host reads it");
-  const fleet = openFleet(run);
-  return report(run, await fleet.quarantine(nodeId(run), { reason, evidence: {}, by: SHELL_OPERATOR }));
+  const [id, reason] = [nodeId(run), reasonOf(run)];
+  const act = {
+    operator: SHELL_OPERATOR,
+    action: "node.quarantine",
+    subject: publicId("node", id),
+    details: { reason },
+  };
+  return report(
+    run,
+    await openAudit(run).record(act, () => openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
+  );
 }
 
 async function release(run: AdminRun): Promise<number> {
-  return report(run, await openFleet(run).release(nodeId(run), SHELL_OPERATOR));
+  const id = nodeId(run);
+  const act = { operator: SHELL_OPERATOR, action: "node.release", subject: publicId("node", id) };
+  return report(run, await openAudit(run).record(act, () => openFleet(run).release(id, SHELL_OPERATOR)));
 }
 
 function nodeId({ args }: AdminRun): Uuid {

@@ -1,0 +1,65 @@
+/**
+ * The dispatch planes that suites run on: the hub inside the gateway, and a NATS server that is set up by the command an
+ * operator would use.
+ */
+import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe } from "node:test";
+import {
+  freePort,
+  type NatsProcess,
+  runNatsServer,
+  skipWithoutNats as skip,
+} from "../gateway/src/dispatch/nats/testing.ts";
+import { tollgate } from "./platform.ts";
+
+export const skipWithoutNats = skip;
+
+export interface OpenPlane {
+  /** For gateways. */
+  env: Record<string, string>;
+  close(): Promise<void>;
+}
+
+export interface NatsPlane extends OpenPlane {
+  server: NatsProcess;
+}
+
+const hub = async (): Promise<OpenPlane> => ({ env: {}, close: async () => {} });
+
+export interface NatsTraits {
+  scheme?: "nats" | "tls";
+  /** Files of a certificate. */
+  tls?: { cert: string; key: string };
+}
+
+export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promise<NatsPlane> {
+  const place = await mkdtemp(join(tmpdir(), "tollgate-plane-"));
+  const port = await freePort();
+  const init = tollgate(["admin", "plane", "init", "--dir", place, "--url", `${scheme}://127.0.0.1:${port}`, "--json"]);
+  assert.equal(await init.ended, 0, init.output());
+  if (tls !== undefined) {
+    const file = join(place, "nats-server.conf");
+    const more = `\ntls { cert_file: "${tls.cert}", key_file: "${tls.key}" }\n`;
+    await writeFile(file, (await readFile(file, "utf8")) + more);
+  }
+  const lines = (await readFile(join(place, "gateway.env"), "utf8")).trimEnd().split("\n");
+  const env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+  const server = await runNatsServer(place, port);
+  return {
+    env,
+    server,
+    async close() {
+      await server.kill();
+      await rm(place, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The same suite on each plane; on a machine without nats-server the second one leaves itself out by name. */
+export function onEveryPlane(name: string, suite: (openPlane: () => Promise<OpenPlane>) => void): void {
+  describe(`${name}, on the embedded hub`, () => suite(hub));
+  describe(`${name}, on NATS`, { skip }, () => suite(openNats));
+}

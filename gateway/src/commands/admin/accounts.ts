@@ -1,0 +1,135 @@
+/** `tollgate admin account …`, `grant`, `suspend`, `restore`, `audit list`: each act is on the operators' record. */
+import { openAccounts } from "../../accounts/accounts.ts";
+import { systemClock } from "../../base/clock.ts";
+import { parseId, publicId } from "../../base/ids.ts";
+import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { openLedger } from "../../ledger/ledger.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const accountCommands: Record<string, AdminCommand> = {
+  "account list": {
+    help: "accounts with their balances; --q finds a part of a name or address",
+    flags: ["q", "kind"],
+    run: list,
+  },
+  "account open": { help: "open an account; KIND is builder or host", args: ["KIND", "NAME"], run: open },
+  "account suspend": {
+    help: "stop an account's keys and tokens at once",
+    args: ["ACCOUNT"],
+    flags: ["reason"],
+    run: suspend,
+  },
+  "account restore": { help: "end an account's suspension", args: ["ACCOUNT"], flags: ["reason"], run: restore },
+  suspend: { help: "the same as account suspend", args: ["ACCOUNT"], flags: ["reason"], run: suspend },
+  grant: { help: "give a builder credit, in dollars", args: ["ACCOUNT"], flags: ["usd", "reason"], run: grant },
+  "audit list": { help: "what operators did, newest first", run: auditList },
+};
+
+const LIST_MAX = 1000;
+
+async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
+  const { q, kind } = flags;
+  if (kind !== undefined && kind !== "builder" && kind !== "host") throw new Error("--kind must be builder or host");
+  const accounts = await openDirectory({ pool }).search({ text: q, kind, limit: LIST_MAX });
+  if (json) print(JSON.stringify(accounts.map(shown), null, 2));
+  else for (const account of accounts) print(line(account));
+  return 0;
+}
+
+async function open(run: AdminRun): Promise<number> {
+  const [kind, name = ""] = run.args;
+  if (kind !== "builder" && kind !== "host") throw new Error("KIND must be builder or host");
+  if (name.trim() === "" || name.length > 200) throw new Error("NAME must have 1 to 200 characters");
+  const accounts = openAccounts(run);
+  const act = { operator: SHELL_OPERATOR, action: "account.open", subject: kind, details: { name } };
+  const id = await openAudit(run).record(act, () => accounts.open(kind, name));
+  return report(run, publicId("acc", id));
+}
+
+function suspend(run: AdminRun): Promise<number> {
+  return setSuspended(run, true);
+}
+
+function restore(run: AdminRun): Promise<number> {
+  return setSuspended(run, false);
+}
+
+async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> {
+  const { id } = await find(run);
+  const [subject, reason] = [publicId("acc", id), reasonOf(run)];
+  const action = suspended ? "account.suspend" : "account.restore";
+  await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
+    openDirectory(run).setSuspended(id, suspended),
+  );
+  return report(run, subject);
+}
+
+async function grant(run: AdminRun): Promise<number> {
+  const { id, kind } = await find(run);
+  if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
+  const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf(run.flags.usd)];
+  const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId: "admin" });
+  const details = { amount_micro: exactMicro(amount), reason };
+  await openAudit(run).record({ operator: SHELL_OPERATOR, action: "account.grant", subject, details }, () =>
+    ledger.transfer({ id: run.newId(), kind: "grant", accountId: id, amount, reason }),
+  );
+  return report(run, subject);
+}
+
+/** Dollars as people write them, to the microdollar: `5`, `0.25`. */
+function dollarsOf(text: string | undefined): Pico {
+  const match = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text ?? "");
+  const micro = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`);
+  if (micro === 0n) throw new Error("--usd must be dollars, more than 0 and less than 1000000: 5, 0.25");
+  return pico(micro * PICO_PER_MICRO);
+}
+
+async function auditList(run: AdminRun): Promise<number> {
+  const actions = await openAudit(run).list({ limit: LIST_MAX });
+  if (run.json) {
+    run.print(
+      JSON.stringify(
+        actions.map(({ id: _, ...rest }) => rest),
+        null,
+        2,
+      ),
+    );
+    return 0;
+  }
+  for (const { at, operator, action, subject, details, outcome } of actions) {
+    run.print(`${at.toISOString()}  ${operator}  ${action}  ${subject}  ${outcome ?? "?"}  ${JSON.stringify(details)}`);
+  }
+  return 0;
+}
+
+async function find({ pool, args }: AdminRun): Promise<AccountEntry> {
+  const id = parseId("acc", args[0] ?? "");
+  const account = id === undefined ? undefined : await openDirectory({ pool }).find(id);
+  if (account === undefined) throw new Error(`there is no account ${args[0]}`);
+  return account;
+}
+
+export function reasonOf({ flags }: AdminRun): string {
+  const reason = flags.reason?.trim() ?? "";
+  if (reason === "" || reason.length > 200) throw new Error("--reason must say why, in 1 to 200 characters");
+  return reason;
+}
+
+async function report(run: AdminRun, account: string): Promise<number> {
+  const entry = await find({ ...run, args: [account] });
+  run.print(run.json ? JSON.stringify(shown(entry), null, 2) : line(entry));
+  return 0;
+}
+
+function line({ id, kind, name, balance, held, suspendedAt, owners }: AccountEntry): string {
+  const parts = [publicId("acc", id), kind.padEnd(7), `${exactMicro(balance)} µ`, name, owners.join(" ")];
+  if (held > 0n) parts.push(`(${exactMicro(held)} µ held)`);
+  if (suspendedAt !== null) parts.push("SUSPENDED");
+  return parts.join("  ").trimEnd();
+}
+
+function shown({ id, balance, held, ...rest }: AccountEntry): object {
+  return { id: publicId("acc", id), balance_micro: exactMicro(balance), held_micro: exactMicro(held), ...rest };
+}

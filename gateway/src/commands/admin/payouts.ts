@@ -1,0 +1,69 @@
+/** `tollgate admin payout …`: batches of what hosts are owed. */
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, ZERO } from "../../base/money.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { openPayouts, type PayoutBatch } from "../../operators/payouts.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const payoutCommands: Record<string, AdminCommand> = {
+  "payout create": { help: "a batch of everything hosts are owed", flags: ["note"], run: create },
+  "payout list": { help: "batches, newest first", run: list },
+  "payout show": { help: "who is paid what in a batch", args: ["BATCH"], run: show },
+  "payout paid": { help: "the money was sent: book the batch", args: ["BATCH"], run: paid },
+};
+
+async function create(run: AdminRun): Promise<number> {
+  const note = run.flags.note ?? "";
+  const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details: { note } };
+  const batch = await openAudit(run).record(act, () =>
+    openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum: ZERO }),
+  );
+  if (batch === undefined) throw new Error("no host is owed anything beyond what open payouts promise");
+  return print(run, [batch]);
+}
+
+async function list(run: AdminRun): Promise<number> {
+  return print(run, await openPayouts(run).list({ limit: 1000 }));
+}
+
+async function show(run: AdminRun): Promise<number> {
+  const lines = (await openPayouts(run).lines(batchId(run))).map(({ id, accountId, accountName, owners, amount }) => ({
+    payout: publicId("pay", id),
+    account: publicId("acc", accountId),
+    name: accountName,
+    owners,
+    amount_micro: exactMicro(amount),
+  }));
+  if (run.json) run.print(JSON.stringify(lines, null, 2));
+  for (const { payout, account, name, amount_micro } of run.json ? [] : lines) {
+    run.print(`${payout}  ${account}  ${amount_micro} µ  ${name}`);
+  }
+  return 0;
+}
+
+async function paid(run: AdminRun): Promise<number> {
+  const id = batchId(run);
+  const act = { operator: SHELL_OPERATOR, action: "payout.paid", subject: publicId("pay", id) };
+  const outcome = await openAudit(run).record(act, () => openPayouts(run).markPaid(id, SHELL_OPERATOR));
+  if (outcome === "absent") throw new Error("there is no such batch");
+  return print(run, [(await openPayouts(run).find(id)) as PayoutBatch]);
+}
+
+function batchId({ args }: AdminRun): Uuid {
+  const id = parseId("pay", args[0] ?? "");
+  if (id === undefined) throw new Error(`${args[0]} is not a batch's id (pay_…)`);
+  return id;
+}
+
+function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
+  const shown = batches.map(({ id, total, ...rest }) => ({
+    id: publicId("pay", id),
+    total_micro: exactMicro(total),
+    ...rest,
+  }));
+  if (json) out(JSON.stringify(shown, null, 2));
+  for (const { id, total_micro, hosts, paidAt, note } of json ? [] : shown) {
+    out(`${id}  ${paidAt === null ? "open" : "paid"}  ${hosts} hosts  ${total_micro} µ  ${note}`.trimEnd());
+  }
+  return 0;
+}

@@ -1,0 +1,56 @@
+/** The log of what operators did: written before the act, and told how it ended. */
+import type pg from "pg";
+import type { NewId, Uuid } from "../base/ids.ts";
+
+export interface OperatorAct {
+  /** The operator's e-mail address, or "command line". */
+  operator: string;
+  /** `account.suspend`, `node.release`, … */
+  action: string;
+  /** The public id of whom or what it was done to. */
+  subject: string;
+  details?: Record<string, unknown>;
+}
+
+export interface OperatorAction extends Required<OperatorAct> {
+  id: Uuid;
+  at: Date;
+  outcome: string | null;
+}
+
+export interface Audit {
+  /** Runs `act` on the record. What it throws is recorded by its code and thrown on. */
+  record<T>(what: OperatorAct, act: () => Promise<T>): Promise<T>;
+  /** Newest first. */
+  list(page: { before?: Uuid | undefined; limit: number }): Promise<OperatorAction[]>;
+}
+
+export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Audit {
+  return {
+    async record({ operator, action, subject, details = {} }, act) {
+      const id = newId();
+      await pool.query(
+        "insert into operator_action (id, operator, action, subject, details) values ($1, $2, $3, $4, $5)",
+        [id, operator, action, subject, details],
+      );
+      const end = (outcome: string) =>
+        pool.query("update operator_action set outcome = $2 where id = $1", [id, outcome]);
+      try {
+        const result = await act();
+        await end("done");
+        return result;
+      } catch (error) {
+        await end((error as { code?: string }).code ?? "failed");
+        throw error;
+      }
+    },
+    async list({ before, limit }) {
+      const { rows } = await pool.query(
+        `select id, at, operator, action, subject, details, outcome from operator_action
+          where $1::uuid is null or id < $1 order by id desc limit $2`,
+        [before ?? null, limit],
+      );
+      return rows;
+    },
+  };
+}

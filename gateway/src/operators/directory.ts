@@ -1,0 +1,70 @@
+/** Every account, as operators see it: found by name, owner or id; suspended and restored. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+
+export interface AccountEntry {
+  id: Uuid;
+  kind: "builder" | "host";
+  name: string;
+  suspendedAt: Date | null;
+  createdAt: Date;
+  balance: Pico;
+  held: Pico;
+  owners: string[];
+}
+
+export interface AccountSearch {
+  /** A part of the account's name or of an owner's address. */
+  text?: string | undefined;
+  kind?: "builder" | "host" | undefined;
+  before?: Uuid | undefined;
+  limit: number;
+}
+
+export interface Directory {
+  search(search: AccountSearch): Promise<AccountEntry[]>;
+  find(id: Uuid): Promise<AccountEntry | undefined>;
+  /** Every gateway hears of it. False when there is no such account; to suspend the suspended changes nothing. */
+  setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
+}
+
+const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.created_at as "createdAt",
+  l.balance, l.held,
+  array(select i.email from account_owner o join identity i on i.id = o.identity_id where o.account_id = a.id
+         order by i.email) as owners
+  from account a join ledger_account l on l.id = a.id`;
+
+export function openDirectory({ pool }: { pool: pg.Pool }): Directory {
+  return {
+    async search({ text, kind, before, limit }) {
+      const { rows } = await pool.query(
+        `${ENTRY} where ($1::uuid is null or a.id < $1) and ($2::text is null or a.kind = $2)
+            and ($3::text is null or a.name ilike $3 or exists (
+                  select from account_owner o join identity i on i.id = o.identity_id
+                   where o.account_id = a.id and i.email ilike $3))
+          order by a.id desc limit $4`,
+        [before ?? null, kind ?? null, text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`, limit],
+      );
+      return rows.map(toEntry);
+    },
+    async find(id) {
+      const { rows } = await pool.query(`${ENTRY} where a.id = $1`, [id]);
+      return rows[0] === undefined ? undefined : toEntry(rows[0]);
+    },
+    async setSuspended(id, suspended) {
+      const { rowCount } = await pool.query(
+        "update account set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1",
+        [id, suspended],
+      );
+      await announce(pool, ACCOUNT_TOPIC, id);
+      return rowCount === 1;
+    },
+  };
+}
+
+function toEntry(row: Record<string, unknown>): AccountEntry {
+  const money = (name: string): Pico => pico(BigInt(row[name] as string));
+  return { ...row, balance: money("balance"), held: money("held") } as AccountEntry;
+}
