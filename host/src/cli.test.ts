@@ -3,6 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { run } from "./cli.ts";
+import { loginFile } from "./command/login-file.ts";
+import { FakeTerminal } from "./command/testing/fake-terminal.ts";
 import { deadAddress, json, stubServer } from "./testing/stub-http.ts";
 import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 
@@ -18,6 +21,8 @@ interface Run {
 function start(t: TestContext, args: string[], ipc: boolean): Run {
   const child = spawn(process.execPath, [BIN, ...args], {
     stdio: ["ignore", "pipe", "pipe", ...(ipc ? ["ipc" as const] : [])],
+    // Nobody is logged in there.
+    env: { ...process.env, XDG_CONFIG_HOME: "/nonexistent" },
   });
   t.after(() => child.kill("SIGKILL"));
   let output = "";
@@ -44,18 +49,75 @@ const scripted = (gateway: string): string[] => [
   ...["--engine", "scripted", "--models", "tiny-3b", "--slots", "3"],
 ];
 
-test("mistakes end the command with code 1 and say so in one line", async (t) => {
+test("mistakes in the command line end it with code 2, failures with code 1; both say what to do next", async (t) => {
   const dead = await deadAddress();
-  const cases: [string[], RegExp][] = [
-    [["down"], /^tollgate-host: there is no command down; there is: up\n$/],
-    [["up", "--gateway", "http://h", "--name", "x", "--token", "nonsense"], /^tollgate-host: --token .*\n$/],
-    [scripted(dead), new RegExp(`tollgate-host: cannot reach the gateway at ${dead}: ECONNREFUSED\n$`)],
+  const cases: [string[], number, RegExp][] = [
+    [["down"], 2, /^tollgate-host: there is no command down; did you mean doctor\?\n {2}next: tollgate-host --help\n$/],
+    [["fly"], 2, /^tollgate-host: there is no command fly; there are login, register, .*\n/],
+    [["up", "--gateway", "http://h", "--name", "x", "--token", "nonsense"], 2, /^tollgate-host: --token .*\n/],
+    [["status", "--node"], 2, /^tollgate-host: .*--node.*\n {2}next: tollgate-host status --help\n$/],
+    [["status"], 1, /^tollgate-host: nobody is logged in on this machine\n {2}next: tollgate-host login\n$/],
+    [
+      scripted(dead),
+      1,
+      new RegExp(`tollgate-host: cannot reach the gateway at ${dead}: ECONNREFUSED\n {2}next: .*\n$`),
+    ],
   ];
-  for (const [args, line] of cases) {
+  for (const [args, code, line] of cases) {
     const { exit, output } = start(t, args, false);
-    assert.equal(await exit, 1);
+    assert.equal(await exit, code, args.join(" "));
     assert.match(output(), line);
   }
+});
+
+test("with --json a failure is an object too", async (t) => {
+  const { exit, output } = start(t, ["status", "--json"], false);
+  assert.equal(await exit, 1);
+  const error = { message: "nobody is logged in on this machine", code: null, next: "tollgate-host login" };
+  assert.deepEqual(JSON.parse(output()), { error });
+});
+
+test("help is there for everything, in any order, and the version", async () => {
+  const said = async (...args: string[]): Promise<string> => {
+    const terminal = new FakeTerminal();
+    assert.equal(await run(args, { terminal }), 0, args.join(" "));
+    return terminal.text;
+  };
+  const overview = await said("--help");
+  const commands = [...overview.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name as string);
+  assert.deepEqual(commands.slice(0, 5), ["login", "register", "elect", "doctor", "up"]);
+  assert.equal(commands.length, 12);
+  for (const name of commands) {
+    const usage = await said(name, "--help");
+    assert.ok(usage.startsWith(`tollgate-host ${name}`), usage);
+    assert.match(usage, /--json/);
+    for (const line of usage.split("\n")) assert.ok(line.length <= 100, line);
+  }
+  assert.equal(await said("help", "up"), await said("up", "--slots", "-h"));
+  assert.equal(await said("help"), overview);
+  assert.match(await said("--version"), /^tollgate-host \d+\.\d+\.\d+$/);
+});
+
+test("a token in the wrong place is not repeated", async () => {
+  for (const args of [
+    ["login", TOKEN],
+    [TOKEN],
+    ["up", "--gateway", "http://h", TOKEN],
+    ["status", `--node=${TOKEN}`],
+  ]) {
+    const terminal = new FakeTerminal();
+    assert.equal(
+      await run(args, { terminal, logins: loginFile("/nonexistent"), env: { TOLLGATE_TRACE: "1" } }),
+      args[0] === "status" ? 1 : 2,
+    );
+    assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
+  }
+});
+
+test("without a command it shows what there is", async () => {
+  const terminal = new FakeTerminal();
+  assert.equal(await run([], { terminal }), 2);
+  assert.match(terminal.text, /^tollgate-host: serve requests/);
 });
 
 test("over IPC: online is told once, and a stop message ends it cleanly", async (t) => {

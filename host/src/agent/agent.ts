@@ -1,18 +1,20 @@
 /**
- * The agent of one node: takes jobs from the plane to its engine and brings the output back. It says how busy it is when
- * it connects, whenever that changes, when a gateway asks, and every few seconds.
+ * The agent of one node: takes jobs from the plane to its engine and brings the output back. It says how busy it is and
+ * what it serves when it connects, whenever that changes, when a gateway asks, and every few seconds.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import type { Clock } from "../clock.ts";
 import { sleep } from "../clock.ts";
-import type { Engine } from "../engines/engine.ts";
+import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
 import { JobDesk } from "./desk.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
 import type { Dial, PlaneCredentials } from "./plane.ts";
+import type { AgentSnapshot, AgentState } from "./snapshot.ts";
+import { Tally } from "./tally.ts";
 
 const STATE_EVERY_MS = 5_000;
 
@@ -44,20 +46,29 @@ export class Agent {
   readonly #link: Link;
   readonly #desk: JobDesk;
   readonly #outbox: Outbox;
+  readonly #tally: Tally;
   readonly #idlers = new Set<() => void>();
+  readonly #listeners = new Set<() => void>();
+  /** What the engine can do now, of what was elected. */
+  #now: Availability;
+  #line: Exclude<AgentState, "draining"> = "connecting";
   #stateDue = false;
+  #stopWatching: (() => void) | undefined;
   #cancelHeartbeat: (() => void) | undefined;
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    const { node, clock, log, engine, models } = options;
+    const { node, clock, log, engine } = options;
+    this.#now = this.#elected({ models: engine.models, slots: engine.slots });
+    this.#tally = new Tally(clock);
     this.#outbox = new Outbox(clock, (gateway, bytes) => this.#link.publish(toGateway(gateway, node), bytes));
     this.#desk = new JobDesk({
       engine,
-      models,
+      now: () => this.#now,
       outbox: this.#outbox,
       clock,
       log,
+      tally: this.#tally,
       drop: () => this.#drop(),
       changed: () => this.#changed(),
     });
@@ -71,8 +82,12 @@ export class Agent {
       },
       idle: () => this.#desk.busy === 0,
       connected: () => this.#publishState(),
-      online: () => options.status({ type: "online" }),
+      online: () => {
+        this.#moved("online");
+        options.status({ type: "online" });
+      },
       offline: (reason) => {
+        this.#moved("connecting");
         // Their gateways have given these jobs up.
         this.#desk.abortAll();
         options.status({ type: "offline", reason });
@@ -85,6 +100,7 @@ export class Agent {
   }
 
   start(): void {
+    this.#stopWatching = this.#options.engine.watch?.((now) => this.#engineChanged(now));
     void this.#link.run();
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#publishState());
   }
@@ -101,8 +117,36 @@ export class Agent {
   /** Leaves at once. What still ran ends like a lost connection: another node may take it over. */
   async stop(): Promise<void> {
     this.#cancelHeartbeat?.();
+    this.#stopWatching?.();
     this.#desk.abortAll();
     await this.#link.stop();
+    this.#moved("stopped");
+  }
+
+  /** What the agent is doing now. */
+  snapshot(): AgentSnapshot {
+    const { done, failed, cancelled, refused } = this.#tally.outcomes;
+    return {
+      state: this.#desk.draining && this.#line !== "stopped" ? "draining" : this.#line,
+      slots: this.#now.slots,
+      busy: this.#desk.busy,
+      models: [...this.#now.models],
+      elected: [...this.#options.models],
+      jobsDone: done,
+      jobsFailed: failed,
+      jobsCancelled: cancelled,
+      jobsRefused: refused,
+      tokensPerSecond: this.#tally.tokensPerSecond,
+      running: this.#tally.running,
+    };
+  }
+
+  /** Runs `listener` when the line, a slot or the engine has changed; output alone does not count. Returns how to end it. */
+  onActivity(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
   }
 
   #idle(): Promise<void> {
@@ -115,11 +159,38 @@ export class Agent {
     this.#link.drop();
   }
 
+  #engineChanged(now: Availability): void {
+    const before = this.#now;
+    this.#now = this.#elected(now);
+    const { models, slots } = this.#now;
+    if (models.length < before.models.length) this.#options.log.warn({ models, slots }, "the engine serves less now");
+    else this.#options.log.info({ models, slots }, "the engine serves again");
+    this.#changed();
+  }
+
+  /** A node without a model has no slots, whatever its engine says. */
+  #elected({ models, slots }: Availability): Availability {
+    const served = this.#options.models.filter((model) => models.includes(model));
+    return { models: served, slots: served.length === 0 ? 0 : slots };
+  }
+
+  #moved(line: Exclude<AgentState, "draining">): void {
+    this.#line = line;
+    this.#tell();
+  }
+
+  #tell(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   /** Several slots may change in one turn; the plane hears of it once, at its end. */
   #changed(): void {
     if (!this.#stateDue) {
       this.#stateDue = true;
-      this.#options.clock.soon(() => this.#publishState());
+      this.#options.clock.soon(() => {
+        this.#publishState();
+        this.#tell();
+      });
     }
     if (this.#desk.busy > 0) return;
     this.#link.quiet();
@@ -129,13 +200,13 @@ export class Agent {
 
   #publishState(): void {
     this.#stateDue = false;
-    const { node, version, engine, models } = this.#options;
+    const { node, version } = this.#options;
     const state = {
       protocol: PROTOCOL_VERSION,
       agent: version,
-      slots: engine.slots,
+      slots: this.#now.slots,
       busy: this.#desk.busy,
-      models: [...models],
+      models: [...this.#now.models],
       draining: this.#desk.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));

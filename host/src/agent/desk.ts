@@ -6,55 +6,60 @@ import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
 import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
-import type { Engine, EngineJob } from "../engines/engine.ts";
+import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
+import { Intake } from "./intake.ts";
 import { JobWriter } from "./job-writer.ts";
 import type { Outbox } from "./outbox.ts";
 import { engineJob, perform } from "./perform.ts";
+import type { Tally } from "./tally.ts";
 
-/** The pieces of a job follow one another at once; if they do not, one was lost. */
-const JOIN_MS_MAX = 10_000;
 /** Jobs whose ids are remembered, so that one delivered twice runs once. */
 const REMEMBERED_MAX = 1024;
+/** Bodies of all jobs that are joined or run; what would exceed it is refused. */
+const HELD_BYTES_MAX = 128 * 1024 * 1024;
+/** Malformed frames are told of this often, whoever sends how many. */
+const COMPLAIN_EVERY_MS = 1_000;
 
 export interface DeskOptions {
   engine: Engine;
-  /** The models this node elected. */
-  models: readonly string[];
+  /** What this node serves now. */
+  now: () => Availability;
   outbox: Outbox;
   clock: Clock;
   log: Log;
+  tally: Tally;
   /** Cuts the connection: for the scripted engine. */
   drop: () => void;
   /** A slot was taken or freed. */
   changed: () => void;
 }
 
-interface Joining {
-  joiner: JobJoiner;
-  cancelTimer: () => void;
-}
-
 interface Running {
   writer: JobWriter;
   controller: AbortController;
+  bytes: number;
 }
 
 export class JobDesk {
   readonly #options: DeskOptions;
-  readonly #models: ReadonlySet<string>;
-  readonly #joining = new Map<string, Joining>();
+  readonly #intake: Intake;
   readonly #running = new Map<string, Running>();
   readonly #accepted = new Set<string>();
   #draining = false;
+  #malformed = 0;
+  #complainedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: DeskOptions) {
     this.#options = options;
-    this.#models = new Set(options.models);
+    this.#intake = new Intake(options.clock, (header) => {
+      this.#refuse(header, "its pieces did not all come");
+      options.changed();
+    });
   }
 
   get busy(): number {
-    return this.#joining.size + this.#running.size;
+    return this.#intake.size + this.#running.size;
   }
 
   get draining(): boolean {
@@ -69,11 +74,12 @@ export class JobDesk {
 
   /** Ends every job at once and says nothing more about them. */
   abortAll(): void {
-    for (const job of [...this.#joining.keys()]) this.#forget(job);
+    this.#intake.clear();
     for (const { controller, writer } of this.#running.values()) {
       writer.discard();
       controller.abort();
     }
+    this.#options.changed();
   }
 
   receive(bytes: Uint8Array): void {
@@ -82,7 +88,7 @@ export class JobDesk {
       frame = decode(bytes);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
-      this.#options.log.warn({ reason: error.message }, "a frame from the plane is malformed");
+      this.#complain(error);
       return;
     }
     if (frame.kind === "job") this.#offer(frame);
@@ -90,9 +96,18 @@ export class JobDesk {
     else if (frame.kind === "cancel") this.#cancel(frame.job);
   }
 
+  #complain(error: FrameError): void {
+    this.#malformed++;
+    const now = this.#options.clock.monotonic();
+    if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
+    this.#complainedAt = now;
+    this.#options.log.warn({ reason: error.message, frames: this.#malformed }, "frames from the plane are malformed");
+    this.#malformed = 0;
+  }
+
   #offer(frame: Extract<Frame, { kind: "job" }>): void {
     const { header } = frame;
-    if (this.#joining.has(header.job) || this.#accepted.has(header.job)) return;
+    if (this.#intake.has(header.job) || this.#accepted.has(header.job)) return;
     const obstacle = this.#obstacle(header);
     if (obstacle !== undefined) {
       this.#refuse(header, obstacle);
@@ -100,37 +115,33 @@ export class JobDesk {
     }
     this.#guarded(header, () => {
       const joiner = new JobJoiner(frame);
-      if (joiner.complete) this.#begin(joiner);
-      else this.#await(joiner);
+      if (joiner.complete) return this.#begin(joiner);
+      this.#intake.await(joiner);
+      this.#options.changed();
     });
   }
 
   /** Why a job cannot run here now. The first piece of a large job tells: the rest is not waited for. */
   #obstacle(header: JobHeader): string | undefined {
+    const { slots, models } = this.#options.now();
     if (this.#draining) return "draining";
-    if (this.busy >= this.#options.engine.slots) return "no free slot";
-    return this.#models.has(header.model) ? undefined : "model not served";
+    if (!models.includes(header.model)) return "model not served";
+    if (this.busy >= slots) return "no free slot";
+    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "too much is held already" : undefined;
   }
 
-  #await(joiner: JobJoiner): void {
-    const { header } = joiner;
-    const cancelTimer = this.#options.clock.after(JOIN_MS_MAX, () => {
-      this.#forget(header.job);
-      this.#refuse(header, "its pieces did not all come");
-    });
-    this.#joining.set(header.job, { joiner, cancelTimer });
-    this.#options.changed();
+  get #heldBytes(): number {
+    let sum = this.#intake.bytes;
+    for (const { bytes } of this.#running.values()) sum += bytes;
+    return sum;
   }
 
   #join(frame: Extract<Frame, { kind: "piece" }>): void {
-    const joining = this.#joining.get(frame.job);
-    if (joining === undefined) return;
-    const { joiner } = joining;
-    this.#guarded(joiner.header, () => {
-      joiner.add(frame);
-      if (!joiner.complete) return;
-      this.#forget(frame.job);
-      this.#begin(joiner);
+    const header = this.#intake.header(frame.job);
+    if (header === undefined) return;
+    this.#guarded(header, () => {
+      const whole = this.#intake.add(frame);
+      if (whole !== undefined) this.#begin(whole);
     });
   }
 
@@ -139,9 +150,10 @@ export class JobDesk {
     try {
       step();
     } catch (error) {
-      this.#forget(header.job);
+      this.#intake.forget(header.job);
       this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "a job cannot be read");
       this.#refuse(header, "unreadable");
+      this.#options.changed();
     }
   }
 
@@ -150,6 +162,7 @@ export class JobDesk {
     const job = engineJob(header, joiner.body());
     if (this.#options.engine.refuses?.(job)) {
       this.#refuse(header, "the engine refuses it");
+      this.#options.changed();
       return;
     }
     this.#remember(header.job);
@@ -157,40 +170,39 @@ export class JobDesk {
   }
 
   #run(header: JobHeader, job: EngineJob): void {
-    const { engine, outbox, clock, changed, drop } = this.#options;
+    const { engine, outbox, clock, changed, drop, tally } = this.#options;
     const controller = new AbortController();
+    const { signal } = controller;
     const writer = new JobWriter(outbox, clock, header);
+    const record = tally.begin(header);
     const log = this.#options.log.child({ job: header.job, model: header.model, endpoint: header.endpoint });
     const started = clock.monotonic();
-    this.#running.set(header.job, { writer, controller });
+    this.#running.set(header.job, { writer, controller, bytes: header.body_bytes });
     writer.accepted();
     changed();
-    perform({ engine, job, writer, signal: controller.signal, drop, log })
-      .catch((error: unknown) => log.error(withoutMessage(error), "a job could not tell its ending"))
-      .finally(() => {
+    perform({ engine, job, writer, record, signal, drop, log })
+      .catch((error: unknown) => {
+        log.error(withoutMessage(error), "a job could not tell its ending");
+        return "failed" as const;
+      })
+      .then((outcome) => {
         this.#running.delete(header.job);
-        const ms = Math.round(clock.monotonic() - started);
-        log.debug({ ms, cancelled: controller.signal.aborted }, "a job ended");
+        tally.end(record, outcome);
+        const { outputChars, vectors } = record.at(clock.monotonic());
+        log.debug({ ms: Math.round(clock.monotonic() - started), outcome, outputChars, vectors }, "a job ended");
         changed();
       });
   }
 
   #cancel(job: string): void {
-    this.#forget(job);
+    if (this.#intake.forget(job)) this.#options.changed();
     const running = this.#running.get(job);
     running?.writer.discard();
     running?.controller.abort();
   }
 
-  #forget(job: string): void {
-    const joining = this.#joining.get(job);
-    if (joining === undefined) return;
-    joining.cancelTimer();
-    this.#joining.delete(job);
-    this.#options.changed();
-  }
-
   #refuse(header: JobHeader, reason: string): void {
+    this.#options.tally.refused();
     this.#options.log.debug({ job: header.job, model: header.model, reason }, "a job was refused");
     this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
   }

@@ -85,34 +85,74 @@ test("done comes after everything said before, with the next number, and nothing
   assert.deepEqual(frames.at(-1)?.frame, { kind: "done", job: A, seq: 2, finish: "length" });
 });
 
-test("a client that does not stream gets larger, rarer deltas", async () => {
+test("a client that does not stream gets larger, rarer deltas after the first", async () => {
   const { writer, clock, kinds, deltas } = bench();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
-  a.delta("reasoning", "m");
-  a.delta("answer", "yes");
   await turn(clock);
-  assert.deepEqual(kinds(), []);
-  clock.advance(10);
+  assert.deepEqual(kinds(), ["deltas"], "the first output never waits: the gateway measures by it");
+  a.delta("reasoning", "m");
+  a.delta("answer", "y");
+  clock.advance(100);
+  a.delta("answer", "es");
+  await turn(clock);
+  clock.advance(99);
+  assert.deepEqual(kinds(), ["deltas"]);
+  clock.advance(1);
   a.delta("answer", "!");
-  clock.advance(10);
+  clock.advance(200);
   assert.deepEqual(
     deltas().map(({ seq, channel, text }) => [seq, channel, text]),
     [
-      [0, "reasoning", "hm"],
-      [1, "answer", "yes"],
-      [2, "answer", "!"],
+      [0, "reasoning", "h"],
+      [1, "reasoning", "m"],
+      [2, "answer", "yes"],
+      [3, "answer", "!"],
     ],
   );
 });
 
-test("what a streaming job says takes along what waits for the same gateway", async () => {
-  const { writer, clock, frames, deltas } = bench();
-  writer(A, { stream: false }).delta("answer", "a");
-  writer(B).delta("answer", "b");
+test("more than 16 KiB does not wait, streamed or not", () => {
+  for (const stream of [true, false]) {
+    const { writer, kinds, deltas } = bench();
+    const a = writer(A, { stream });
+    for (let i = 0; i < 17; i++) a.delta("answer", "x".repeat(1024));
+    assert.deepEqual(kinds(), ["deltas"]);
+    assert.equal(
+      deltas()
+        .map(({ text }) => text)
+        .join("").length,
+      17 * 1024,
+    );
+  }
+});
+
+test("one engine step is one frame, though its tokens come in several turns", async () => {
+  const { writer, clock, frames } = bench();
+  const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
+  for (const job of jobs) job.delta("answer", "first");
   await turn(clock);
   assert.equal(frames.length, 1);
-  assert.equal(deltas().length, 2);
+  for (let step = 0; step < 3; step++) {
+    for (const job of jobs) {
+      job.delta("answer", `token ${step}`);
+      await turn(clock);
+    }
+    clock.advance(5);
+    assert.equal(frames.length, 2 + step);
+  }
+});
+
+test("what a streaming job says takes along what waits for the same gateway", async () => {
+  const { writer, clock, frames, deltas } = bench();
+  const [a, b] = [writer(A, { stream: false }), writer(B)];
+  for (const job of [a, b]) job.delta("answer", "first");
+  await turn(clock);
+  a.delta("answer", "a");
+  b.delta("answer", "b");
+  clock.advance(5);
+  assert.equal(frames.length, 2);
+  assert.equal(deltas().length, 4);
 });
 
 test("a discarded job is silent, also about what was waiting", async () => {

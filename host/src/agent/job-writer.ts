@@ -58,12 +58,13 @@ export class JobWriter {
     const last = this.#last;
     const joins = last !== undefined && !stream && !last.sent && last.delta.channel === channel;
     if (joins && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
-      last.delta.text += text;
-      last.bytes += bytes;
+      this.#outbox.extend(gateway, last, text, bytes);
       return;
     }
+    // The gateway measures a node by its first output, so that one never waits.
+    const patience = this.#seq === 0 ? "turn" : stream ? "step" : "rarely";
     this.#last = { delta: { job, seq: this.#seq++, channel, text }, bytes, sent: false };
-    this.#outbox.queue(gateway, this.#last, stream);
+    this.#outbox.queue(gateway, this.#last, patience);
   }
 
   vector(values: Float32Array): void {

@@ -5,6 +5,7 @@
  */
 import { type Clock, sleep } from "../clock.ts";
 import type { Log } from "../log.ts";
+import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
 import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } from "./plane.ts";
 
 const RETRY_MS_MIN = 100;
@@ -13,6 +14,7 @@ const RENEWAL_RETRY_MS = 10_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */
 const ASSUMED_LIFE_MS = 10 * 60_000;
+const NOT_READING = "the plane does not take what is sent to it";
 
 export interface LinkOptions {
   /** The connection's name on the broker: the node's id. */
@@ -43,16 +45,25 @@ interface Held {
   changeAt: number;
 }
 
+/** A connection in use. */
+interface Line {
+  connection: PlaneConnection;
+  backlog: Backlog;
+  /** Ends it for us before it ends by itself. */
+  giveUp: (reason: Error) => void;
+  over: Promise<Error | undefined>;
+}
+
 export class Link {
   readonly #options: LinkOptions;
   readonly #stopping = new AbortController();
-  #connection: PlaneConnection | undefined;
+  #line: Line | undefined;
   #held: Held | undefined;
   #cancelTimer: (() => void) | undefined;
   /** New credentials are here, and the connection still runs on the old ones. */
   #changeDue = false;
   /** While connections change, what is published waits. */
-  #waiting: [string, Uint8Array][] | undefined;
+  #waiting: { messages: [string, Uint8Array][]; bytes: number } | undefined;
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -84,8 +95,16 @@ export class Link {
   }
 
   publish(subject: string, payload: Uint8Array): void {
-    if (this.#waiting !== undefined) this.#waiting.push([subject, payload]);
-    else this.#connection?.publish(subject, payload);
+    const line = this.#line;
+    if (line === undefined) return;
+    if (this.#waiting === undefined) {
+      line.connection.publish(subject, payload);
+      line.backlog.published(payload.length);
+      return;
+    }
+    this.#waiting.messages.push([subject, payload]);
+    this.#waiting.bytes += payload.length;
+    if (this.#waiting.bytes > BACKLOG_BYTES_MAX) line.giveUp(new Error(NOT_READING));
   }
 
   /** The last job ended: a good moment to change connections, if that is due. */
@@ -94,16 +113,16 @@ export class Link {
   }
 
   drop(): void {
-    this.#connection?.drop();
+    this.#line?.connection.drop();
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer?.();
-    const connection = this.#connection;
-    if (connection === undefined) return;
-    await this.#flush(connection);
-    await connection.close();
+    const line = this.#line;
+    if (line === undefined) return;
+    await this.#flush(line.connection);
+    await line.connection.close();
   }
 
   async #open(): Promise<PlaneConnection> {
@@ -128,7 +147,18 @@ export class Link {
   }
 
   #use(connection: PlaneConnection): void {
-    this.#connection = connection;
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    const giveUp = (reason: Error): void => {
+      resolve(reason);
+      connection.close().catch((error: unknown) => {
+        this.#options.log.warn({ err: error }, "a connection that was given up could not be closed");
+      });
+    };
+    const backlog = new Backlog(
+      () => connection.flush(),
+      () => giveUp(new Error(NOT_READING)),
+    );
+    this.#line = { connection, backlog, giveUp, over: Promise.race([connection.closed, promise]) };
     this.#changeDue = false;
     const held = this.#held as Held;
     this.#wakeIn(held.renewAt - this.#options.clock.now(), () => this.#renew());
@@ -137,10 +167,10 @@ export class Link {
   /** Waits for the end of the connection in use, through changes of it, and says why it ended. */
   async #ended(): Promise<Error | undefined> {
     while (true) {
-      const connection = this.#connection as PlaneConnection;
-      const reason = await connection.closed;
-      if (this.#connection !== connection) continue;
-      this.#connection = undefined;
+      const line = this.#line as Line;
+      const reason = await line.over;
+      if (this.#line !== line) continue;
+      this.#line = undefined;
       this.#waiting = undefined;
       this.#cancelTimer?.();
       this.#distrust(reason);
@@ -157,14 +187,14 @@ export class Link {
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
-    if (this.#connection === undefined) return;
+    if (this.#line === undefined) return;
     this.#changeDue = true;
     if (this.#options.idle()) return this.#change();
     this.#wakeIn((old?.changeAt ?? 0) - this.#options.clock.now(), () => this.#change());
   }
 
   async #change(): Promise<void> {
-    const old = this.#connection;
+    const old = this.#line;
     if (old === undefined || !this.#changeDue) return;
     this.#changeDue = false;
     let next: PlaneConnection;
@@ -177,14 +207,14 @@ export class Link {
       return;
     }
     // What was said on the old connection must arrive before what is said on the new one.
-    this.#waiting = [];
-    await this.#flush(old);
-    if (this.#connection !== old) return next.close();
-    const waiting = this.#waiting ?? [];
+    this.#waiting = { messages: [], bytes: 0 };
+    await this.#flush(old.connection);
+    if (this.#line !== old) return next.close();
+    const { messages } = this.#waiting;
     this.#waiting = undefined;
     this.#use(next);
-    for (const [subject, payload] of waiting) next.publish(subject, payload);
-    await old.close();
+    for (const [subject, payload] of messages) this.publish(subject, payload);
+    await old.connection.close();
   }
 
   async #flush(connection: PlaneConnection): Promise<void> {

@@ -34,6 +34,20 @@ test("refused credentials are told apart from a server that is not there", async
   await assert.rejects(dialNats(credentials(dead), "node_x"), (error) => !(error instanceof PlaneRefusal));
 });
 
+test("of several servers, one that answers is enough", async (t) => {
+  const nats = await stubNats(t);
+  const dead = (await deadAddress()).replace("http", "nats");
+  const connection = await dialNats(credentials(`${dead},${nats.url}`), "node_x");
+  t.after(() => connection.close());
+  assert.deepEqual(nats.names, ["node_x"]);
+});
+
+test("an address that asks for TLS is not served in clear, and the credentials are not shown", async (t) => {
+  const nats = await stubNats(t);
+  await assert.rejects(dialNats(credentials(nats.url.replace("nats://", "tls://")), "node_x"), /tls/);
+  assert.deepEqual(nats.names, []);
+});
+
 test("a connection that the server ends is over, and is not dialled again behind our back", async (t) => {
   const { nats, connection } = await connected(t);
   for (const socket of nats.clients) socket.destroy();
@@ -43,7 +57,7 @@ test("a connection that the server ends is over, and is not dialled again behind
 });
 
 test("credentials that expire or are revoked on a live connection are a refusal", async (t) => {
-  for (const reason of ["User Authentication Expired", "Authorization Violation"]) {
+  for (const reason of ["User Authentication Expired", "Authorization Violation", "User Authentication Revoked"]) {
     const { nats, connection } = await connected(t);
     for (const socket of nats.clients) socket.end(`-ERR '${reason}'\r\n`);
     assert.ok((await connection.closed) instanceof PlaneRefusal, reason);

@@ -9,8 +9,9 @@ const PING_EVERY_MS = 10_000;
 export const dialNats: Dial = async (credentials, name) => {
   // The client's own reconnection is off: it would replay old frames to gateways that gave their jobs up, and with
   // credentials that may have expired. The agent dials again instead.
+  const servers = credentials.url.split(",");
   const connection = await connect({
-    servers: credentials.url,
+    servers,
     name,
     authenticator: jwtAuthenticator(credentials.jwt, new TextEncoder().encode(credentials.seed)),
     reconnect: false,
@@ -18,7 +19,8 @@ export const dialNats: Dial = async (credentials, name) => {
     timeout: DIAL_MS_MAX,
     pingInterval: PING_EVERY_MS,
     maxPingOut: 2,
-    ...(credentials.url.startsWith("tls://") ? { tls: {} } : {}),
+    // Then a server without TLS is refused, too. Certificates of one's own are trusted by NODE_EXTRA_CA_CERTS.
+    ...(servers.some((server) => server.startsWith("tls://")) ? { tls: {} } : {}),
   }).catch((error: unknown) => {
     throw refusalIn(error) ?? error;
   });
@@ -64,8 +66,14 @@ export const dialNats: Dial = async (credentials, name) => {
   };
 };
 
+/** How servers word it when they drop a connection whose key was revoked; the client knows no name for it. */
+const REVOKED = /Authentication Revoked/i;
+
 function refusalIn(error: unknown): PlaneRefusal | undefined {
-  const refused = error instanceof errors.AuthorizationError || error instanceof errors.UserAuthenticationExpiredError;
+  const refused =
+    error instanceof errors.AuthorizationError ||
+    error instanceof errors.UserAuthenticationExpiredError ||
+    (error instanceof errors.ProtocolError && REVOKED.test(error.message));
   if (refused) return new PlaneRefusal(error.message, { cause: error });
   return error instanceof Error && error.cause !== undefined ? refusalIn(error.cause) : undefined;
 }

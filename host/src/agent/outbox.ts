@@ -1,6 +1,7 @@
 /**
- * What the agent has to say to gateways. Deltas of all jobs of one gateway wait for the end of the event loop's turn and
- * leave in one frame; for clients that do not stream they may wait a little longer.
+ * What the agent has to say to gateways. Deltas of all jobs of one gateway leave in one frame: a job's first output at
+ * the end of the event loop's turn, what follows with the other jobs of the same engine step, and what nobody watches
+ * rarer still. The waits are far below the two seconds that a gateway takes for a stall.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta } from "@tollgate/protocol/frames.ts";
@@ -10,7 +11,15 @@ import type { Clock } from "../clock.ts";
 /** A delta's bytes in a frame besides its job id and text, and a frame's besides its deltas. See the codec. */
 const DELTA_OVERHEAD_BYTES = 9;
 const FRAME_OVERHEAD_BYTES = 4;
-const UNSTREAMED_WAIT_MS = 10;
+/**
+ * How long output may wait. `turn`: until the event loop has done what is at hand. `step`: an engine that runs several
+ * jobs in one step hands their tokens over one after the other, within a few milliseconds. `rarely`: the client does not
+ * stream.
+ */
+const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
+export type Patience = keyof typeof WAIT_MS;
+/** More text than this does not wait. */
+const LANE_BYTES_MAX = 16 * 1024;
 
 export interface QueuedDelta {
   delta: Delta;
@@ -22,9 +31,9 @@ export interface QueuedDelta {
 
 interface Lane {
   queue: QueuedDelta[];
-  /** The turn's end was asked for. */
-  soon: boolean;
-  cancelTimer: (() => void) | undefined;
+  bytes: number;
+  waitMs: number;
+  cancelTimer: () => void;
 }
 
 export type Publish = (gateway: string, bytes: Uint8Array) => void;
@@ -40,19 +49,19 @@ export class Outbox {
     this.#publish = publish;
   }
 
-  queue(gateway: string, entry: QueuedDelta, stream: boolean): void {
-    const lane = this.#lanes.get(gateway) ?? { queue: [], soon: false, cancelTimer: undefined };
-    this.#lanes.set(gateway, lane);
+  queue(gateway: string, entry: QueuedDelta, patience: Patience): void {
+    const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.queue.push(entry);
-    const flush = (): void => {
-      if (this.#lanes.get(gateway) === lane) this.flush(gateway);
-    };
-    if (stream && !lane.soon) {
-      lane.soon = true;
-      this.#clock.soon(flush);
-    } else if (!stream && !lane.soon && lane.cancelTimer === undefined) {
-      lane.cancelTimer = this.#clock.after(UNSTREAMED_WAIT_MS, flush);
-    }
+    this.#plan(gateway, lane, WAIT_MS[patience]);
+    this.#grew(gateway, lane, entry.bytes);
+  }
+
+  /** Adds to a delta that is still queued. */
+  extend(gateway: string, entry: QueuedDelta, text: string, bytes: number): void {
+    entry.delta.text += text;
+    entry.bytes += bytes;
+    const lane = this.#lanes.get(gateway);
+    if (lane !== undefined) this.#grew(gateway, lane, bytes);
   }
 
   /** Sends a frame at once, after everything queued for that gateway. */
@@ -64,7 +73,7 @@ export class Outbox {
   flush(gateway: string): void {
     const lane = this.#lanes.get(gateway);
     if (lane === undefined) return;
-    lane.cancelTimer?.();
+    lane.cancelTimer();
     this.#lanes.delete(gateway);
     for (const frame of cutFrames(lane.queue)) {
       this.#publish(gateway, encode({ kind: "deltas", deltas: frame }));
@@ -78,7 +87,32 @@ export class Outbox {
   /** Forgets what is queued for one job. */
   discard(gateway: string, job: string): void {
     const lane = this.#lanes.get(gateway);
-    if (lane !== undefined) lane.queue = lane.queue.filter((entry) => entry.delta.job !== job);
+    if (lane === undefined) return;
+    lane.queue = lane.queue.filter((entry) => entry.delta.job !== job);
+    lane.bytes = lane.queue.reduce((sum, entry) => sum + entry.bytes, 0);
+  }
+
+  #newLane(gateway: string): Lane {
+    const lane: Lane = { queue: [], bytes: 0, waitMs: Number.POSITIVE_INFINITY, cancelTimer: () => {} };
+    this.#lanes.set(gateway, lane);
+    return lane;
+  }
+
+  /** The shortest wait of what is queued is the wait of all. */
+  #plan(gateway: string, lane: Lane, waitMs: number): void {
+    if (waitMs >= lane.waitMs) return;
+    lane.waitMs = waitMs;
+    lane.cancelTimer();
+    const flush = (): void => {
+      if (this.#lanes.get(gateway) === lane) this.flush(gateway);
+    };
+    if (waitMs > 0) lane.cancelTimer = this.#clock.after(waitMs, flush);
+    else this.#clock.soon(flush);
+  }
+
+  #grew(gateway: string, lane: Lane, bytes: number): void {
+    lane.bytes += bytes;
+    if (lane.bytes > LANE_BYTES_MAX) this.flush(gateway);
   }
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
 import type { JobWriter } from "./job-writer.ts";
+import type { JobRecord, Outcome } from "./tally.ts";
 
 export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
@@ -28,39 +29,46 @@ export interface Performance {
   engine: Engine;
   job: EngineJob;
   writer: JobWriter;
+  record: JobRecord;
   signal: AbortSignal;
   drop: () => void;
   log: Log;
 }
 
-export async function perform(performance: Performance): Promise<void> {
+export async function perform(performance: Performance): Promise<Outcome> {
   const { job, writer, signal } = performance;
   try {
     if (job.endpoint === "embedding") await embed(performance, job);
     else await generate(performance, job);
   } catch (error) {
-    if (signal.aborted) return;
+    if (signal.aborted) return "cancelled";
     const failure = failureOf(error);
     performance.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "a job failed");
     writer.failed(failure.cause, failure.message);
+    return "failed";
   }
+  return signal.aborted ? "cancelled" : "done";
 }
 
-async function generate({ engine, writer, signal, drop }: Performance, job: GenerationJob): Promise<void> {
+async function generate({ engine, writer, record, signal, drop }: Performance, job: GenerationJob): Promise<void> {
   const sink: Sink = {
-    delta: (channel, text) => writer.delta(channel, text),
-    progress: (fraction) => writer.progress(fraction),
+    delta(channel, text) {
+      record.said(text.length);
+      writer.delta(channel, text);
+    },
+    progress: progressOf(writer, record),
     wire: { drop, raw: (bytes) => writer.raw(bytes), claim: (tokens) => writer.claim(tokens) },
   };
   const { finish } = await engine.generate(job, sink, signal);
   if (!signal.aborted) writer.done(finish);
 }
 
-async function embed({ engine, writer, signal }: Performance, job: EmbeddingJob): Promise<void> {
+async function embed({ engine, writer, record, signal }: Performance, job: EmbeddingJob): Promise<void> {
   let count = 0;
-  for await (const vector of engine.embed(job, { progress: (fraction) => writer.progress(fraction) }, signal)) {
+  for await (const vector of engine.embed(job, { progress: progressOf(writer, record) }, signal)) {
     if (signal.aborted) return;
     writer.vector(vector);
+    record.gaveVector();
     count++;
   }
   if (signal.aborted) return;
@@ -68,6 +76,11 @@ async function embed({ engine, writer, signal }: Performance, job: EmbeddingJob)
     throw new EngineError("engine", `the engine gave ${count} vectors for ${job.input.length} inputs`);
   writer.done("stop");
 }
+
+const progressOf = (writer: JobWriter, record: JobRecord) => (fraction: number) => {
+  record.read(fraction);
+  writer.progress(fraction);
+};
 
 /** What the gateway is told. An error that is none of the engine port's is ours, and its message may quote a prompt. */
 function failureOf(error: unknown): { cause: "engine" | "prompt" | "agent"; message: string } {

@@ -1,19 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { FoundEngine } from "../engines/detect.ts";
+import { generic } from "../engines/knowledge/generic.ts";
 import { ACTIVE_MODELS } from "../engines/models.ts";
+import { StubBrain } from "../testing/engines/brain.ts";
+import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { json, stubServer } from "../testing/stub-http.ts";
 import { chooseEngine } from "./choose-engine.ts";
-import { UsageError } from "./flags.ts";
+import { UsageError } from "./usage.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
+const DEMO_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const found = (name: string, models: string[]): FoundEngine => ({
   name,
   url: "http://127.0.0.1:1",
+  kind: "engine",
+  knowledge: generic,
   models,
+  details: models.map((model) => ({ name: model, contextTokens: undefined, loaded: undefined })),
   slots: 1,
-  tellsProgress: false,
+  slotsTold: true,
 });
 const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines });
 
@@ -55,14 +64,57 @@ test("scripted serves whatever it is asked to", async () => {
 });
 
 test("openai: models are known by name or mapped by hand", async (t) => {
-  const engineUrl = await stubServer(t, (_request, response) =>
-    json(response, { data: [{ id: "qwq:32b" }, { id: "m" }] }),
-  );
+  const engineUrl = await stubServer(t, (request, response) => {
+    if (request.path === "/v1/models") json(response, { data: [{ id: "qwq:32b" }, { id: "m" }] });
+    else json(response, {}, 404);
+  });
   const map = new Map([["tiny-3b", "m"]]);
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl, map, slots: 5 }, choice());
   assert.equal(engine.name, `engine at ${new URL(engineUrl).host}`);
   assert.deepEqual(models, ["reason-32b", "tiny-3b"]);
   assert.equal(engine.slots, 5);
+});
+
+test("openai: an engine known by name is spoken to as one, and what is wrong with it is noted", async (t) => {
+  const brain = new StubBrain();
+  brain.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
+  const engineUrl = await stubServer(t, llamaServerStub(brain));
+  const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
+  assert.match(engine.name, /^llama-server at /);
+  assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);
+  assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
+  const sink = new RecordingSink();
+  await engine.generate(chatJob("hi", { outputTokensMax: 10 }), sink, new AbortController().signal);
+  assert.equal(brain.jobs[0]?.body.return_progress, true);
+});
+
+test("a GGUF file runs in this process, as the model it is said to be", async (t) => {
+  const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE, slots: 2 };
+  const { engine, models } = await chooseEngine({ ...file, modelAs: "mid-14b" }, choice(found("ollama", ["qwq"])));
+  t.after(() => engine.close());
+  assert.deepEqual([engine.name, models, engine.slots], ["tollgate-demo.gguf", ["mid-14b"], 2]);
+  const sink = new RecordingSink();
+  const job = chatJob("What is the capital of France?", { model: "mid-14b", sampling: { temperature: 0 } });
+  await engine.generate(job, sink, new AbortController().signal);
+  assert.match(sink.text("answer"), /Paris/);
+});
+
+test("a file whose name says nothing needs --as; one that is no model is named", async () => {
+  const file = { ...flags, engine: "auto" as const, modelFile: DEMO_FILE };
+  await assert.rejects(chooseEngine(file, choice()), {
+    name: "UsageError",
+    message: /^--as is needed: .*tollgate-demo/,
+  });
+  const missing = { ...file, modelFile: "/nowhere/Llama-3.2-3B-Instruct-Q4_K_M.gguf" };
+  await assert.rejects(chooseEngine(missing, choice()), {
+    name: "UsageError",
+    message: /^--model: \/nowhere\/.*cannot be run: .+$/,
+  });
+  const noModel = { ...file, modelFile: fileURLToPath(import.meta.url), modelAs: "tiny-3b" };
+  await assert.rejects(chooseEngine(noModel, choice()), {
+    name: "UsageError",
+    message: /^--model: .*cannot be run: .+$/,
+  });
 });
 
 test("what cannot be served is said in one line that names the flag", async (t) => {

@@ -1,14 +1,14 @@
 /** From the flags to an engine. */
+import { basename } from "node:path";
 import type { Clock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite.ts";
-import { type FoundEngine, findEngines, listModels, usualAddresses } from "../engines/detect.ts";
+import { type FoundEngine, findEngines, identifyEngine, notesOn, usualAddresses } from "../engines/detect.ts";
 import type { Engine } from "../engines/engine.ts";
-import { ACTIVE_MODELS, mapModels } from "../engines/models.ts";
-import { apiAddress, openAiEngine } from "../engines/openai.ts";
+import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
+import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { type UpFlags, UsageError } from "./flags.ts";
+import { UsageError } from "./usage.ts";
 
-const LIST_MS_MAX = 5_000;
 const LISTED_MAX = 10;
 
 export interface Choice {
@@ -22,13 +22,20 @@ export interface Choice {
   find?: typeof findEngines;
 }
 
-/** llama.cpp is loaded only where it is used: it takes a third of a second and 50 MB. */
-async function demo(models: string[], slots: number | undefined, { env }: Choice): Promise<Engine> {
-  const { demoEngine } = await import("../engines/demo.ts");
-  return demoEngine({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL });
+/** What of the flags decides on the engine. */
+export interface EngineFlags {
+  engine: "auto" | "demo" | "scripted" | "openai";
+  engineUrl: string | undefined;
+  engineKey: string | undefined;
+  /** Catalogue id → the engine's name. */
+  map: ReadonlyMap<string, string>;
+  models: string[] | undefined;
+  slots: number | undefined;
+  /** A GGUF file to run in this process; it goes before `engine`. */
+  modelFile?: string | undefined;
+  /** The model of the catalogue that the file holds; default: what its name says. */
+  modelAs?: string | undefined;
 }
-
-type EngineFlags = Pick<UpFlags, "engine" | "engineUrl" | "engineKey" | "map" | "models" | "slots">;
 
 /** The engine and the models to elect: those asked for, or all that it serves. */
 export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<{ engine: Engine; models: string[] }> {
@@ -44,24 +51,67 @@ export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<
 
 async function build(flags: EngineFlags, choice: Choice): Promise<Engine> {
   const models = flags.models ?? ACTIVE_MODELS;
+  if (flags.modelFile !== undefined) return fileEngine(flags.modelFile, flags, choice);
   if (flags.engine === "scripted") return scriptedEngine({ models, slots: flags.slots, clock: choice.clock });
-  if (flags.engine === "openai") return namedEngine(flags, choice.clock);
+  if (flags.engine === "openai") return namedEngine(flags, choice);
   if (flags.engine === "auto") return foundEngines(flags, choice);
   return demo(models, flags.slots, choice);
 }
 
-async function namedEngine(flags: EngineFlags, clock: Clock): Promise<Engine> {
+/** llama.cpp is loaded only where it is used: it takes a third of a second and 50 MB. */
+async function demo(models: string[], slots: number | undefined, { env, clock }: Choice): Promise<Engine> {
+  const { demoEngine } = await import("../engines/demo.ts");
+  return demoEngine({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
+}
+
+async function fileEngine(file: string, flags: EngineFlags, { clock }: Choice): Promise<Engine> {
+  const model = flags.modelAs ?? catalogueModel(file);
+  if (model === undefined)
+    throw new UsageError([
+      `--as is needed: the name ${basename(file)} does not say which model of the catalogue it is`,
+    ]);
+  const { llamaCppEngine } = await import("../engines/llama-cpp/llama-cpp.ts");
+  return llamaCppEngine({ name: basename(file), file, models: [model], slots: flags.slots, clock }).catch(
+    (cause: unknown) => {
+      const reason = cause instanceof Error ? cause.message.split("\n")[0] : String(cause);
+      const hint =
+        cause instanceof Error && cause.name === "InsufficientMemoryError" ? "; fewer --slots need less" : "";
+      throw new UsageError([`--model: ${file} cannot be run: ${reason}${hint}`]);
+    },
+  );
+}
+
+async function namedEngine(flags: EngineFlags, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
-  const address = apiAddress(url);
-  const names = await listModels(address, { apiKey: flags.engineKey, timeoutMs: LIST_MS_MAX });
-  if (names === undefined) throw new UsageError([`--engine-url: ${address}/models does not answer as an engine does`]);
-  const models = new Map([...mapModels(names), ...flags.map]);
+  const found = await identifyEngine(url, { apiKey: flags.engineKey });
+  if (found === undefined) throw new UsageError([`--engine-url: nothing at ${url} answers as an engine does`]);
+  const models = new Map([...mapModels(found.models), ...flags.map]);
   if (models.size === 0) {
-    const listed = names.slice(0, LISTED_MAX).join(", ") || "none";
+    const listed = found.models.slice(0, LISTED_MAX).join(", ") || "none";
     throw new UsageError([`--map is needed: none of the engine's models is known (it has: ${listed})`]);
   }
-  const name = `engine at ${new URL(url).host}`;
-  return openAiEngine({ name, url, models, apiKey: flags.engineKey, slots: flags.slots, clock });
+  return httpEngine(found, models, flags, choice);
+}
+
+function httpEngine(
+  found: FoundEngine,
+  models: ReadonlyMap<string, string>,
+  { slots, engineKey: apiKey }: Pick<EngineFlags, "slots" | "engineKey">,
+  { clock }: Choice,
+): Engine {
+  const { name, url, knowledge } = found;
+  return openAiEngine({
+    name,
+    url,
+    knowledge,
+    models,
+    apiKey,
+    slots,
+    slotsTold: found.slotsTold ? found.slots : undefined,
+    listed: found.models,
+    notes: notesOn(found, models, slots),
+    clock,
+  });
 }
 
 /**
@@ -76,10 +126,7 @@ async function foundEngines(flags: EngineFlags, choice: Choice): Promise<Engine>
     const models = modelsOf(engine, flags.models, served);
     if (models.size === 0) continue;
     for (const model of models.keys()) served.add(model);
-    const { name, url, tellsProgress } = engine;
-    engines.push(
-      openAiEngine({ name, url, models, tellsProgress, slots: flags.slots ?? engine.slots, clock: choice.clock }),
-    );
+    engines.push(httpEngine(engine, models, { slots: flags.slots, engineKey: undefined }, choice));
   }
   const wanted = flags.models ?? (engines.length === 0 ? ACTIVE_MODELS : []);
   const rest = wanted.filter((model) => !served.has(model));

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseUpFlags, UsageError } from "./flags.ts";
+import { parseUpFlags, type Remembered } from "./flags.ts";
+import { UsageError } from "./usage.ts";
 
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];
@@ -16,7 +17,10 @@ test("the least that is needed, and what is assumed", () => {
     map: new Map(),
     models: undefined,
     slots: undefined,
+    settled: false,
+    standIn: true,
     logLevel: "warn",
+    json: false,
   });
 });
 
@@ -58,6 +62,8 @@ const mistakes: [name: string, args: string[], flag: RegExp][] = [
   ["no slots", [...good, "--slots", "0"], /^--slots/],
   ["half a slot", [...good, "--slots", "1.5"], /^--slots/],
   ["a level that is none", [...good, "--log-level", "loud"], /^--log-level/],
+  ["a model without its file", [...good, "--as", "tiny-3b"], /^--as goes with --model FILE.gguf/],
+  ["a model file and an engine", [...good, "--model", "m", "--as", "a", "--engine", "demo"], /^--model and --engine/],
   ["an unknown flag", [...good, "--fast"], /--fast/],
   ["a flag without its value", [...good, "--slots"], /--slots/],
   ["a stray word", [...good, "now"], /now/],
@@ -80,5 +86,54 @@ test("every mistake is reported at once", () => {
   assert.throws(
     () => parseUpFlags(["--slots", "x", "--engine", "y"], {}),
     (error) => error instanceof UsageError && error.mistakes.length === 5,
+  );
+});
+
+const login: Remembered = {
+  gateway: "https://gateway.example",
+  token: "tht_live_stored_secret",
+  node: { id: "node_1" },
+  serving: {
+    engine: "openai",
+    engineUrl: "http://127.0.0.1:8000",
+    engineKey: "k",
+    map: new Map([["tiny-3b", "m"]]),
+    models: ["tiny-3b"],
+    slots: 2,
+  },
+};
+
+test("a machine that logged in and elected needs no flags, and nothing stands in for its engine", () => {
+  const { gateway, token, identity, engine, models, slots, standIn, settled } = parseUpFlags([], {}, login);
+  assert.deepEqual([gateway, token, identity], ["https://gateway.example", "tht_live_stored_secret", { id: "node_1" }]);
+  assert.deepEqual([engine, models, slots, standIn, settled], ["openai", ["tiny-3b"], 2, false, true]);
+});
+
+test("what is given wins over what is stored, and another engine over all that was stored of the old one", () => {
+  const changed = parseUpFlags(["--models", "mid-14b", "--slots", "7", "--name", "box"], {}, login);
+  assert.deepEqual([changed.models, changed.slots, changed.identity], [["mid-14b"], 7, { name: "box" }]);
+  assert.equal(changed.engineUrl, "http://127.0.0.1:8000");
+  const other = parseUpFlags(["--engine", "demo"], {}, login);
+  assert.deepEqual([other.engine, other.engineUrl, other.models, other.settled], ["demo", undefined, undefined, false]);
+  const file = parseUpFlags(["--model", "m.gguf", "--as", "tiny-3b"], {}, login);
+  assert.deepEqual([file.engine, file.modelFile, file.modelAs], ["auto", "m.gguf", "tiny-3b"]);
+});
+
+test("another gateway: nothing that is stored is used", () => {
+  const flags = parseUpFlags(["--gateway", "http://other", "--name", "box"], { TOLLGATE_HOST_TOKEN: TOKEN }, login);
+  assert.deepEqual(
+    [flags.gateway, flags.token, flags.identity, flags.engine, flags.models, flags.standIn],
+    ["http://other", TOKEN, { name: "box" }, "auto", undefined, true],
+  );
+});
+
+test("a login without node or election says which command comes next", () => {
+  assert.throws(
+    () => parseUpFlags([], {}, { ...login, node: undefined, serving: undefined }),
+    (error) => {
+      assert.ok(error instanceof UsageError);
+      assert.match(error.mistakes.join("\n"), /--name.*\n--models is missing: tollgate-host elect/);
+      return true;
+    },
   );
 });

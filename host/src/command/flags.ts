@@ -1,15 +1,16 @@
-/** The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. */
-import { parseArgs } from "node:util";
+/**
+ * The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. What is not
+ * given comes from the stored login, unless --gateway is given: then nothing stored is used.
+ */
 import { LOG_LEVELS } from "../log.ts";
+import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./given.ts";
+import { readFlags, UsageError } from "./usage.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 export type EngineKind = (typeof ENGINES)[number];
 
-export interface UpFlags {
-  gateway: string;
-  token: string;
-  /** The node to serve as: by its id, or by a name that is registered if it is new. */
-  identity: { id: string } | { name: string };
+/** Which engine to serve with, and what. */
+export interface EngineSettings {
   engine: EngineKind;
   engineUrl: string | undefined;
   engineKey: string | undefined;
@@ -17,142 +18,160 @@ export interface UpFlags {
   map: Map<string, string>;
   models: string[] | undefined;
   slots: number | undefined;
-  logLevel: string;
+  /** A model file to run in this process, and the catalogue model it serves; default: what its name says. */
+  modelFile?: string | undefined;
+  modelAs?: string | undefined;
 }
+
+export interface UpFlags extends EngineSettings {
+  gateway: string;
+  token: string;
+  /** The node to serve as: by its id, or by a name that is registered if it is new. */
+  identity: { id: string } | { name: string };
+  /** The engine and the models are what `elect` settled, not what this command line says. */
+  settled: boolean;
+  /** The demo model may serve what was asked for by name and no engine holds. Never on a machine that logged in. */
+  standIn: boolean;
+  logLevel: string;
+  json: boolean;
+}
+
+export const ENGINE_USAGE = `  --engine KIND       auto (default), demo, scripted or openai
+  --engine-url URL    address of the OpenAI-compatible engine (with --engine openai)
+  --map A=B,C=D       which of the engine's models (B) serves which model of the catalogue (A)
+  --model FILE        run this GGUF file in this process; no other engine is needed
+  --as MODEL          the model of the catalogue that the file holds; default: what its name says
+  --slots N           how many requests to run at once`;
 
 export const UP_USAGE = `tollgate-host up: serve requests as a node
 
-  --gateway URL       the gateway's address, e.g. http://127.0.0.1:8080
+After login, register and elect no flag is needed.
+
+  --gateway URL       another gateway, e.g. http://127.0.0.1:8080; then nothing stored is used
   --token TOKEN       host token (or the environment variable TOLLGATE_HOST_TOKEN)
   --node ID           serve as this node, or
   --name NAME         serve as the node of this name; it is registered if it is new
-  --engine KIND       auto (default), demo, scripted or openai
-  --engine-url URL    address of the OpenAI-compatible engine (with --engine openai)
-  --map A=B,C=D       which of the engine's models (B) serves which model of the catalogue (A)
-  --models A,B        models to elect; default: what the engine serves
-  --slots N           how many requests to run at once
+  --models A,B        models to elect; default: what was elected, or what the engine serves
+${ENGINE_USAGE}
   --log-level LEVEL   ${LOG_LEVELS.join(", ")}; default warn
+  --json              one JSON object a line instead of a screen
 
-An engine that wants a key takes it from the environment variable TOLLGATE_ENGINE_KEY.`;
+An engine that wants a key takes it from the environment variable TOLLGATE_ENGINE_KEY.
+Ctrl-C finishes what runs, then stops; a second Ctrl-C stops at once.`;
 
-/** One or more mistakes of the person at the keyboard. */
-export class UsageError extends Error {
-  override name = "UsageError";
-  readonly mistakes: string[];
-  constructor(mistakes: string[]) {
-    super(mistakes.join("\n"));
-    this.mistakes = mistakes;
-  }
-}
+export const ENGINE_OPTIONS = {
+  engine: { type: "string" },
+  "engine-url": { type: "string" },
+  map: { type: "string" },
+  model: { type: "string" },
+  as: { type: "string" },
+  models: { type: "string" },
+  slots: { type: "string" },
+} as const;
 
-const SPEC = {
+const OPTIONS = {
+  ...ENGINE_OPTIONS,
   gateway: { type: "string" },
   token: { type: "string" },
   node: { type: "string" },
   name: { type: "string" },
-  engine: { type: "string", default: "auto" },
-  "engine-url": { type: "string" },
-  map: { type: "string" },
-  models: { type: "string" },
-  slots: { type: "string" },
   "log-level": { type: "string", default: "warn" },
 } as const;
 
-const SLOTS_MAX = 4096;
-const NAME_CHARS_MAX = 200;
+export const SLOTS_MAX = 4096;
 
 export interface FlagEnv {
   TOLLGATE_HOST_TOKEN?: string | undefined;
   TOLLGATE_ENGINE_KEY?: string | undefined;
 }
 
-export function parseUpFlags(args: string[], env: FlagEnv): UpFlags {
-  const values = split(args);
-  const mistakes: string[] = [];
-  const wrong = (mistake: string): undefined => {
-    mistakes.push(mistake);
-    return undefined;
-  };
+/** What this machine remembers, as far as `up` uses it. */
+export interface Remembered {
+  gateway: string;
+  token: string;
+  node: { id: string } | undefined;
+  serving: EngineSettings | undefined;
+}
 
-  const token = values.token ?? env.TOLLGATE_HOST_TOKEN;
+export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): UpFlags {
+  const values = readFlags(args, OPTIONS);
+  const mistakes: string[] = [];
+  const wrong = (mistake: string): undefined => void mistakes.push(mistake);
+  const stored = values.gateway === undefined ? login : undefined;
+
+  const token = values.token ?? stored?.token ?? env.TOLLGATE_HOST_TOKEN;
   if (token === undefined || token === "") wrong("--token is missing (or set TOLLGATE_HOST_TOKEN)");
-  else if (!/^tht_live_\w+$/.test(token)) wrong("--token is not a host token: those begin with tht_live_");
-  if (values.gateway === undefined) wrong("--gateway is missing: the gateway's address, e.g. http://127.0.0.1:8080");
-  else if (!isHttpUrl(values.gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
-  const identity = identityOf(values, wrong);
-  const engine = ENGINES.find((kind) => kind === values.engine) ?? wrong(`--engine is one of ${ENGINES.join(", ")}`);
-  const engineUrl = values["engine-url"];
+  else if (!isHostToken(token)) wrong("--token is not a host token: those begin with tht_live_");
+  const gateway = values.gateway ?? stored?.gateway;
+  if (gateway === undefined) wrong("--gateway is missing: tollgate-host login remembers one");
+  else if (!isHttpUrl(gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
+  const identity = identityOf(values, stored?.node, wrong);
+  const given = engineSettings(values, env, wrong);
+  const settled = isEngineNamed(values) ? undefined : stored?.serving;
+  const settings = settled === undefined ? given : settledBy(settled, given);
+  if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
+    wrong("--models is missing: tollgate-host elect chooses and remembers what to serve");
+  if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
+
+  if (mistakes.length > 0) throw new UsageError(mistakes);
+  return {
+    ...settings,
+    gateway: gateway as string,
+    token: token as string,
+    identity: identity as UpFlags["identity"],
+    settled: settled !== undefined,
+    standIn: stored === undefined,
+    logLevel: values["log-level"],
+    json: values.json ?? false,
+  };
+}
+
+export type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
+
+/** Whether a flag says which engine: what was remembered of another one does not go with it. */
+export function isEngineNamed(values: EngineFlagValues): boolean {
+  return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
+}
+
+export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wrong): EngineSettings {
+  const { "engine-url": engineUrl, model: modelFile, as: modelAs } = values;
+  const named = ENGINES.find((kind) => kind === (values.engine ?? "auto"));
+  const engine = named ?? wrong(`--engine is one of ${ENGINES.join(", ")}`) ?? "auto";
   if (engineUrl !== undefined && !isHttpUrl(engineUrl))
     wrong("--engine-url is not an address like http://127.0.0.1:8000");
   if (engine === "openai" && engineUrl === undefined) wrong("--engine openai needs --engine-url");
   if (engine !== "openai" && engineUrl !== undefined) wrong("--engine-url goes with --engine openai");
   if (engine !== "openai" && values.map !== undefined) wrong("--map goes with --engine openai");
-  const map = mapOf(values.map, wrong);
-  const models = modelsOf(values.models, wrong);
-  const slots = slotsOf(values.slots, wrong);
-  if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
-
-  if (mistakes.length > 0) throw new UsageError(mistakes);
+  if (modelFile !== undefined && values.engine !== undefined) wrong("--model and --engine exclude each other");
+  if (modelFile === undefined && modelAs !== undefined) wrong("--as goes with --model FILE.gguf");
   return {
-    gateway: values.gateway as string,
-    token: token as string,
-    identity: identity as UpFlags["identity"],
-    engine: engine as EngineKind,
+    engine,
     engineUrl,
     engineKey: env.TOLLGATE_ENGINE_KEY,
-    map,
-    models,
-    slots,
-    logLevel: values["log-level"],
+    map: mapOf(values.map, wrong),
+    models: modelsOf(values.models, wrong),
+    slots: wholeNumber("slots", values.slots, { min: 1, max: SLOTS_MAX }, wrong),
+    ...(modelFile === undefined ? {} : { modelFile, modelAs }),
   };
 }
 
-type Wrong = (mistake: string) => undefined;
-
-function split(args: string[]) {
-  try {
-    return parseArgs({ args, options: SPEC, strict: true, allowPositionals: false }).values;
-  } catch (error) {
-    // Node's message is right in its first sentence and goes on to explain its own syntax.
-    const message = error instanceof Error ? error.message : String(error);
-    throw new UsageError([message.split(/\. |\n/)[0] ?? message]);
-  }
+/** What was remembered, with what the flags say of models and slots. */
+function settledBy(serving: EngineSettings, given: EngineSettings): EngineSettings {
+  return {
+    ...serving,
+    engineKey: given.engineKey ?? serving.engineKey,
+    models: given.models ?? serving.models,
+    slots: given.slots ?? serving.slots,
+  };
 }
 
-function identityOf(flags: { node?: string; name?: string }, wrong: Wrong): UpFlags["identity"] | undefined {
-  const { node, name } = flags;
+function identityOf(
+  { node, name }: { node?: string; name?: string },
+  stored: { id: string } | undefined,
+  wrong: Wrong,
+): UpFlags["identity"] | undefined {
   if (node !== undefined && name !== undefined) return wrong("--node and --name exclude each other");
   if (node !== undefined) return /^node_\w+$/.test(node) ? { id: node } : wrong("--node is not a node id: node_…");
-  if (name === undefined) return wrong("--name (or --node) is missing: how this machine is called");
-  const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
-  return fits ? { name } : wrong(`--name has 1 to ${NAME_CHARS_MAX} characters`);
-}
-
-function mapOf(text: string | undefined, wrong: Wrong): Map<string, string> {
-  const map = new Map<string, string>();
-  for (const pair of text?.split(",") ?? []) {
-    const at = pair.indexOf("=");
-    const [model, name] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()];
-    if (at < 1 || model === "" || name === "") wrong("--map is a list like tiny-3b=llama3.2:3b,embed-m3=bge-m3");
-    else map.set(model, name);
-  }
-  return map;
-}
-
-function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
-  if (text === undefined) return undefined;
-  const models = text.split(",").map((model) => model.trim());
-  if (models.some((model) => model === "")) return wrong("--models is a list like tiny-3b,embed-m3");
-  return [...new Set(models)];
-}
-
-function slotsOf(text: string | undefined, wrong: Wrong): number | undefined {
-  if (text === undefined) return undefined;
-  const slots = Number(text);
-  const fits = Number.isInteger(slots) && slots >= 1 && slots <= SLOTS_MAX;
-  return fits ? slots : wrong(`--slots is a whole number from 1 to ${SLOTS_MAX}`);
-}
-
-function isHttpUrl(text: string): boolean {
-  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+  if (name !== undefined) return nameOf(name, wrong) === undefined ? undefined : { name };
+  return stored ?? wrong("--name (or --node) is missing: how this machine is called");
 }

@@ -12,6 +12,8 @@ export type Report =
   | { type: "failed"; message: string };
 
 export interface Lifeline {
+  /** Another process started this one over IPC and watches it. */
+  readonly isLed: boolean;
   /** Resolves at the first request to stop. */
   readonly stopRequested: Promise<void>;
   /** Aborts at the second: leave at once. */
@@ -42,6 +44,7 @@ export function lifelineOf(process: NodeJS.Process): Lifeline {
     });
   }
   return {
+    isLed: process.send !== undefined,
     stopRequested: stop.promise,
     hurry: hurry.signal,
     tell: (report) =>

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { systemClock } from "../clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { compositeEngine } from "./composite.ts";
-import type { Engine } from "./engine.ts";
+import type { Availability, Engine } from "./engine.ts";
 import { scriptedEngine } from "./scripted.ts";
 
 const never = new AbortController().signal;
@@ -39,4 +39,31 @@ test("jobs of both kinds reach their engine", async () => {
   const job = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding" as const, input: ["a"] };
   assert.equal((await Array.fromAsync(both.embed(job, sink, never))).length, 1);
   await both.close();
+});
+
+test("an engine that goes away takes its models and slots with it, and brings them back", () => {
+  let change: (now: Availability) => void = () => {};
+  const away: Engine = {
+    ...named("a", ["tiny-3b", "embed-m3"], 2),
+    watch(changed) {
+      change = changed;
+      return () => {
+        change = () => {};
+      };
+    },
+  };
+  const both = compositeEngine([away, named("b", ["mid-14b"], 1)]);
+  const seen: Availability[] = [];
+  const stop = both.watch?.((now) => seen.push(now));
+  change({ models: [], slots: 0 });
+  assert.equal(both.refuses?.(chatJob("hi")), true);
+  assert.equal(both.refuses?.(chatJob("hi", { model: "mid-14b" })), false);
+  change({ models: ["tiny-3b"], slots: 2 });
+  assert.equal(both.refuses?.(chatJob("hi")), false);
+  stop?.();
+  change({ models: [], slots: 0 });
+  assert.deepEqual(seen, [
+    { models: ["mid-14b"], slots: 1 },
+    { models: ["tiny-3b", "mid-14b"], slots: 3 },
+  ]);
 });

@@ -1,37 +1,55 @@
 /** Several engines as one: each model is served by the first engine that has it. */
-import type { Engine, EngineJob } from "./engine.ts";
+import type { Availability, Engine } from "./engine.ts";
 
 interface Member {
   engine: Engine;
   /** Those of its models that no engine before it has. */
   models: string[];
+  now: Availability;
   running: number;
 }
 
 export function compositeEngine(engines: readonly Engine[]): Engine {
   const byModel = new Map<string, Member>();
-  const members = engines.map((engine) => {
-    const member: Member = { engine, models: engine.models.filter((model) => !byModel.has(model)), running: 0 };
-    for (const model of member.models) byModel.set(model, member);
+  const members = engines.map((engine): Member => {
+    const models = engine.models.filter((model) => !byModel.has(model));
+    const member: Member = { engine, models, now: { models, slots: engine.slots }, running: 0 };
+    for (const model of models) byModel.set(model, member);
     return member;
   });
-  const memberFor = (job: EngineJob): Member => {
-    const member = byModel.get(job.model);
-    if (member === undefined) throw new Error(`no engine serves ${job.model}`);
+  const memberFor = (model: string): Member => {
+    const member = byModel.get(model);
+    if (member === undefined) throw new Error(`no engine serves ${model}`);
     return member;
   };
+  const together = (): Availability => ({
+    models: members.flatMap(({ models, now }) => models.filter((model) => now.models.includes(model))),
+    slots: members.reduce((sum, { now }) => sum + now.slots, 0),
+  });
 
   return {
     name: members.map(({ engine, models }) => `${engine.name} (${models.join(", ")})`).join(" + "),
     slots: engines.reduce((sum, engine) => sum + engine.slots, 0),
     models: [...byModel.keys()],
-    // The agent counts the slots of all engines together; one may be full while another is free.
+    notes: engines.flatMap((engine) => engine.notes ?? []),
+    watch(changed) {
+      const stops = members.map((member) =>
+        member.engine.watch?.((now) => {
+          member.now = now;
+          changed(together());
+        }),
+      );
+      return () => {
+        for (const stop of stops) stop?.();
+      };
+    },
+    // The agent counts the slots of all engines together; one may be full or away while another is free.
     refuses(job) {
-      const { engine, running } = memberFor(job);
-      return running >= engine.slots || (engine.refuses?.(job) ?? false);
+      const { engine, running, now } = memberFor(job.model);
+      return running >= now.slots || (engine.refuses?.(job) ?? false);
     },
     async generate(job, sink, signal) {
-      const member = memberFor(job);
+      const member = memberFor(job.model);
       member.running++;
       try {
         return await member.engine.generate(job, sink, signal);
@@ -40,7 +58,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
       }
     },
     async *embed(job, sink, signal) {
-      const member = memberFor(job);
+      const member = memberFor(job.model);
       member.running++;
       try {
         yield* member.engine.embed(job, sink, signal);
@@ -48,6 +66,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         member.running--;
       }
     },
+    tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),
     async close() {
       await Promise.all(engines.map((engine) => engine.close()));
     },

@@ -1,77 +1,124 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import { StubBrain } from "../testing/engines/brain.ts";
+import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { lmStudioStub } from "../testing/engines/lm-studio.ts";
+import { mlxStub } from "../testing/engines/mlx.ts";
+import { ollamaStub } from "../testing/engines/ollama.ts";
+import { vllmStub } from "../testing/engines/vllm.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
-import { findEngines, listModels, usualAddresses } from "./detect.ts";
+import { type EngineAddresses, findEngines, identifyEngine, notesOn, usualAddresses } from "./detect.ts";
 
-const ollama: Answer = (request, response) => {
-  if (request.path !== "/api/tags") return void json(response, {}, 404);
-  json(response, {
-    models: [
-      { name: "llama3.2:3b", size: 1 },
-      { name: "bge-m3:latest", size: 1 },
-    ],
-  });
-};
-const llamaServer: Answer = (request, response) => {
-  const server = { server: "llama.cpp" };
-  if (request.path === "/props") json(response, { default_generation_settings: {}, total_slots: 3 }, 200, server);
-  else json(response, { data: [{ id: "Qwen2.5-7B-Instruct-Q4_K_M.gguf", owned_by: "llamacpp" }] }, 200, server);
-};
-const lmStudio: Answer = (request, response) => {
-  if (request.path === "/api/v0/models") json(response, { data: [{ id: "qwen2.5-14b-instruct", type: "llm" }] });
-  else json(response, {}, 404);
-};
-const vllm: Answer = (request, response) => {
-  if (request.path === "/version") json(response, { version: "0.11.0" });
-  else json(response, { object: "list", data: [{ id: "Qwen/QwQ-32B", owned_by: "vllm" }] });
-};
+const STUBS = {
+  ollama: ollamaStub,
+  llamaServer: llamaServerStub,
+  lmStudio: lmStudioStub,
+  vllm: vllmStub,
+  mlx: mlxStub,
+} as const;
+const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
+
+/** Each engine with one model, a context of 4,096 tokens and three slots. */
+async function stubs(t: TestContext): Promise<EngineAddresses> {
+  const brain = new StubBrain();
+  brain.models = [{ name: "m", contextTokens: 4096 }];
+  brain.slots = 3;
+  const urls = await Promise.all(KINDS.map(async (kind) => [kind, await stubServer(t, STUBS[kind](brain))]));
+  return Object.fromEntries(urls);
+}
+
+const everywhere = (url: string): EngineAddresses =>
+  Object.fromEntries(KINDS.map((kind) => [kind, url])) as EngineAddresses;
+
 /** Tollgate's own gateway: a refusal, and its request id on everything. */
 const tollgate: Answer = (request, response) => {
   const headers = { "x-request-id": "req_06dfkq2m7v8x9zabcdefghjkmn" };
   const error = { error: { message: "no key", type: "invalid_api_key", code: "invalid_api_key" } };
   if (request.path === "/v1/models") json(response, { data: [{ id: "tiny-3b", owned_by: "vllm" }] }, 200, headers);
+  else if (request.path === "/version") json(response, { version: "1" }, 200, headers);
   else json(response, error, 401, headers);
 };
-const silent: Answer = () => {};
 
-test("each engine is found where it listens, with its models", async (t) => {
-  const found = await findEngines({
-    ollama: await stubServer(t, ollama),
-    llamaServer: await stubServer(t, llamaServer),
-    lmStudio: await stubServer(t, lmStudio),
-    vllm: await stubServer(t, vllm),
-  });
+test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {
+  const found = await findEngines(await stubs(t));
   assert.deepEqual(
-    found.map(({ name, models, slots, tellsProgress }) => [name.split(" at ")[0], models, slots, tellsProgress]),
+    found.map(({ name, kind, details, slots, slotsTold }) => [
+      name.startsWith(`${kind} at 127`),
+      kind,
+      details,
+      slots,
+      slotsTold,
+    ]),
     [
-      ["ollama", ["llama3.2:3b", "bge-m3:latest"], 1, false],
-      ["llama-server", ["Qwen2.5-7B-Instruct-Q4_K_M.gguf"], 3, true],
-      ["LM Studio", ["qwen2.5-14b-instruct"], 1, false],
-      ["vLLM", ["Qwen/QwQ-32B"], 8, false],
+      [true, "ollama", [{ name: "m", contextTokens: undefined, loaded: true }], 1, false],
+      [true, "llama-server", [{ name: "m", contextTokens: 4096, loaded: true }], 3, true],
+      [true, "LM Studio", [{ name: "m", contextTokens: 4096, loaded: true }], 3, true],
+      [true, "vLLM", [{ name: "m", contextTokens: 4096, loaded: true }], 3, true],
+      [true, "MLX", [{ name: "m", contextTokens: undefined, loaded: undefined }], 1, false],
     ],
   );
 });
 
-test("nobody there, another service, our own gateway, or no answer in time: nothing is found", async (t) => {
-  const dead = await deadAddress();
-  assert.deepEqual(await findEngines({ ollama: dead, llamaServer: dead, lmStudio: dead, vllm: dead }), []);
-  const gateway = await stubServer(t, tollgate);
-  assert.deepEqual(await findEngines({ ollama: gateway, llamaServer: gateway, lmStudio: gateway, vllm: gateway }), []);
-  const web = await stubServer(t, (_request, response) => response.end("<html>"));
-  assert.deepEqual(await findEngines({ ollama: web, llamaServer: web, lmStudio: web, vllm: web }), []);
-  const slow = await stubServer(t, silent);
-  assert.deepEqual(await findEngines({ ollama: slow, llamaServer: slow, lmStudio: slow, vllm: slow }), []);
+test("no engine is taken for another, at any address", async (t) => {
+  const addresses = await stubs(t);
+  for (const kind of KINDS) {
+    const found = await findEngines(everywhere(addresses[kind]));
+    assert.equal(found.length, 1, `${kind} was found as ${found.map((engine) => engine.kind).join(", ")}`);
+    assert.equal((await identifyEngine(addresses[kind]))?.kind, found[0]?.kind);
+  }
 });
 
-test("one engine is not taken for another", async (t) => {
-  const url = await stubServer(t, vllm);
-  const found = await findEngines({
-    ollama: url,
-    llamaServer: url,
-    lmStudio: await deadAddress(),
-    vllm: await deadAddress(),
+test("an LM Studio before 0.4 tells its context but not its slots", async (t) => {
+  const brain = new StubBrain();
+  const found = await identifyEngine(await stubServer(t, lmStudioStub(brain, "v0")));
+  assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
+});
+
+test("a model that Ollama runs elsewhere is not offered: prompts would leave this machine", async (t) => {
+  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubBrain())));
+  assert.deepEqual(found?.models, ["llama3.2:3b"]);
+});
+
+test("nobody there, another service, our own gateway, or no answer in time: nothing is found", async (t) => {
+  const silent: Answer = () => {};
+  const addresses = [
+    await deadAddress(),
+    await stubServer(t, tollgate),
+    await stubServer(t, (_request, response) => response.end("<html>")),
+    await stubServer(t, silent),
+  ];
+  for (const url of addresses) {
+    assert.deepEqual(await findEngines(everywhere(url)), []);
+    assert.equal(await identifyEngine(url, { timeoutMs: 100 }), undefined);
+  }
+});
+
+test("an engine that is none of these is taken by what it lists, with its key", async (t) => {
+  const url = await stubServer(t, (request, response) => {
+    if (request.headers.authorization !== "Bearer k") json(response, {}, 401);
+    else if (request.path === "/v1/models") json(response, { data: [{ id: "m" }] });
+    else json(response, {}, 404);
   });
-  assert.deepEqual(found, []);
+  const found = await identifyEngine(`${url}/v1`, { apiKey: "k" });
+  assert.deepEqual([found?.kind, found?.models, found?.url], ["engine", ["m"], url]);
+  assert.equal(await identifyEngine(url), undefined);
+});
+
+test("what whoever runs the node should know: a short context, slots that are a guess, an engine's own ways", async (t) => {
+  const { ollama, llamaServer, lmStudio } = await stubs(t);
+  const models = new Map([["tiny-3b", "m"]]);
+  const notes = async (url: string, slots?: number): Promise<string[]> => {
+    const found = await identifyEngine(url);
+    assert.ok(found);
+    return notesOn(found, models, slots);
+  };
+  assert.match(
+    (await notes(llamaServer)).join(),
+    /^m is loaded with a context of 4096 tokens, and tiny-3b promises 8192/,
+  );
+  assert.match((await notes(ollama)).join(), /^ollama does not tell how many requests.*1 assumed, --slots sets it$/);
+  assert.deepEqual(await notes(ollama, 4), []);
+  assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may cut/);
 });
 
 test("OLLAMA_HOST is honoured when it means this machine", () => {
@@ -83,13 +130,4 @@ test("OLLAMA_HOST is honoured when it means this machine", () => {
   assert.equal(at("http://[::1]:7000/"), "http://[::1]:7000");
   assert.equal(at("gpu-box.lan:11434"), "http://127.0.0.1:11434");
   assert.equal(at("::::"), "http://127.0.0.1:11434");
-});
-
-test("the models of a named engine, with its key", async (t) => {
-  const url = await stubServer(t, (request, response) => {
-    if (request.headers.authorization === "Bearer k") json(response, { data: [{ id: "m" }] });
-    else json(response, {}, 401);
-  });
-  assert.deepEqual(await listModels(`${url}/v1`, { apiKey: "k", timeoutMs: 5000 }), ["m"]);
-  assert.equal(await listModels(`${url}/v1`, { timeoutMs: 5000 }), undefined);
 });

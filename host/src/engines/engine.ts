@@ -62,6 +62,13 @@ export class EngineError extends Error {
   }
 }
 
+/** What an engine can do now. */
+export interface Availability {
+  /** How many jobs it runs at once; 0 when it is away. */
+  slots: number;
+  models: string[];
+}
+
 export interface Engine {
   /** For logs and screens: `demo`, `scripted`, `ollama at 127.0.0.1:11434`. */
   readonly name: string;
@@ -69,6 +76,18 @@ export interface Engine {
   readonly slots: number;
   /** The catalogue models it can serve, of those it was asked for. */
   readonly models: string[];
+  /** What whoever runs this node should know, in one line each: a context that is too short, slots that are a guess. */
+  readonly notes?: readonly string[];
+  /**
+   * Only where an engine can go away and come back by itself: reports every change of what it can do, until the returned
+   * function is called. Until the first report `slots` and `models` hold.
+   */
+  watch?(changed: (now: Availability) => void): () => void;
+  /**
+   * The token ids of a text in the tokenizer of that model, with none added around it. Undefined where the engine does
+   * not tell. Nothing is billed by it: it only shows whether the gateway will count as this engine does.
+   */
+  tokens?(model: string, text: string): Promise<number[] | undefined>;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */

@@ -1,12 +1,15 @@
-/** What goes to an OpenAI-compatible engine and what may come back. Counts that it reports are not even parsed. */
+/** The OpenAI dialect: what goes to an engine and what may come back. Counts that it reports are not even parsed. */
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
-import { type ChatMessage, EngineError, type GenerationJob } from "./engine.ts";
+import { type ChatMessage, EngineError, type Finish, type GenerationJob } from "./engine.ts";
+import { streamError } from "./engine-http.ts";
+import type { Dialect, Order, Said } from "./knowledge/knowledge.ts";
+import { engineSeed } from "./seed.ts";
 
 const Piece = z.string().nullish();
 
 /** One event of a stream, of either generation endpoint. Engines name thinking in three ways. */
-export const Chunk = z.object({
+const Chunk = z.object({
   choices: z
     .array(
       z.object({
@@ -20,23 +23,33 @@ export const Chunk = z.object({
   prompt_progress: z.object({ total: z.number(), processed: z.number() }).nullish(),
   error: z.unknown().optional(),
 });
-export type Chunk = z.infer<typeof Chunk>;
+type Chunk = z.infer<typeof Chunk>;
 
-export const EmbeddingList = z.object({
+const EmbeddingList = z.object({
   data: z.array(z.object({ index: z.int().min(0), embedding: z.union([z.array(z.number()), z.string()]) })),
 });
 
-const ErrorCode = z.object({ error: z.object({ code: z.unknown().optional(), type: z.unknown().optional() }) });
+/** `more`: fields of this engine alone, for generations. */
+export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<Dialect> = {}): Dialect {
+  return {
+    framing: "sse",
+    generation: (job, model) => ({
+      path: job.endpoint === "chat" ? "/v1/chat/completions" : "/v1/completions",
+      body: { ...generationBody(job, model), ...more },
+    }),
+    uncapped,
+    read: (data) => (data === "[DONE]" ? { last: true } : saidIn(chunkOf(data))),
+    embedding: (model, input) => ({ path: "/v1/embeddings", body: { model, input, encoding_format: "float" } }),
+    vectors,
+    ...rest,
+  };
+}
 
-/** `tellsProgress`: the engine is llama-server, which can say how far it is with a long prompt. */
-export function generationBody(
-  job: GenerationJob,
-  engine: { model: string; tellsProgress: boolean },
-): Record<string, unknown> {
+function generationBody(job: GenerationJob, model: string): Record<string, unknown> {
   const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(spoken) };
   // Fields left undefined are left out of the JSON.
   return {
-    model: engine.model,
+    model,
     ...input,
     stream: true,
     max_tokens: job.outputTokensMax,
@@ -44,44 +57,56 @@ export function generationBody(
     top_p: job.sampling.top_p,
     presence_penalty: job.sampling.presence_penalty,
     frequency_penalty: job.sampling.frequency_penalty,
-    seed: job.sampling.seed,
+    seed: job.sampling.seed === undefined ? undefined : engineSeed(job.sampling.seed),
     stop: job.sampling.stop,
-    return_progress: engine.tellsProgress ? true : undefined,
   };
 }
 
 /** Roles that local engines' chat templates do not know, as the ones they stand for. */
-function spoken({ role, content }: ChatMessage): ChatMessage {
+export function spoken({ role, content }: ChatMessage): ChatMessage {
   if (role === "developer") return { role: "system", content };
   return { role: role === "function" ? "tool" : role, content };
 }
 
-/**
- * An engine's refusal as an error. Its text may repeat the prompt, so only the status and a plain code are passed on; the
- * text decides whether the prompt was too long.
- */
-export function refusal(status: number, body: string): EngineError {
-  const aboutPrompt = (status === 400 || status === 413 || status === 422) && mentionsContext(body);
-  const code = plainCode(body);
-  const what = aboutPrompt ? "the prompt does not fit the engine's context" : "the engine refused the request";
-  return new EngineError(aboutPrompt ? "prompt" : "engine", `${what} (HTTP ${status}${code ? `, ${code}` : ""})`);
+function uncapped({ path, body }: Order): Order {
+  const { max_tokens: _cap, ...rest } = body;
+  return { path, body: rest };
 }
 
-export function mentionsContext(body: string): boolean {
-  return /context[ _]?(length|size|window|limit)|max_model_len|maximum.{0,40}(tokens|length)|too (long|many tokens)/i.test(
-    body.slice(0, 4096),
-  );
+function chunkOf(data: string): Chunk {
+  const result = Chunk.safeParse(parseJson(data));
+  if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no chunk");
+  if (result.data.error != null) throw streamError(result.data.error);
+  return result.data;
 }
 
-function plainCode(body: string): string | undefined {
-  const parsed = ErrorCode.safeParse(parseJson(body));
-  if (!parsed.success) return undefined;
-  const { code, type } = parsed.data.error;
-  return [code, type].find((text) => typeof text === "string" && /^[a-z_]{1,48}$/i.test(text)) as string | undefined;
+function saidIn(chunk: Chunk): Said {
+  const progress = chunk.prompt_progress;
+  const promptRead = progress && progress.total > 0 ? Math.min(1, progress.processed / progress.total) : undefined;
+  const choice = chunk.choices?.[0];
+  if (choice === undefined) return { promptRead };
+  const { delta } = choice;
+  return {
+    promptRead,
+    thinking: delta?.reasoning_content || delta?.reasoning || delta?.thinking || undefined,
+    answer: choice.text || delta?.content || undefined,
+    finish: choice.finish_reason ? finishOf(choice.finish_reason) : undefined,
+  };
+}
+
+export const finishOf = (reason: string): Finish => (reason === "length" ? "length" : "stop");
+
+function vectors(text: string, count: number): Float32Array[] {
+  const result = EmbeddingList.safeParse(parseJson(text));
+  if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in the OpenAI form");
+  const inOrder = result.data.data.toSorted((a, b) => a.index - b.index);
+  if (inOrder.length !== count || inOrder.some((entry, i) => entry.index !== i))
+    throw new EngineError("engine", `the engine gave ${inOrder.length} vectors for ${count} inputs`);
+  return inOrder.map((entry) => vectorOf(entry.embedding));
 }
 
 /** A vector as engines write it: numbers, or base64 of little-endian floats. */
-export function vectorOf(embedding: number[] | string): Float32Array {
+function vectorOf(embedding: number[] | string): Float32Array {
   if (typeof embedding !== "string") return Float32Array.from(embedding);
   const bytes = Buffer.from(embedding, "base64");
   if (bytes.length % 4 !== 0) throw new EngineError("engine", "the engine gave a vector that is not whole floats");

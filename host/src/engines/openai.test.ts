@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
-import { systemClock } from "../clock.ts";
+import { systemClock, turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "./engine.ts";
-import { apiAddress, openAiEngine } from "./openai.ts";
+import { rootAddress } from "./engine-http.ts";
+import { openAiEngine } from "./openai.ts";
 
 const models = new Map([
   ["tiny-3b", "llama3.2:3b"],
@@ -168,10 +169,10 @@ test("an engine that refuses the cap beside the prompt is asked again without on
   const { sink } = await ask(t, (request, response) => {
     const { max_tokens: cap } = JSON.parse(request.body);
     caps.push(cap);
-    if (cap === null) stream(response, [delta({ content: "ok" }, "stop")]);
+    if (cap === undefined) stream(response, [delta({ content: "ok" }, "stop")]);
     else json(response, { error: { message: "maximum context length is 8192 tokens, you requested 8200" } }, 400);
   });
-  assert.deepEqual(caps, [8192, null]);
+  assert.deepEqual(caps, [8192, undefined]);
   assert.equal(sink.text("answer"), "ok");
 });
 
@@ -221,7 +222,10 @@ test("a cancelled job closes the engine's connection and resolves", async (t) =>
 test("until the first output the gateway is told every second that the engine is at work", async (t) => {
   const clock = new ManualClock();
   const arrived = Promise.withResolvers<ServerResponse>();
-  const url = await stubServer(t, (_request, response) => arrived.resolve(response));
+  const url = await stubServer(t, (request, response) => {
+    if (request.method === "POST") arrived.resolve(response);
+    else json(response, { data: [] });
+  });
   const sink = new RecordingSink();
   const generating = openAiEngine({ name: "stub", url, models, clock }).generate(chatJob("x"), sink, never);
   const response = await arrived.promise;
@@ -236,20 +240,6 @@ test("until the first output the gateway is told every second that the engine is
   assert.equal(sink.fractions.length, 3);
   response.end("data: [DONE]\n\n");
   await generating;
-});
-
-test("llama-server is asked for its progress, and it is passed on", async (t) => {
-  const url = await stubServer(t, (request, response) => {
-    assert.equal(JSON.parse(request.body).return_progress, true);
-    stream(response, [
-      { choices: [], prompt_progress: { total: 200, cache: 0, processed: 50, time_ms: 3 } },
-      delta({ content: "x" }, "stop"),
-    ]);
-  });
-  const sink = new RecordingSink();
-  const engine = openAiEngine({ name: "stub", url, models, tellsProgress: true, clock: systemClock });
-  await engine.generate(chatJob("x"), sink, never);
-  assert.deepEqual(sink.fractions, [0.25]);
 });
 
 const embedJob = (input: string[]): EmbeddingJob => ({
@@ -297,7 +287,44 @@ test("embeddings that are too few, misnumbered or of another form are the engine
   }
 });
 
-test("an address is taken with or without /v1", () => {
+test("an address is taken with or without /v1, and with a path of its own", () => {
   for (const url of ["http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/"])
-    assert.equal(apiAddress(url), "http://h:1/v1");
+    assert.equal(rootAddress(url), "http://h:1");
+  assert.equal(rootAddress("https://h/engine/v1"), "https://h/engine");
+});
+
+test("an engine that stays overloaded fails the job in the end", async (t) => {
+  const clock = new ManualClock();
+  let posts = 0;
+  const url = await stubServer(t, (request, response) => {
+    if (request.method === "POST") posts++;
+    json(response, { error: "busy" }, 429);
+  });
+  const engine = openAiEngine({ name: "stub", url, models, clock });
+  let over = false;
+  const failed = assert
+    .rejects(engine.generate(chatJob("x"), new RecordingSink(), never), { name: "EngineBusy", blame: "engine" })
+    .finally(() => {
+      over = true;
+    });
+  while (!over) {
+    // It refuses new jobs for a second after each refusal, and asks again after two at the most.
+    while (!over && !engine.refuses?.(chatJob("x"))) await turn(clock);
+    clock.advance(2000);
+    await turn(clock);
+  }
+  await failed;
+  assert.equal(posts, 6);
+});
+
+test("a connection that was closed between two jobs costs nothing", async (t) => {
+  let posts = 0;
+  const url = await stubServer(t, (_request, response) => {
+    if (++posts === 1) response.socket?.destroy();
+    else stream(response, [delta({ content: "ok" }, "stop")]);
+  });
+  const sink = new RecordingSink();
+  await engineAt(url).generate(chatJob("x"), sink, never);
+  assert.equal(sink.text("answer"), "ok");
+  assert.equal(posts, 2);
 });

@@ -1,18 +1,27 @@
-/** Any engine that speaks the OpenAI dialect over HTTP: Ollama, llama-server, LM Studio, vLLM and others. */
-import type { z } from "zod";
-import type { Clock } from "../clock.ts";
-import { parseJson, readText } from "../http-body.ts";
+/**
+ * Engines that serve over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX and whatever else speaks the OpenAI dialect.
+ * One path for all of them; what differs is in knowledge/.
+ */
+import { type Clock, sleep } from "../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Finish, type GenerationJob, type Sink } from "./engine.ts";
-import { Chunk, EmbeddingList, generationBody, mentionsContext, refusal, vectorOf } from "./openai-wire.ts";
+import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Life, textOf } from "./engine-http.ts";
+import { contextTokensOf } from "./fits.ts";
+import { generic } from "./knowledge/generic.ts";
+import type { Dialect, EngineKnowledge, Order, Said } from "./knowledge/knowledge.ts";
+import { NdjsonReader } from "./ndjson.ts";
+import { Presence } from "./presence.ts";
 import { SseReader } from "./sse.ts";
+import { Vigil } from "./vigil.ts";
 
-const SLOTS = 4;
-const ERROR_BYTES_MAX = 64 * 1024;
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
 /** Small, so that vectors keep coming and the gateway does not take the node for stalled. */
 const INPUTS_PER_CALL = 8;
-/** While an engine loads a model or reads a prompt it says nothing; the gateway is told that it is at work. */
-const PROGRESS_EVERY_MS = 1_000;
+/** An overloaded engine is asked again for so long; nothing ran yet, so nothing is lost. */
+const OVERLOAD_MS_MAX = 10_000;
+const OVERLOAD_WAIT_MS_MIN = 250;
+const OVERLOAD_WAIT_MS_MAX = 2_000;
+/** After it refused for overload, jobs are sent elsewhere for so long. */
+const REFUSE_MS = 1_000;
 
 export interface OpenAiOptions {
   /** For logs and screens. */
@@ -21,189 +30,182 @@ export interface OpenAiOptions {
   url: string;
   /** Catalogue id → the engine's name for the model. */
   models: ReadonlyMap<string, string>;
+  knowledge?: EngineKnowledge | undefined;
   apiKey?: string | undefined;
+  /** As whoever runs the node set them. */
   slots?: number | undefined;
-  /** The engine is llama-server, which can say how far it is with a long prompt. */
-  tellsProgress?: boolean;
+  /** As the engine told when it was found. */
+  slotsTold?: number | undefined;
+  /** The models it listed when it was found. */
+  listed?: readonly string[] | undefined;
+  notes?: readonly string[] | undefined;
+  probeMs?: number | undefined;
   clock: Clock;
 }
 
 export function openAiEngine(options: OpenAiOptions): Engine {
-  const client = new Client(options);
+  const knowledge = options.knowledge ?? generic;
+  const { models: names, slots: slotsSet, clock } = options;
+  const http = new EngineHttp(options);
+  const slots = slotsSet ?? options.slotsTold ?? knowledge.assumedSlots;
+  const models = [...names.keys()];
+  const presence = new Presence({
+    http,
+    knowledge,
+    names,
+    first: { models, slots },
+    listed: options.listed ?? [],
+    slots: slotsSet,
+    clock,
+  });
+  const client = new Client({ http, knowledge, names, presence, clock });
   return {
     name: options.name,
-    slots: options.slots ?? SLOTS,
-    models: [...options.models.keys()],
-    generate: (job, sink, signal) => quietOnAbort(signal, () => client.generate(job, sink, signal)),
+    slots,
+    models,
+    notes: options.notes ?? [],
+    watch: (changed) => presence.watch(changed),
+    refuses: () => client.overloaded,
+    generate: (job, sink, signal) => client.generate(job, sink, signal),
     embed: (job, sink, signal) => client.embed(job, sink, signal),
+    async tokens(model, text) {
+      const name = names.get(model);
+      return name === undefined ? undefined : knowledge.tokens?.(http, name, text);
+    },
     close: async () => {},
   };
 }
 
-/** `http://host:port/v1`, however the address was given. */
-export function apiAddress(url: string): string {
-  const trimmed = url.replace(/\/+$/, "");
-  return trimmed.endsWith("/v1") ? trimmed : `${trimmed}/v1`;
-}
-
-async function quietOnAbort(signal: AbortSignal, run: () => Promise<{ finish: Finish }>): Promise<{ finish: Finish }> {
-  try {
-    return await run();
-  } catch (error) {
-    if (signal.aborted) return { finish: "stop" };
-    throw error;
-  }
+interface ClientOptions {
+  http: EngineHttp;
+  knowledge: EngineKnowledge;
+  names: ReadonlyMap<string, string>;
+  presence: Presence;
+  clock: Clock;
 }
 
 class Client {
-  readonly #options: OpenAiOptions;
-  readonly #base: string;
+  readonly #options: ClientOptions;
+  readonly #dialect: Dialect;
+  #life: Promise<Life> | undefined;
+  #refuseUntil = 0;
 
-  constructor(options: OpenAiOptions) {
+  constructor(options: ClientOptions) {
     this.#options = options;
-    this.#base = apiAddress(options.url);
+    this.#dialect = options.knowledge.dialect;
+  }
+
+  get overloaded(): boolean {
+    return this.#options.clock.monotonic() < this.#refuseUntil;
   }
 
   async generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }> {
-    const path = job.endpoint === "chat" ? "/chat/completions" : "/completions";
-    const tellsProgress = this.#options.tellsProgress ?? false;
-    const body = generationBody(job, { model: this.#modelOf(job.model), tellsProgress });
-    const stopProgress = this.#options.clock.every(PROGRESS_EVERY_MS, () => sink.progress(0));
+    const order = this.#dialect.generation(job, this.#nameOf(job.model), contextTokensOf(job.model));
+    const vigil = this.#vigil(sink);
     try {
-      const response = await this.#startStream(path, body, signal);
-      return await readStream(response, sink, stopProgress);
+      const response = await this.#begin(order, AbortSignal.any([signal, vigil.signal]));
+      return { finish: await this.#relay(response, sink, vigil) };
+    } catch (error) {
+      if (signal.aborted) return { finish: "stop" };
+      throw this.#failure(error, vigil);
     } finally {
-      stopProgress();
+      vigil.end();
     }
   }
 
   async *embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncGenerator<Float32Array> {
-    const model = this.#modelOf(job.model);
-    const stopProgress = this.#options.clock.every(PROGRESS_EVERY_MS, () => sink.progress(0));
+    const model = this.#nameOf(job.model);
+    const vigil = this.#vigil(sink);
+    const either = AbortSignal.any([signal, vigil.signal]);
     try {
       for (let at = 0; at < job.input.length && !signal.aborted; at += INPUTS_PER_CALL) {
         const input = job.input.slice(at, at + INPUTS_PER_CALL);
-        const response = await this.#post("/embeddings", { model, input, encoding_format: "float" }, signal);
-        yield* await readVectors(response, input.length);
+        const response = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
+        const vectors = this.#dialect.vectors(await textOf(response, EMBEDDING_BYTES_MAX), input.length);
+        vigil.spoke();
+        yield* vectors;
       }
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) throw this.#failure(error, vigil);
     } finally {
-      stopProgress();
+      vigil.end();
     }
   }
 
-  /**
-   * Without `max_tokens` a request may use the model's whole context as output. Some engines (vLLM) refuse a cap that
-   * does not fit beside the prompt instead of lowering it; asked again without one they use what is left.
-   */
-  async #startStream(path: string, body: Record<string, unknown>, signal: AbortSignal): Promise<Response> {
-    const response = await this.#fetch(path, body, signal);
-    if (response.ok) return response;
-    const text = await textOf(response, ERROR_BYTES_MAX);
-    if (response.status !== 400 || !mentionsContext(text)) throw refusal(response.status, text);
-    return this.#post(path, { ...body, max_tokens: null }, signal);
-  }
-
-  async #post(path: string, body: object, signal: AbortSignal): Promise<Response> {
-    const response = await this.#fetch(path, body, signal);
-    if (!response.ok) throw refusal(response.status, await textOf(response, ERROR_BYTES_MAX));
-    return response;
-  }
-
-  async #fetch(path: string, body: object, signal: AbortSignal): Promise<Response> {
-    const { apiKey } = this.#options;
-    try {
-      return await fetch(`${this.#base}${path}`, {
-        method: "POST",
-        redirect: "error",
-        signal,
-        headers: {
-          "content-type": "application/json",
-          ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
-        },
-        body: JSON.stringify(body),
+  #vigil(sink: Pick<Sink, "progress">): Vigil {
+    const { clock, http, knowledge } = this.#options;
+    const life = (): Promise<Life> => {
+      // Jobs that wait at the same time share the answer.
+      this.#life ??= http.life(knowledge.lifePath).finally(() => {
+        this.#life = undefined;
       });
-    } catch (cause) {
-      throw new EngineError("engine", "the engine does not answer", { cause });
+      return this.#life;
+    };
+    return new Vigil({ clock, life, tell: (promptRead) => sink.progress(promptRead) });
+  }
+
+  /** What goes wrong while the vigil is over is its fault: the request was cut off for it. */
+  #failure(error: unknown, vigil: Vigil): unknown {
+    if (error instanceof EngineAway || error instanceof EngineBusy) this.#options.presence.look();
+    return vigil.signal.aborted ? vigil.signal.reason : error;
+  }
+
+  /** Puts the order until the engine takes it. */
+  async #begin(order: Order, signal: AbortSignal): Promise<Response> {
+    const { clock } = this.#options;
+    const giveUpAt = clock.monotonic() + OVERLOAD_MS_MAX;
+    for (let waitMs = OVERLOAD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, OVERLOAD_WAIT_MS_MAX)) {
+      try {
+        return await this.#put(order, signal);
+      } catch (error) {
+        if (!(error instanceof EngineBusy)) throw error;
+        const nextMs = Math.max(waitMs, error.retryAfterMs ?? 0);
+        this.#refuseUntil = clock.monotonic() + REFUSE_MS;
+        if (clock.monotonic() + nextMs > giveUpAt) throw error;
+        await sleep(clock, nextMs, signal);
+      }
     }
   }
 
-  #modelOf(model: string): string {
-    const name = this.#options.models.get(model);
+  async #put(order: Order, signal: AbortSignal): Promise<Response> {
+    const { http } = this.#options;
+    try {
+      return await http.post(order.path, order.body, signal);
+    } catch (error) {
+      const uncapped = this.#dialect.uncapped?.(order);
+      const aboutLength = error instanceof EngineError && error.blame === "prompt";
+      if (!aboutLength || uncapped === undefined) throw error;
+      return http.post(uncapped.path, uncapped.body, signal);
+    }
+  }
+
+  async #relay(response: Response, sink: Sink, vigil: Vigil): Promise<Finish> {
+    let finish: Finish | undefined;
+    let over = false;
+    const take = (said: Said | undefined): void => {
+      if (said === undefined || over) return;
+      if (said.promptRead !== undefined) vigil.read(said.promptRead);
+      if (said.thinking !== undefined || said.answer !== undefined) vigil.spoke();
+      if (said.thinking !== undefined) sink.delta("reasoning", said.thinking);
+      if (said.answer !== undefined) sink.delta("answer", said.answer);
+      finish = said.finish ?? finish;
+      over = said.last ?? false;
+    };
+    const dialect = this.#dialect;
+    const comment = (text: string): void => take(dialect.readComment?.(text));
+    const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
+    for await (const bytes of bytesOf(response)) {
+      for (const data of reader.push(bytes)) take(dialect.read(data));
+      if (over) return finish ?? "stop";
+    }
+    for (const data of reader.end()) take(dialect.read(data));
+    if (finish === undefined && !over) throw new EngineAway("engine", "the engine's stream ended in the middle");
+    return finish ?? "stop";
+  }
+
+  #nameOf(model: string): string {
+    const name = this.#options.names.get(model);
     if (name === undefined) throw new EngineError("engine", `the engine has no model for ${model}`);
     return name;
-  }
-}
-
-async function readStream(response: Response, sink: Sink, spoke: () => void): Promise<{ finish: Finish }> {
-  const reader = new SseReader();
-  let finish: Finish | undefined;
-  const take = (events: readonly string[]): boolean => {
-    for (const data of events) {
-      if (data === "[DONE]") return true;
-      finish = relay(chunkOf(data), sink, spoke) ?? finish;
-    }
-    return false;
-  };
-  for await (const bytes of bodyOf(response)) if (take(reader.push(bytes))) return { finish: finish ?? "stop" };
-  take(reader.end());
-  if (finish === undefined) throw new EngineError("engine", "the engine's stream ended in the middle");
-  return { finish };
-}
-
-function chunkOf(data: string): Chunk {
-  const result = Chunk.safeParse(parseJson(data));
-  if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no chunk");
-  if (result.data.error !== undefined) throw new EngineError("engine", "the engine reported an error in its stream");
-  return result.data;
-}
-
-/** Passes one chunk on; returns how the answer ended if the chunk says so. */
-function relay(chunk: Chunk, sink: Sink, spoke: () => void): Finish | undefined {
-  const progress = chunk.prompt_progress;
-  if (progress && progress.total > 0) sink.progress(Math.min(1, progress.processed / progress.total));
-  const choice = chunk.choices?.[0];
-  if (choice === undefined) return undefined;
-  const { delta } = choice;
-  const thinking = delta?.reasoning_content || delta?.reasoning || delta?.thinking;
-  const answer = choice.text || delta?.content;
-  if (thinking || answer) spoke();
-  if (thinking) sink.delta("reasoning", thinking);
-  if (answer) sink.delta("answer", answer);
-  if (!choice.finish_reason) return undefined;
-  return choice.finish_reason === "length" ? "length" : "stop";
-}
-
-async function readVectors(response: Response, count: number): Promise<Float32Array[]> {
-  const result = parseAs(EmbeddingList, await textOf(response, EMBEDDING_BYTES_MAX));
-  if (result === undefined) throw new EngineError("engine", "the engine's embeddings are not in the OpenAI form");
-  const inOrder = result.data.toSorted((a, b) => a.index - b.index);
-  if (inOrder.length !== count || inOrder.some((entry, i) => entry.index !== i))
-    throw new EngineError("engine", `the engine gave ${inOrder.length} vectors for ${count} inputs`);
-  return inOrder.map((entry) => vectorOf(entry.embedding));
-}
-
-function parseAs<T>(schema: z.ZodType<T>, text: string): T | undefined {
-  const result = schema.safeParse(parseJson(text));
-  return result.success ? result.data : undefined;
-}
-
-/** The whole answer; what keeps it from coming is the engine's failure. */
-async function textOf(response: Response, bytesMax: number): Promise<string> {
-  try {
-    return await readText(response, bytesMax);
-  } catch (cause) {
-    throw new EngineError("engine", "the engine's answer did not come whole", { cause });
-  }
-}
-
-/** The bytes of a response; a connection that breaks meanwhile is the engine's failure. */
-async function* bodyOf(response: Response): AsyncGenerator<Uint8Array> {
-  if (response.body === null) return;
-  try {
-    yield* response.body;
-  } catch (cause) {
-    throw new EngineError("engine", "the engine's connection broke", { cause });
   }
 }

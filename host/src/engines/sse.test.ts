@@ -15,6 +15,13 @@ test("data lines make events; comments and other fields are passed over", () => 
   assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
 });
 
+test("comments are told as they come", () => {
+  const comments: string[] = [];
+  const reader = new SseReader((text) => comments.push(text));
+  assert.deepEqual(reader.push(Buffer.from(": keepalive 1/2\n\ndata: x\n\n:end\n")), ["x"]);
+  assert.deepEqual(comments, [" keepalive 1/2", "end"]);
+});
+
 test("lines end with a return, a line feed or both", () => {
   assert.deepEqual(whole("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), ["a", "b", "c"]);
 });

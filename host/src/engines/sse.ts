@@ -1,14 +1,19 @@
-/** Reads a stream of server-sent events, whose chunks may be cut anywhere. Only `data` matters to us. */
+/** Reads a stream of server-sent events, whose chunks may be cut anywhere: the `data`, and comments for who wants them. */
 import { EngineError } from "./engine.ts";
 
 const LINE_CHARS_MAX = 1024 * 1024;
 
 export class SseReader {
   readonly #decoder = new TextDecoder();
+  readonly #comment: (text: string) => void;
   #line = "";
   #data: string[] = [];
   #dataChars = 0;
   #afterReturn = false;
+
+  constructor(comment: (text: string) => void = () => {}) {
+    this.#comment = comment;
+  }
 
   /** The data of every event that these bytes complete. */
   push(bytes: Uint8Array): string[] {
@@ -48,6 +53,7 @@ export class SseReader {
       this.#dataChars = 0;
       return;
     }
+    if (line.startsWith(":")) this.#comment(line.slice(1));
     if (!line.startsWith("data:")) return;
     const data = line.slice(line.charAt(5) === " " ? 6 : 5);
     this.#dataChars += data.length;

@@ -5,6 +5,7 @@ import { nodeState, toNode } from "@tollgate/protocol/subjects.ts";
 import pino from "pino";
 import { Agent, type AgentStatus } from "../agent/agent.ts";
 import type { PlaneCredentials } from "../agent/plane.ts";
+import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { ManualClock } from "./manual-clock.ts";
@@ -28,7 +29,8 @@ export class AgentBench {
   readonly #statusChanged = Promise.withResolvers<void>();
   #jobs = 0;
 
-  constructor(options: { slots?: number; models?: string[]; engine?: Engine } = {}) {
+  /** `clock`: for an engine that does real work, the real one. */
+  constructor(options: { slots?: number; models?: string[]; engine?: Engine; clock?: Clock } = {}) {
     const models = options.models ?? ["tiny-3b", "embed-m3"];
     this.engine = options.engine ?? scriptedEngine({ models, slots: options.slots ?? 2, clock: this.clock });
     this.agent = new Agent({
@@ -38,7 +40,7 @@ export class AgentBench {
       models,
       credentials: () => this.#credentials(),
       dial: this.plane.dial,
-      clock: this.clock,
+      clock: options.clock ?? this.clock,
       log: pino({ level: "trace" }, { write: (line: string) => this.#log(line) }),
       status: (status) => {
         this.statuses.push(status);

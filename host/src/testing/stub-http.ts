@@ -1,5 +1,5 @@
 /** An HTTP server on a free port of the loopback address, for tests that need a real one on the other side. */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { TestContext } from "node:test";
 
@@ -14,17 +14,42 @@ export type Answer = (request: StubRequest, response: ServerResponse) => void;
 
 /** Serves until the test ends. Returns its address. */
 export async function stubServer(t: TestContext, answer: Answer): Promise<string> {
-  const server = createServer(async (request, response) => {
-    let body = "";
-    for await (const chunk of request.setEncoding("utf8")) body += chunk;
-    answer({ method: request.method ?? "", path: request.url ?? "", headers: request.headers, body }, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
+  return (await restartableServer(t, answer)).url;
+}
+
+export interface RestartableServer {
+  url: string;
+  /** As a process that is killed: every connection breaks. */
+  stop(): Promise<void>;
+  /** Serves again at the same address. */
+  start(): Promise<void>;
+}
+
+export async function restartableServer(t: TestContext, answer: Answer): Promise<RestartableServer> {
+  const listen = async (port: number): Promise<Server> => {
+    const server = createServer(async (request, response) => {
+      let body = "";
+      for await (const chunk of request.setEncoding("utf8")) body += chunk;
+      answer({ method: request.method ?? "", path: request.url ?? "", headers: request.headers, body }, response);
+    });
+    await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+    return server;
+  };
+  let server = await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const stop = async (): Promise<void> => {
+    const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
-    server.close();
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await closed;
+  };
+  t.after(stop);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop,
+    async start() {
+      server = await listen(port);
+    },
+  };
 }
 
 export function json(

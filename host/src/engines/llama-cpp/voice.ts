@@ -1,30 +1,39 @@
-/** Turns the demo model's tokens into deltas: whole characters, thinking apart from the answer, cut at stop strings. */
+/** Turns a model's tokens into deltas: whole characters, thinking apart from the answer, cut at stop strings. */
 import type { Channel } from "@tollgate/protocol/frames.ts";
-import { StopStrings } from "./stops.ts";
+import { StopStrings } from "../stops.ts";
 
 /** A character takes at most four byte tokens; what is not text by then never will be. */
 const BYTE_TOKENS_MAX = 4;
 const CONTEXT_TOKENS = 4;
 const INCOMPLETE = "\ufffd";
 
+/** The tokens around thinking. */
+export interface ThinkingMarks<Token> {
+  open: Token;
+  close: Token;
+}
+
 export interface VoiceOptions<Token> {
   detokenize(tokens: Token[], before: Token[]): string;
-  /** The tokens around thinking, for a model whose thinking is kept apart. */
-  thinking: { open: Token; close: Token } | undefined;
+  /** For a model whose thinking is kept apart. */
+  thinking: ThinkingMarks<Token> | undefined;
+  /** The prompt ended with the opening mark: the model thinks from its first token on. */
+  startsThinking?: boolean;
   stop: readonly string[] | undefined;
   say(channel: Channel, text: string): void;
 }
 
-export class DemoVoice<Token> {
+export class Voice<Token> {
   readonly #options: VoiceOptions<Token>;
   readonly #stops: StopStrings;
-  #channel: Channel = "answer";
+  #channel: Channel;
   #pending: Token[] = [];
   #before: Token[] = [];
 
   constructor(options: VoiceOptions<Token>) {
     this.#options = options;
     this.#stops = new StopStrings(options.stop);
+    this.#channel = options.startsThinking ? "reasoning" : "answer";
   }
 
   /** True when a stop string came and the answer is over. */

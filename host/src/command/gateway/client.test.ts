@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deadAddress, json, type StubRequest, stubServer } from "../testing/stub-http.ts";
-import { GatewayUnreachable, NodeApiError, nodeApi } from "./node-api.ts";
+import { systemClock } from "../../clock.ts";
+import { deadAddress, json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
+import { GatewayRefusal, GatewayUnreachable } from "./call.ts";
+import { gatewayClient } from "./client.ts";
 
 const token = "tht_live_abc_def";
 
@@ -19,14 +21,15 @@ test("every call carries the token and reads its answer", async (t) => {
       json(response, { object: "list", data: [{ ...node, id: "node_2" }], next_cursor: null });
     else json(response, node, request.method === "POST" ? 201 : 200);
   });
-  const api = nodeApi({ gateway: `${url}/v1/`, token });
-  assert.equal((await api.register({ name: "box", hardware: { cores: 2 }, agent: "a/1" })).id, "node_1");
+  const gateway = gatewayClient({ gateway: `${url}/v1/`, token });
+  assert.equal((await gateway.register({ name: "box", hardware: { cores: 2 }, agent: "a/1" })).id, "node_1");
   assert.deepEqual(
-    (await api.nodes()).map(({ id }) => id),
+    (await gateway.nodes()).map(({ id }) => id),
     ["node_1", "node_2"],
   );
-  await api.elect("node_1", ["tiny-3b"]);
-  assert.deepEqual(await api.credentials("node_1"), { url: "nats://h:1", jwt: "j", seed: "S", expiresAt: 1_000_000 });
+  await gateway.elect("node_1", ["tiny-3b"]);
+  const credentials = await gateway.credentials("node_1");
+  assert.deepEqual(credentials, { url: "nats://h:1", jwt: "j", seed: "S", expiresAt: 1_000_000 });
   assert.deepEqual(seen, [
     ["POST", "/node/v1/nodes", { name: "box", hardware: { cores: 2 }, agent: "a/1" }],
     ["GET", "/node/v1/nodes", undefined],
@@ -36,15 +39,24 @@ test("every call carries the token and reads its answer", async (t) => {
   ]);
 });
 
+test("a ping needs no token and tells the gateway's time", async (t) => {
+  const date = "Sun, 15 Nov 2026 06:50:22 GMT";
+  const url = await stubServer(t, (request, response) => {
+    assert.equal(request.headers.authorization, undefined);
+    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+  });
+  const { elapsedMs, serverTimeMs } = await gatewayClient({ gateway: url, token }).ping(systemClock);
+  assert.equal(serverTimeMs, Date.parse(date));
+  assert.ok(elapsedMs > 0);
+});
+
 test("a refusal has the gateway's status, code and words, in one line", async (t) => {
   const error = { message: "The node is\n  quarantined.", type: "node_quarantined", code: "node_quarantined" };
   const url = await stubServer(t, (_request, response) => json(response, { error }, 409));
-  await assert.rejects(nodeApi({ gateway: url, token }).credentials("node_1"), (thrown) => {
-    assert.ok(thrown instanceof NodeApiError);
-    assert.deepEqual(
-      [thrown.status, thrown.code, thrown.message],
-      [409, "node_quarantined", "The node is quarantined."],
-    );
+  await assert.rejects(gatewayClient({ gateway: url, token }).credentials("node_1"), (thrown) => {
+    assert.ok(thrown instanceof GatewayRefusal);
+    const { status, code, message } = thrown;
+    assert.deepEqual([status, code, message], [409, "node_quarantined", "The node is quarantined."]);
     return true;
   });
 });
@@ -54,7 +66,7 @@ test("a refusal without an envelope has at least its status", async (t) => {
     response.writeHead(502);
     response.end("<html>bad gateway</html>");
   });
-  await assert.rejects(nodeApi({ gateway: url, token }).nodes(), { name: "NodeApiError", status: 502 });
+  await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), { name: "GatewayRefusal", status: 502 });
 });
 
 test("nobody there, something else there, or no answer: unreachable, and the address is named", async (t) => {
@@ -62,7 +74,7 @@ test("nobody there, something else there, or no answer: unreachable, and the add
   const web = await stubServer(t, (_request, response) => response.end("<html>"));
   const slow = await stubServer(t, () => {});
   for (const gateway of [dead, web, slow]) {
-    await assert.rejects(nodeApi({ gateway, token, timeoutMs: 300 }).nodes(), (thrown) => {
+    await assert.rejects(gatewayClient({ gateway, token, timeoutMs: 300 }).nodes(), (thrown) => {
       assert.ok(thrown instanceof GatewayUnreachable && thrown.message.includes(gateway), String(thrown));
       return true;
     });
@@ -77,5 +89,5 @@ test("an answer without end is not read to its end", async (t) => {
     };
     more();
   });
-  await assert.rejects(nodeApi({ gateway: url, token }).nodes(), GatewayUnreachable);
+  await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), GatewayUnreachable);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DemoVoice } from "./demo-voice.ts";
+import { Voice } from "./voice.ts";
 
 /** Tokens are strings; those like `0xf0` are single bytes, as the model's vocabulary has them. */
 function detokenize(tokens: string[]): string {
@@ -10,7 +10,7 @@ function detokenize(tokens: string[]): string {
 
 function say(tokens: string[], stop: string[] = [], thinks = true): { said: string[]; stopped: boolean } {
   const said: string[] = [];
-  const voice = new DemoVoice<string>({
+  const voice = new Voice<string>({
     detokenize,
     thinking: thinks ? { open: "<think>", close: "</think>" } : undefined,
     stop,
@@ -32,6 +32,20 @@ test("bytes that never become a character do not hold up the rest", () => {
 
 test("thinking is said apart, without its marks", () => {
   assert.deepEqual(say(["<think>", "hm", "</think>", "yes"]).said, ["(hm)", "yes"]);
+});
+
+test("a prompt that ended with the opening mark: the thinking has begun", () => {
+  const said: string[] = [];
+  const voice = new Voice<string>({
+    detokenize,
+    thinking: { open: "<think>", close: "</think>" },
+    startsThinking: true,
+    stop: undefined,
+    say: (channel, text) => said.push(channel === "answer" ? text : `(${text})`),
+  });
+  for (const token of ["hm", "</think>", "yes"]) voice.push(token);
+  voice.end();
+  assert.deepEqual(said, ["(hm)", "yes"]);
 });
 
 test("in a model that does not think the marks are text", () => {

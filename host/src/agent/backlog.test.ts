@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { turn } from "../clock.ts";
+import { AgentBench } from "../testing/bench.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
+
+const MIB = 1024 * 1024;
+
+test("a broker that reads is never too slow, and is asked only now and then", async () => {
+  let asked = 0;
+  const clock = new ManualClock();
+  const backlog = new Backlog(
+    async () => {
+      asked++;
+    },
+    () => assert.fail("too much"),
+  );
+  for (let i = 0; i < 100; i++) {
+    backlog.published(MIB);
+    await turn(clock);
+  }
+  assert.equal(asked, 100);
+  backlog.published(1000);
+  assert.equal(asked, 100);
+});
+
+test("a broker that does not read is given up before memory is", () => {
+  let gaveUp = 0;
+  const backlog = new Backlog(
+    () => new Promise(() => {}),
+    () => gaveUp++,
+  );
+  for (let sent = 0; sent + MIB <= BACKLOG_BYTES_MAX; sent += MIB) backlog.published(MIB);
+  assert.equal(gaveUp, 0);
+  backlog.published(MIB);
+  assert.equal(gaveUp, 1);
+});
+
+test("the agent leaves a plane that does not read, and dials again", async () => {
+  const bench = new AgentBench();
+  await bench.online();
+  const [connection] = bench.plane.connections;
+  assert.ok(connection);
+  connection.flush = () => new Promise(() => {});
+  // Two jobs, each with vectors of 8 MiB and the frames around them.
+  for (let i = 0; i < 2; i++) bench.offer({ input: Array.from({ length: 2048 }, (_, n) => `text ${n}`) });
+  while (bench.statuses.at(-1)?.type !== "offline") await turn(bench.clock);
+  bench.clock.advance(100);
+  while (bench.statuses.at(-1)?.type !== "online") await turn(bench.clock);
+  assert.equal(bench.plane.connections.length, 2);
+  await bench.agent.stop();
+});

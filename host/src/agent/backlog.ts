@@ -1,0 +1,41 @@
+/**
+ * How much was published that the broker has not taken yet. A broker that stops reading would otherwise make this process
+ * hold everything for it.
+ */
+
+/** Asked only after so much, so that light traffic pays nothing. */
+const ASK_AFTER_BYTES = 256 * 1024;
+export const BACKLOG_BYTES_MAX = 16 * 1024 * 1024;
+
+export class Backlog {
+  readonly #flush: () => Promise<void>;
+  readonly #tooMuch: () => void;
+  #bytes = 0;
+  #asking = false;
+
+  /** `flush` resolves when the broker has everything published so far. */
+  constructor(flush: () => Promise<void>, tooMuch: () => void) {
+    this.#flush = flush;
+    this.#tooMuch = tooMuch;
+  }
+
+  published(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > BACKLOG_BYTES_MAX) this.#tooMuch();
+    else if (this.#bytes > ASK_AFTER_BYTES && !this.#asking) this.#ask();
+  }
+
+  #ask(): void {
+    this.#asking = true;
+    const before = this.#bytes;
+    this.#flush().then(
+      () => {
+        this.#bytes -= before;
+        this.#asking = false;
+      },
+      () => {
+        // The connection broke; whoever waits for its end hears of it, and nothing more is published on it.
+      },
+    );
+  }
+}

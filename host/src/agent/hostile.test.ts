@@ -1,0 +1,121 @@
+/** Whatever a gateway or the plane sends, the agent lives on, holds a bounded amount of it, and serves the next good job. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { encode } from "@tollgate/protocol/codec.ts";
+import type { JobHeader } from "@tollgate/protocol/frames.ts";
+import { cutJob } from "@tollgate/protocol/jobs.ts";
+import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/limits.ts";
+import { STATE_REQUEST, toNode } from "@tollgate/protocol/subjects.ts";
+import fc from "fast-check";
+import { AgentBench, NODE } from "../testing/bench.ts";
+
+const header = (job: string, rest: Partial<JobHeader> = {}): JobHeader => ({
+  job,
+  gateway: "gw1",
+  model: "tiny-3b",
+  endpoint: "chat",
+  stream: true,
+  output_tokens_max: 5,
+  sampling: {},
+  body_bytes: 2,
+  pieces: 1,
+  ...rest,
+});
+const jobId = (n: number): string => `${String(n).padStart(26, "z")}-01`;
+
+/** Frames that are well formed and mean mischief. */
+const mischief = fc.oneof(
+  fc.nat(3).map((n) => encode({ kind: "cancel", job: jobId(n) })),
+  fc
+    .tuple(fc.nat(3), fc.integer({ min: 1, max: JOB_PIECES_MAX - 1 }), fc.uint8Array({ maxLength: 50 }))
+    .map(([n, index, piece]) => encode({ kind: "piece", job: jobId(n), index, piece })),
+  fc
+    .record({
+      n: fc.nat(3),
+      body: fc.oneof(fc.string({ maxLength: 40 }), fc.json({ maxDepth: 2 })),
+      bytes: fc.integer({ min: 2, max: JOB_BODY_BYTES_MAX }),
+      pieces: fc.integer({ min: 1, max: JOB_PIECES_MAX }),
+      honest: fc.boolean(),
+      endpoint: fc.constantFrom("chat" as const, "completion" as const, "embedding" as const),
+      gateway: fc.constantFrom("gw1", "gw2", "x".repeat(64)),
+      model: fc.constantFrom("tiny-3b", "embed-m3", "no such model", "\u0000"),
+      stop: fc.array(fc.string({ maxLength: 5 }), { maxLength: 4 }),
+      temperature: fc.double({ noNaN: true, noDefaultInfinity: true }),
+    })
+    .map(({ n, body, bytes, pieces, honest, stop, temperature, ...rest }) => {
+      const piece = Buffer.from(body);
+      const size = honest ? { body_bytes: Math.max(2, piece.length), pieces: 1 } : { body_bytes: bytes, pieces };
+      return encode({
+        kind: "job",
+        header: header(jobId(n), { ...rest, ...size, sampling: { stop, temperature } }),
+        piece,
+      });
+    }),
+  fc.constantFrom(
+    encode({ kind: "accepted", job: jobId(0) }),
+    encode({ kind: "done", job: jobId(0), seq: 0, finish: "stop" }),
+    encode({ kind: "deltas", deltas: [{ job: jobId(0), seq: 0, channel: "answer", text: "?" }] }),
+  ),
+);
+
+/** The same with bytes changed, cut off or added, and plain noise. */
+const damaged = fc
+  .tuple(mischief, fc.array(fc.tuple(fc.nat(400), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }), fc.nat(60))
+  .map(([bytes, edits, cut]) => {
+    const copy = Buffer.from(bytes);
+    for (const [at, value] of edits) copy[at % copy.length] = value;
+    return copy.subarray(0, copy.length - (cut % copy.length));
+  });
+const noise = fc
+  .tuple(fc.integer({ min: 0, max: 24 }), fc.uint8Array({ maxLength: 200 }))
+  .map(([kind, rest]) => Buffer.concat([Buffer.from([1, kind]), rest]));
+
+test("no frame, well formed or not, stops the agent", async () => {
+  const bench = new AgentBench({ slots: 4 });
+  await bench.online();
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
+      for (const bytes of frames) bench.plane.send(toNode(NODE), bytes);
+      bench.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
+      // What waits for pieces gives up, what runs ends, and then there is room for an honest job.
+      bench.clock.advance(10_000);
+      for (let n = 0; n < 4; n++) bench.cancel(jobId(n));
+      await bench.plane.until(() => bench.agent.snapshot().busy === 0 || bench.states().at(-1)?.busy === 0);
+      const job = bench.script({ text: "still here" });
+      assert.equal((await bench.plane.ending(job)).kind, "done");
+    }),
+    { numRuns: 150 },
+  );
+  assert.equal(bench.plane.open.length, 1);
+  await bench.agent.stop();
+});
+
+test("a flood of malformed frames is counted in the log, not listed", async () => {
+  const bench = new AgentBench();
+  await bench.online();
+  for (let i = 0; i < 5000; i++) bench.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
+  bench.clock.advance(1000);
+  bench.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
+  const lines = bench.logged.split("\n").filter((line) => line.includes("malformed"));
+  assert.equal(lines.length, 2);
+  assert.equal(JSON.parse(lines[1] ?? "").frames, 5000);
+  await bench.agent.stop();
+});
+
+test("bodies are held up to a bound, however many slots there are", async () => {
+  const bench = new AgentBench({ slots: 64 });
+  await bench.online();
+  const piece = new Uint8Array(JOB_PIECE_BYTES);
+  const whole = { body_bytes: JOB_BODY_BYTES_MAX, pieces: JOB_PIECES_MAX };
+  for (let n = 0; n < 64; n++)
+    bench.plane.send(toNode(NODE), encode({ kind: "job", header: header(jobId(n), whole), piece }));
+  const refused = Array.from({ length: 64 }, (_, n) => bench.kinds(jobId(n))).filter(([kind]) => kind === "busy");
+  assert.equal(refused.length, 64 - Math.floor((128 * 1024 * 1024) / JOB_BODY_BYTES_MAX));
+  assert.equal((await bench.plane.ending(bench.offer("small"))).kind, "done");
+  bench.clock.advance(10_000);
+  const [first, ...rest] = cutJob(header(jobId(0)), { messages: [{ role: "user", content: "x".repeat(600_000) }] });
+  assert.ok(first && rest.length === 2);
+  for (const frame of [first, ...rest]) bench.plane.send(toNode(NODE), encode(frame));
+  await bench.plane.until(() => bench.kinds(jobId(0)).at(-1) === "done");
+  await bench.agent.stop();
+});

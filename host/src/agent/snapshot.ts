@@ -1,0 +1,44 @@
+/** What the agent is doing now, for a screen. Nothing of any prompt or answer is in it. */
+import type { Endpoint } from "@tollgate/protocol/frames.ts";
+
+/**
+ * `connecting`: on the way to the plane, or back to it. `online`: reachable for jobs. `draining`: finishes what runs,
+ * refuses what is new. `stopped`: left for good.
+ */
+export type AgentState = "connecting" | "online" | "draining" | "stopped";
+
+export interface RunningJob {
+  /** The job's id on the wire: the request's suffix and its attempt. */
+  job: string;
+  /** The catalogue's model id. */
+  model: string;
+  endpoint: Endpoint;
+  /** Since it was accepted. */
+  seconds: number;
+  /** UTF-16 units of answer and thinking so far; 0 for embeddings. */
+  outputChars: number;
+  /** Vectors so far; 0 for generations. */
+  vectors: number;
+  /** How much of the prompt is read, 0 to 1, where the engine says so and no output came yet. */
+  promptRead: number | undefined;
+}
+
+export interface AgentSnapshot {
+  state: AgentState;
+  /** How many jobs can run at once now: 0 while no engine answers. */
+  slots: number;
+  /** Slots taken, by running jobs and by jobs whose pieces still come. */
+  busy: number;
+  /** The models served now: those elected, less those whose engine is away. */
+  models: string[];
+  /** Every model this node elected. */
+  elected: string[];
+  /** Since the agent started. */
+  jobsDone: number;
+  jobsFailed: number;
+  jobsCancelled: number;
+  jobsRefused: number;
+  /** Over the last ten seconds, estimated at four characters a token: the gateway counts, the agent does not. */
+  tokensPerSecond: number;
+  running: RunningJob[];
+}

@@ -1,0 +1,44 @@
+/** What every command is, and what it is given. */
+import type { Dial } from "../agent/plane.ts";
+import type { Clock } from "../clock.ts";
+import type { findEngines } from "../engines/detect.ts";
+import type { Lifeline } from "./lifeline.ts";
+import type { LoginFile } from "./login-file.ts";
+import type { Machine } from "./machine/machine.ts";
+import type { Terminal } from "./terminal/terminal.ts";
+
+export interface CommandContext {
+  env: Record<string, string | undefined>;
+  /** Name and version of this agent: `tollgate-host/0.1.0`. */
+  version: string;
+  /** How this program is started again: the Node that runs it, and its file. */
+  program: { node: string; file: string };
+  terminal: Terminal;
+  clock: Clock;
+  machine: Machine;
+  logins: LoginFile;
+  /** What looks for engines on this machine. */
+  findEngines: typeof findEngines;
+  dial: Dial;
+  /** Takes over the process's signals: only a command that runs on asks for it. */
+  lifeline: () => Lifeline;
+}
+
+export interface Command {
+  /** One line for the list of commands. */
+  summary: string;
+  usage: string;
+  /** Returns the exit code. */
+  run(args: string[], context: CommandContext): Promise<number>;
+}
+
+/** The answer of a command that gives one: as JSON for scripts, or as lines for people. */
+export function answer(
+  { terminal }: CommandContext,
+  json: boolean | undefined,
+  value: object,
+  lines: () => readonly string[],
+): void {
+  if (json) terminal.print(JSON.stringify(value, null, 2));
+  else for (const line of lines()) terminal.print(line);
+}

@@ -1,0 +1,25 @@
+/** One finding of the doctor: what was looked at, what was found, and what to do about it. */
+import { type Paint, padEnd } from "../terminal/paint.ts";
+
+export interface Check {
+  name: string;
+  verdict: "ok" | "warn" | "fail";
+  detail: string;
+  /** What to do; never with `ok`. */
+  next?: string;
+}
+
+const NAME_COLUMNS = 11;
+
+export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
+export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
+export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
+
+export function checkLines({ name, verdict, detail, next }: Check, paint: Paint): string[] {
+  const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
+  const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
+  return [
+    `${padEnd(colour(verdict), "warn".length)}  ${name.padEnd(NAME_COLUMNS)}${detail}`,
+    ...(next === undefined ? [] : [`${indent}${paint.dim(`→ ${next}`)}`]),
+  ];
+}

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { chmod } from "node:fs/promises";
+import type { TestContext } from "node:test";
+import { test } from "node:test";
+import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
+import type { Login } from "../login-file.ts";
+import { type BenchOptions, bench, loggedIn } from "../testing/bench.ts";
+import { fakeMachine, GIB } from "../testing/fake-machine.ts";
+import { NODE, NODE_OBJECT, refusal } from "../testing/stub-gateway.ts";
+import { doctor } from "./doctor.ts";
+
+const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
+const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expires_at: 4_000_000_000 };
+
+async function ready(t: TestContext, options: BenchOptions & { login?: Partial<Login> } = {}) {
+  const made = await loggedIn(t, { ...options, login: { serving, ...options.login } });
+  made.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
+  return made;
+}
+
+interface Report {
+  ok: boolean;
+  checks: { name: string; verdict: string; detail: string; next?: string }[];
+}
+const verdicts = ({ checks }: Report): string[] => checks.map(({ name, verdict }) => `${name} ${verdict}`);
+
+test("all is well: every line says so, in the order in which things are needed", async (t) => {
+  const { run, terminal } = await ready(t);
+  assert.equal(await run(doctor), 0, terminal.text);
+  const shapes = [
+    /^ok {4}login {6}.*host\.json$/,
+    /^ok {4}gateway {4}http:.* answers in [\d.]+ ms$/,
+    /^ok {4}clock {6}agrees with the gateway's$/,
+    /^ok {4}token {6}accepted; the account has 1 node$/,
+    /^ok {4}node {7}node_\w+ \(box\) is ready: tollgate-host up serves$/,
+    /^ok {4}plane {6}nats:\/\/plane:4222 answers in [\d.]+ ms$/,
+    /^ok {4}engine {5}scripted serves tiny-3b, embed-m3, \d+ at once$/,
+    /^ok {4}speed {6}tiny-3b: first token after .*, about [\d,.]+ tokens\/s$/,
+    /^ok {4}speed {6}embed-m3: a vector of 1024 numbers after .*$/,
+    /^ok {4}memory {5}16\.0 GiB for models \(no graphics processor\), 8\.0 GiB of memory free$/,
+    /^ok {4}disk {7}100 GiB free$/,
+    /^$/,
+    /^ready to serve, 0 warnings$/,
+  ];
+  assert.equal(terminal.lines.length, shapes.length, terminal.text);
+  for (const [i, shape] of shapes.entries()) assert.match(terminal.lines[i] ?? "", shape);
+});
+
+test("--no-speed leaves the engine alone; --json tells everything", async (t) => {
+  const { run, terminal } = await ready(t);
+  assert.equal(await run(doctor, "--no-speed", "--json"), 0);
+  const report = terminal.json<Report>();
+  assert.equal(report.ok, true);
+  assert.ok(!verdicts(report).includes("speed ok"));
+});
+
+test("each trouble is a line with what to do, and what depends on it is left out", async (t) => {
+  const examine = async (made: Awaited<ReturnType<typeof ready>>): Promise<Report> => {
+    await made.run(doctor, "--no-speed", "--json");
+    return made.terminal.json();
+  };
+  const lost = await ready(t, { login: { gateway: await deadAddress() } });
+  assert.deepEqual(verdicts(await examine(lost)), ["login ok", "gateway fail", "engine ok", "memory ok", "disk ok"]);
+
+  const revoked = await ready(t, { login: { token: "tht_live_old_one" } });
+  const report = await examine(revoked);
+  assert.deepEqual(verdicts(report).slice(3), ["token fail", "engine ok", "memory ok", "disk ok"]);
+  assert.match(report.checks[3]?.next ?? "", /new host token/);
+
+  const quarantined = await ready(t);
+  quarantined.gateway.answers[`GET /nodes/${NODE}`] = {
+    ...NODE_OBJECT,
+    state: "quarantined",
+    quarantine: { reason: "5 failures in 20 jobs", at: 1, evidence: {} },
+  };
+  const held = (await examine(quarantined)).checks[4];
+  assert.match(held?.detail ?? "", /is quarantined: 5 failures in 20 jobs/);
+
+  const paused = await ready(t);
+  paused.gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, state: "paused" };
+  assert.deepEqual(verdicts(await examine(paused)).slice(4, 6), ["node warn", "plane ok"]);
+
+  const closed = await ready(t, { context: { dial: () => Promise.reject(new Error("connection refused")) } });
+  assert.match((await examine(closed)).checks[5]?.next ?? "", /firewall/);
+
+  const unminted = await ready(t);
+  unminted.gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "no_elected_builds", "Nothing elected.");
+  assert.match((await examine(unminted)).checks[5]?.next ?? "", /elect/);
+});
+
+test("an engine that is away fails; too little memory and disk are warned of", async (t) => {
+  const machine = fakeMachine({
+    memoryBytes: 8 * GIB,
+    freeMemoryBytes: () => 0.1 * GIB,
+    freeDiskBytes: async () => 0.2 * GIB,
+  });
+  const away = await ready(t, { context: { machine }, login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
+  assert.equal(await away.run(doctor, "--no-speed"), 1);
+  assert.match(away.terminal.text, /^fail {2}engine {5}no engine on this machine holds.*\n {17}→ start the engine/m);
+  assert.match(away.terminal.text, /^warn {2}disk {7}0\.2 GiB free$/m);
+  assert.match(away.terminal.lines.at(-1) ?? "", /^1 failure, 1 warning: this machine cannot serve yet$/);
+});
+
+test("an engine whose model was swapped for another fails by its tokenizer", async (t) => {
+  const engineUrl = await stubServer(t, (request, response) => {
+    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
+    else if (request.path === "/version") json(response, { version: "0.11.0" });
+    else if (request.path === "/tokenize") json(response, { tokens: [1, 2, 3] });
+    else json(response, {}, 404);
+  });
+  const swapped = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
+  const { run, terminal } = await ready(t, { login: { serving: swapped } });
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine's model is another one$/m);
+});
+
+test("a clock that is off, a login that others can read", async (t) => {
+  const { run, terminal, gateway, logins } = await ready(t);
+  await chmod(logins.path, 0o644);
+  const date = new Date(Date.now() - 3_600_000).toUTCString();
+  gateway.answers["GET /v1/catalog/rates"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
+    json(response, { object: "list", payout_share: 0.7, data: [] }, 200, { date });
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.match(terminal.text, /^warn {2}login {6}others can read/m);
+  assert.match(terminal.text, /^fail {2}clock {6}\d+ s ahead of the gateway's$/m);
+});
+
+test("nobody is logged in; no node yet; nothing elected", async (t) => {
+  const nobody = await bench(t);
+  assert.equal(await nobody.run(doctor, "--json"), 1);
+  assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);
+  const early = await loggedIn(t, { login: { node: undefined as never } });
+  assert.equal(await early.run(doctor, "--json"), 1);
+  assert.ok(verdicts(early.terminal.json()).includes("node fail"));
+  const unelected = await loggedIn(t);
+  unelected.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
+  assert.equal(await unelected.run(doctor, "--json"), 1);
+  assert.ok(verdicts(unelected.terminal.json()).includes("engine fail"));
+});

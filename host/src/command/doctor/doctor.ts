@@ -1,0 +1,122 @@
+/** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
+import type { Engine } from "../../engines/engine.ts";
+import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
+import { answer, type Command, type CommandContext } from "../command.ts";
+import { engineFor, fillsThisMachine, settingsOf } from "../engine-for.ts";
+import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
+import type { Login } from "../login-file.ts";
+import { counted } from "../terminal/figures.ts";
+import { readFlags } from "../usage.ts";
+import { type Check, checkLines, fail, ok, warn } from "./check.ts";
+import { failure, gatewayChecks, nodeCheck, planeCheck, tokenCheck } from "./gateway-checks.ts";
+import { diskCheck, memoryCheck } from "./machine-checks.ts";
+import { speedCheck } from "./speed.ts";
+
+const USAGE = `tollgate-host doctor: check everything and say what to do
+
+  --no-speed   leave out the speed test of the engine
+  --json       answer as JSON
+
+Looks at the login, the gateway and its clock, the token, the node, the dispatch plane, the
+engine and its speed, memory and disk. Each finding is ok, warn or fail, with what to do.
+Exit code 1 if anything failed.`;
+
+export const doctor: Command = { summary: "check everything and say what to do", usage: USAGE, run };
+
+async function run(args: string[], context: CommandContext): Promise<number> {
+  const flags = readFlags(args, { "no-speed": { type: "boolean", default: false } });
+  const { terminal } = context;
+  const checks: Check[] = [];
+  for await (const check of examine(context, { speed: !flags["no-speed"] })) {
+    checks.push(check);
+    if (!flags.json) for (const line of checkLines(check, terminal.paint)) terminal.print(line);
+  }
+  const count = (verdict: Check["verdict"]): number => checks.filter((check) => check.verdict === verdict).length;
+  const failed = count("fail");
+  answer(context, flags.json, { ok: failed === 0, checks }, () => [
+    "",
+    failed > 0
+      ? `${counted(failed, "failure")}, ${counted(count("warn"), "warning")}: this machine cannot serve yet`
+      : `ready to serve, ${counted(count("warn"), "warning")}`,
+  ]);
+  return failed > 0 ? 1 : 0;
+}
+
+/** Each finding as it is made, so that a slow one does not hold back the others. */
+async function* examine(context: CommandContext, options: { speed: boolean }): AsyncGenerator<Check> {
+  const { logins } = context;
+  const login = await logins.read();
+  if (login === undefined) {
+    yield fail("login", "nobody is logged in on this machine", "tollgate-host login");
+  } else {
+    yield (await logins.isExposed())
+      ? warn("login", `others can read ${logins.path}`, `chmod 600 it, then replace the token: tollgate-host login`)
+      : ok("login", logins.path);
+    yield* platformChecks(login, context);
+  }
+  yield* engineChecks(login, context, options);
+  yield await diskCheck(context.machine);
+}
+
+async function* platformChecks(login: Login, context: CommandContext): AsyncGenerator<Check> {
+  const gateway = gatewayClient(login);
+  const reach = await gatewayChecks(gateway, context.clock);
+  yield* reach;
+  if (reach.some(({ name, verdict }) => name === "gateway" && verdict === "fail")) return;
+  const token = await tokenCheck(gateway);
+  yield token;
+  if (token.verdict === "fail") return;
+  yield* nodeChecks(gateway, login, context);
+}
+
+async function* nodeChecks(gateway: GatewayClient, login: Login, context: CommandContext): AsyncGenerator<Check> {
+  if (login.node === undefined) {
+    yield fail("node", "this machine is no node yet", "tollgate-host register");
+    return;
+  }
+  const { id } = login.node;
+  const node = await gateway.node(id).then(nodeCheck, (error) => failure("node", error, "tollgate-host register"));
+  yield node;
+  if (node.verdict !== "fail") yield await planeCheck(gateway, id, context);
+}
+
+async function* engineChecks(
+  login: Login | undefined,
+  context: CommandContext,
+  options: { speed: boolean },
+): AsyncGenerator<Check> {
+  if (login?.serving === undefined) {
+    if (login?.node !== undefined) yield fail("engine", "nothing is elected on this machine", "tollgate-host elect");
+    yield await memoryCheck(context.machine, []);
+    return;
+  }
+  const settings = settingsOf(login.serving);
+  let engine: Engine;
+  try {
+    ({ engine } = await engineFor({ ...settings, settled: true, standIn: false }, context));
+  } catch (error) {
+    yield failure("engine", error, "start the engine, or choose again with tollgate-host elect");
+    return;
+  }
+  try {
+    const { models } = login.serving;
+    yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
+    for (const note of engine.notes ?? []) yield warn("engine", note, "docs/hosts.md tells how each engine is set up");
+    for (const model of models) yield* tokenizerCheck(model, await engineTokenizer(engine, model));
+    if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
+    yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
+  } finally {
+    await engine.close();
+  }
+}
+
+/** Nothing is said where the engine does not tell. */
+function* tokenizerCheck(model: string, verdict: TokenizerVerdict): Generator<Check> {
+  if (verdict === "matches") yield ok("tokenizer", `${model}: as the gateway counts`);
+  if (verdict === "differs")
+    yield fail("tokenizer", `${model}: the engine's model is another one`, "tollgate-host elect maps the right one");
+}
+
+const kindOf = (model: string): "generation" | "embedding" =>
+  EMBEDDING_MODELS.includes(model) ? "embedding" : "generation";

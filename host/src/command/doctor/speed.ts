@@ -1,0 +1,75 @@
+/** How fast the engine is by itself: one short job per model, with no network in between. */
+import { type Clock, sleep } from "../../clock.ts";
+import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
+import { milliseconds, perSecond } from "../terminal/figures.ts";
+import { type Check, fail, ok, warn } from "./check.ts";
+
+const TEST_MS_MAX = 60_000;
+const TEST_TOKENS = 64;
+const QUESTION = "Explain in about fifty words why the sky is blue.";
+/** A job's id must look like one; the engine does not care which. */
+const JOB = { id: `${"0".repeat(26)}-01`, attempt: 1 };
+
+/** The gateway takes two seconds without a sign of life for a stall. */
+const FIRST_MS_LATE = 2_000;
+const TOKENS_PER_SECOND_SLOW = 5;
+const CHARS_PER_TOKEN = 4;
+
+const ENGINE_TROUBLE = "look at the engine's own log; does it run, and can it load this model?";
+
+export async function speedCheck(engine: Engine, model: string, kind: "generation" | "embedding", clock: Clock) {
+  const limit = new AbortController();
+  const done = new AbortController();
+  void sleep(clock, TEST_MS_MAX, done.signal).then(() => limit.abort());
+  try {
+    const test = kind === "generation" ? generationSpeed : embeddingSpeed;
+    const check = await test(engine, model, clock, limit.signal);
+    if (!done.signal.aborted && limit.signal.aborted)
+      return fail("speed", `${model}: no whole answer in ${milliseconds(TEST_MS_MAX)}`, ENGINE_TROUBLE);
+    return check;
+  } catch (error) {
+    const reason = error instanceof EngineError ? error.message : "the engine failed";
+    return fail("speed", `${model}: ${reason}`, ENGINE_TROUBLE);
+  } finally {
+    done.abort();
+  }
+}
+
+async function generationSpeed(engine: Engine, model: string, clock: Clock, signal: AbortSignal): Promise<Check> {
+  const started = clock.monotonic();
+  let firstAt: number | undefined;
+  let text = "";
+  const sink: Sink = {
+    delta(_channel, more) {
+      firstAt ??= clock.monotonic();
+      text += more;
+    },
+    progress() {},
+    wire: { drop() {}, raw() {}, claim() {} },
+  };
+  const messages = [{ role: "user", content: QUESTION }];
+  const job = { ...JOB, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
+  await engine.generate({ ...job, outputTokensMax: TEST_TOKENS }, sink, signal);
+  if (firstAt === undefined) return fail("speed", `${model}: the engine gave no text`, ENGINE_TROUBLE);
+  const tokens = (await engine.tokens?.(model, text))?.length ?? text.length / CHARS_PER_TOKEN;
+  const rate = tokens / (Math.max(1, clock.monotonic() - firstAt) / 1000);
+  return judged(model, firstAt - started, rate);
+}
+
+function judged(model: string, firstMs: number, rate: number): Check {
+  const detail = `${model}: first token after ${milliseconds(firstMs)}, about ${perSecond(rate)}`;
+  if (firstMs > FIRST_MS_LATE)
+    return warn("speed", detail, "keep the model loaded; ask again, the first request may have loaded it");
+  if (rate < TOKENS_PER_SECOND_SLOW)
+    return warn("speed", detail, "builders wait long for an answer: elect a smaller model, or use a faster machine");
+  return ok("speed", detail);
+}
+
+async function embeddingSpeed(engine: Engine, model: string, clock: Clock, signal: AbortSignal): Promise<Check> {
+  const started = clock.monotonic();
+  const job = { ...JOB, model, endpoint: "embedding" as const, input: [QUESTION] };
+  let width: number | undefined;
+  for await (const vector of engine.embed(job, { progress() {} }, signal)) width = vector.length;
+  if (width === undefined) return fail("speed", `${model}: the engine gave no vector`, ENGINE_TROUBLE);
+  return ok("speed", `${model}: a vector of ${width} numbers after ${milliseconds(clock.monotonic() - started)}`);
+}

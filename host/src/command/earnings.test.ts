@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { json } from "../testing/stub-http.ts";
+import { dayOf } from "./days.ts";
+import { earnings } from "./earnings.ts";
+import { loggedIn } from "./testing/bench.ts";
+import { NODE, type StubGateway } from "./testing/stub-gateway.ts";
+
+const row = (i: number, earned_micro = "9830.400000") => ({
+  request_id: `req_${i}`,
+  node: NODE,
+  model: "tiny-3b",
+  finished_at: 1_794_725_422 + i,
+  prompt_tokens: 1200,
+  completion_tokens: 100,
+  outcome: "ok",
+  earned_micro,
+});
+
+const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.000000", pending_micro: "500000.000000" };
+
+/** Rows in pages, as the gateway cuts them. */
+function serve(gateway: StubGateway, rows: object[]): void {
+  gateway.answers["GET /earnings"] = (request: { path: string }, response: Parameters<typeof json>[0]) => {
+    const query = new URL(request.path, "http://g").searchParams;
+    const [at, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit") ?? 50)];
+    assert.ok(limit >= 1 && limit <= 100, "a limit that the gateway takes");
+    const next_cursor = at + limit < rows.length ? String(at + limit) : null;
+    json(response, {
+      object: "list",
+      balance: BALANCE,
+      today_micro: "250.000000",
+      data: rows.slice(at, at + limit),
+      next_cursor,
+    });
+  };
+}
+
+test("the balance and the latest requests, exact to the last digit", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  serve(gateway, [row(1), row(2, "0.000001")]);
+  assert.equal(await run(earnings), 0);
+  assert.deepEqual(terminal.lines, [
+    "today     $0.00025",
+    "earned    $1.50",
+    "paid out  $1.00",
+    "pending   $0.50",
+    "",
+    "finished (UTC)       request  model    prompt  output  outcome  earned",
+    "2026-11-15 06:50:23  req_1    tiny-3b   1,200     100  ok       $0.0098304",
+    "2026-11-15 06:50:24  req_2    tiny-3b   1,200     100  ok       $0.000000000001",
+    "",
+    "2 requests, $0.009830400001",
+  ]);
+  assert.deepEqual(gateway.calls, ["GET /earnings?limit=20"]);
+});
+
+test("nothing yet, and more than is shown", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  serve(gateway, []);
+  await run(earnings);
+  assert.equal(terminal.lines.at(-1), "no request has earned anything in this period");
+  serve(
+    gateway,
+    Array.from({ length: 30 }, (_, i) => row(i)),
+  );
+  await run(earnings, "--limit", "3");
+  assert.equal(terminal.lines.at(-1), "3 requests, $0.0294912; there are more: --limit N, or --csv for all");
+});
+
+test("--csv follows every page; a period and a node are asked for", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  serve(
+    gateway,
+    Array.from({ length: 250 }, (_, i) => row(i)),
+  );
+  assert.equal(await run(earnings, "--csv", "--from", "2026-11-01", "--to", "2026-11-30", "--node", NODE), 0);
+  assert.equal(terminal.lines.length, 251);
+  assert.equal(
+    terminal.lines[0],
+    "finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro",
+  );
+  assert.equal(terminal.lines[1], `2026-11-15T06:50:22.000Z,req_0,${NODE},tiny-3b,1200,100,ok,9830.400000`);
+  const period = `from=${Date.UTC(2026, 10, 1) / 1000}&to=${Date.UTC(2026, 11, 1) / 1000}`;
+  assert.deepEqual(gateway.calls, [
+    `GET /earnings?${period}&node=${NODE}&limit=100`,
+    `GET /earnings?${period}&node=${NODE}&cursor=100&limit=100`,
+    `GET /earnings?${period}&node=${NODE}&cursor=200&limit=100`,
+  ]);
+});
+
+test("--json holds all of it", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  const rows = Array.from({ length: 101 }, (_, i) => row(i));
+  serve(gateway, rows);
+  await run(earnings, "--json");
+  assert.deepEqual(terminal.json(), { balance: BALANCE, today_micro: "250.000000", data: rows, more: false });
+});
+
+test("mistakes name their flag", async (t) => {
+  const { fails } = await loggedIn(t);
+  const cases: [string[], RegExp][] = [
+    [["--from", "yesterday"], /^--from is a day/],
+    [["--to", "2026-02-30"], /^--to is a day/],
+    [["--from", "2026-11-02", "--to", "2026-11-01"], /^--from is not before --to/],
+    [["--limit", "0"], /^--limit/],
+    [["--csv", "--json"], /^--csv and --json/],
+    [["--node", "box"], /^--node/],
+  ];
+  for (const [args, line] of cases) {
+    const { lines, exitCode } = await fails(earnings, ...args);
+    assert.match(lines[0] ?? "", line);
+    assert.equal(exitCode, 2);
+  }
+});
+
+test("days are UTC's; the last one is whole", () => {
+  const never = (mistake: string): undefined => assert.fail(mistake);
+  assert.equal(dayOf("from", "2026-11-15", "begin", never), 1_794_700_800);
+  assert.equal(dayOf("to", "2026-11-15", "end", never), 1_794_787_200);
+  assert.equal(dayOf("to", "2026-11-15T06:50:22Z", "end", never), 1_794_725_422);
+  assert.equal(dayOf("to", "2026-11-15T07:50+01:00", "end", never), 1_794_725_400);
+  assert.equal(dayOf("to", undefined, "end", never), undefined);
+});

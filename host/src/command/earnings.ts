@@ -1,0 +1,146 @@
+/** `tollgate-host earnings`: money, with the requests that earned it. */
+import { answer, type Command, type CommandContext } from "./command.ts";
+import { dayOf } from "./days.ts";
+import type { EarningsQuery, GatewayClient } from "./gateway/client.ts";
+import type { Earning, EarningsPage } from "./gateway/shapes.ts";
+import { wholeNumber } from "./given.ts";
+import { nodeIdOf, openSession, type Session } from "./session.ts";
+import { count, counted, dollars, sumMicro, utcTime } from "./terminal/figures.ts";
+import { facts, table } from "./terminal/table.ts";
+import { readFlags, UsageError } from "./usage.ts";
+
+const USAGE = `tollgate-host earnings: what was earned, and by which requests
+
+  --from DAY    only from this day on, e.g. 2026-11-01 (UTC), or a time like 2026-11-01T12:00:00Z
+  --to DAY      only up to the end of this day, or to before this time
+  --node ID     only of this node; default: every node of the account
+  --limit N     at most so many requests; default 20, and all of them with --csv or --json
+  --csv         all requests of the period as CSV; amounts in millionths of a dollar
+  --json        answer as JSON
+
+A host gets 70 % of what a request cost its builder, rounded down to a millionth of a
+millionth of a dollar.`;
+
+const OPTIONS = {
+  from: { type: "string" },
+  to: { type: "string" },
+  node: { type: "string" },
+  limit: { type: "string" },
+  csv: { type: "boolean", default: false },
+} as const;
+const SHOWN = 20;
+const LIMIT_MAX = 1_000_000;
+const PAGE_MAX = 100;
+
+export const earnings: Command = { summary: "what was earned, and by which requests", usage: USAGE, run };
+
+async function run(args: string[], context: CommandContext): Promise<number> {
+  const flags = readFlags(args, OPTIONS);
+  const mistakes: string[] = [];
+  const wrong = (mistake: string): undefined => void mistakes.push(mistake);
+  if (flags.csv && flags.json) wrong("--csv and --json exclude each other");
+  const from = dayOf("from", flags.from, "begin", wrong);
+  const to = dayOf("to", flags.to, "end", wrong);
+  if (from !== undefined && to !== undefined && from >= to) wrong("--from is not before --to");
+  const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
+
+  const session = await openSession(context);
+  const query = { from, to, node: flags.node === undefined ? undefined : nodeIdOf(session, flags.node) };
+  if (flags.csv) await printCsv(session, context, query, limit);
+  else await show(session, context, { query, limit: limit ?? (flags.json ? undefined : SHOWN), json: flags.json });
+  return 0;
+}
+
+/** Page after page, so that a year of requests is never held at once. */
+async function printCsv({ gateway }: Session, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
+  terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro");
+  for await (const { rows } of pages(gateway, query, limit)) {
+    for (const row of rows) {
+      const time = new Date(row.finished_at * 1000).toISOString();
+      const { request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro } = row;
+      terminal.print(
+        [time, request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro].map(cell).join(","),
+      );
+    }
+  }
+}
+
+/** A cell that a spreadsheet takes for a formula is one that could be abused; none of ours begins like one. */
+function cell(value: string | number | null): string {
+  const text = String(value ?? "");
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+interface Wanted {
+  query: EarningsQuery;
+  limit: number | undefined;
+  json: boolean | undefined;
+}
+
+async function show({ gateway }: Session, context: CommandContext, { query, limit, json }: Wanted): Promise<void> {
+  const data: Earning[] = [];
+  let last: EarningsPage | undefined;
+  let more = false;
+  for await (const page of pages(gateway, query, limit)) {
+    data.push(...page.rows);
+    last = page.page;
+    more = page.more;
+  }
+  if (last === undefined) return;
+  const { balance, today_micro } = last;
+  answer(context, json, { balance, today_micro, data, more }, () => [
+    ...facts([
+      ["today", dollars(today_micro)],
+      ["earned", dollars(balance.earned_micro)],
+      ["paid out", dollars(balance.paid_out_micro)],
+      ["pending", dollars(balance.pending_micro)],
+    ]),
+    "",
+    ...requestLines(data, more),
+  ]);
+}
+
+function requestLines(rows: Earning[], more: boolean): string[] {
+  if (rows.length === 0) return ["no request has earned anything in this period"];
+  const total = dollars(sumMicro(rows.map((row) => row.earned_micro)));
+  return [
+    ...table(
+      [
+        ["finished (UTC)", "request", "model", "prompt", "output", "outcome", "earned"],
+        ...rows.map((row) => [
+          utcTime(row.finished_at),
+          row.request_id,
+          row.model ?? "–",
+          count(row.prompt_tokens),
+          count(row.completion_tokens),
+          row.outcome,
+          dollars(row.earned_micro),
+        ]),
+      ],
+      ["left", "left", "left", "right", "right", "left", "left"],
+    ),
+    "",
+    `${counted(rows.length, "request")}, ${total}${more ? "; there are more: --limit N, or --csv for all" : ""}`,
+  ];
+}
+
+interface Chunk {
+  page: EarningsPage;
+  rows: Earning[];
+  /** The gateway has rows that were not asked for. */
+  more: boolean;
+}
+
+/** The first page always, then as many as the limit wants. */
+async function* pages(gateway: GatewayClient, query: EarningsQuery, limit = Number.POSITIVE_INFINITY) {
+  let left = limit;
+  let cursor: string | undefined;
+  do {
+    const page = await gateway.earnings({ ...query, cursor, limit: Math.min(PAGE_MAX, left) });
+    const rows = page.data.slice(0, left);
+    left -= rows.length;
+    cursor = page.next_cursor ?? undefined;
+    yield { page, rows, more: cursor !== undefined } satisfies Chunk;
+  } while (cursor !== undefined && left > 0);
+}

@@ -1,0 +1,154 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import { test } from "node:test";
+import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
+import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
+import { type BenchOptions, bench, loggedIn } from "../testing/bench.ts";
+import { fakeMachine, GIB } from "../testing/fake-machine.ts";
+import { NODE, refusal } from "../testing/stub-gateway.ts";
+import { elect } from "./elect.ts";
+
+/** An Ollama with these models, found as the command finds one. */
+async function ollamaWith(t: TestContext, names: string[]): Promise<FoundEngine[]> {
+  const url = await stubServer(t, (request, response) => {
+    if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
+    else if (request.path === "/api/ps") json(response, { models: [] });
+    else if (request.path === "/api/version") json(response, { version: "0.12.0" });
+    else json(response, { error: "not found" }, 404);
+  });
+  const nowhere = "http://127.0.0.1:9";
+  const addresses = { ...usualAddresses({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
+  const engines = await findEngines({ ...addresses, ollama: url });
+  assert.equal(engines.length, 1, "the stub passes for an Ollama");
+  return engines;
+}
+
+const withOllama = async (t: TestContext, names: string[], options: BenchOptions = {}) =>
+  loggedIn(t, { engines: await ollamaWith(t, names), ...options });
+
+test("what the engine holds and the memory takes is proposed, elected and remembered", async (t) => {
+  const machine = fakeMachine({ memoryBytes: 8 * GIB });
+  const { run, terminal, gateway, logins } = await withOllama(t, ["llama3.2:3b", "qwq:32b", "mistral:7b"], {
+    context: { machine },
+  });
+  assert.equal(await run(elect, "--yes"), 0);
+  assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b"] }]);
+  assert.deepEqual((await logins.read())?.serving, { engine: "auto", models: ["tiny-3b"] });
+  assert.match(terminal.lines[0] ?? "", /^ollama at 127\.0\.0\.1:\d+, 8\.0 GiB for models$/);
+  assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
+  assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
+  assert.match(terminal.text, /^embed-m3 .* no: no engine here holds it$/m);
+  assert.match(terminal.text, /elected tiny-3b on ollama at .*; the node is ready\nnext: /);
+});
+
+test("a person is asked once, and may say something else", async (t) => {
+  const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
+  assert.equal(await run(elect), 0);
+  assert.deepEqual(terminal.questions, [{ question: "Models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
+  assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
+});
+
+test("an empty answer takes the proposal; nobody there means --yes or --models", async (t) => {
+  const asked = await withOllama(t, ["llama3.2:3b"], { answers: [""] });
+  assert.equal(await asked.run(elect), 0);
+  assert.deepEqual(asked.gateway.bodies, [{ models: ["tiny-3b"] }]);
+  const alone = await withOllama(t, ["llama3.2:3b"]);
+  assert.match((await alone.fails(elect)).lines[0] ?? "", /--yes or --models/);
+  assert.deepEqual(alone.gateway.bodies, []);
+});
+
+test("a mapped model is found in its engine, which is remembered by its address", async (t) => {
+  const { run, gateway, logins, fails } = await withOllama(t, ["my-llama", "bge-m3"]);
+  assert.equal(await run(elect, "--map", "tiny-3b=my-llama", "--yes", "--json"), 0);
+  assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "embed-m3"] }]);
+  const { engine, map } = (await logins.read())?.serving ?? {};
+  assert.deepEqual([engine, map], ["openai", { "tiny-3b": "my-llama" }]);
+  const missing = await fails(elect, "--map", "tiny-3b=other", "--yes");
+  assert.match(missing.lines[0] ?? "", /no engine here holds other \(ollama at .*my-llama, bge-m3\)/);
+});
+
+test("--json tells what was weighed", async (t) => {
+  const { run, terminal } = await withOllama(t, ["llama3.2:3b"]);
+  assert.equal(await run(elect, "--yes", "--json"), 0);
+  const report = terminal.json<{ models: string[]; node: string; candidates: { model: string; held: boolean }[] }>();
+  assert.deepEqual([report.node, report.models], [NODE, ["tiny-3b"]]);
+  assert.deepEqual(
+    report.candidates.map(({ model, held }) => [model, held]),
+    [
+      ["tiny-3b", true],
+      ["reason-32b", false],
+      ["embed-m3", false],
+    ],
+  );
+});
+
+test("the stand-ins serve everything, whatever the memory", async (t) => {
+  const machine = fakeMachine({ memoryBytes: GIB });
+  const { run, gateway, logins } = await loggedIn(t, { context: { machine } });
+  assert.equal(await run(elect, "--engine", "scripted", "--yes"), 0);
+  assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b", "reason-32b", "embed-m3"] }]);
+  assert.equal((await logins.read())?.serving?.engine, "scripted");
+});
+
+test("another node's election is not how this machine serves", async (t) => {
+  const { run, gateway, logins } = await loggedIn(t);
+  gateway.answers["PUT /nodes/node_2/elections"] = { id: "node_2", name: "other", state: "ready" };
+  assert.equal(await run(elect, "--engine", "scripted", "--models", "tiny-3b", "--node", "node_2"), 0);
+  assert.equal((await logins.read())?.serving, undefined);
+});
+
+test("what cannot be elected is said, and nothing is elected", async (t) => {
+  const none = await loggedIn(t);
+  const empty = await none.fails(elect, "--yes");
+  assert.match(empty.lines[0] ?? "", /no engine on this machine holds/);
+  assert.match(empty.next ?? "", /docs\/hosts\.md/);
+  const { fails, gateway } = await withOllama(t, ["llama3.2:3b"]);
+  const cases: [string[], RegExp, number][] = [
+    [["--models", "gpt-9"], /--models: gpt-9 is no model of the catalogue/, 2],
+    [["--models", "embed-m3"], /--models: embed-m3: no engine here holds it/, 2],
+    [["--engine", "magic"], /--engine is one of/, 2],
+    [["--engine", "openai"], /--engine openai needs --engine-url/, 2],
+    [["--map", "tiny"], /--map is a list/, 2],
+  ];
+  for (const [args, line, exitCode] of cases) {
+    const complaint = await fails(elect, ...args);
+    assert.match(complaint.lines.join("\n"), line);
+    assert.equal(complaint.exitCode, exitCode, args.join(" "));
+  }
+  gateway.answers[`PUT /nodes/${NODE}/elections`] = refusal(409, "node_state_conflict", "The node is retired.");
+  assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");
+  const nobody = await bench(t);
+  assert.match((await nobody.fails(elect)).next ?? "", /login/);
+});
+
+test("an engine with another tokenizer holds another model, which is not elected", async (t) => {
+  const engineUrl = await stubServer(t, (request, response) => {
+    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct", owned_by: "vllm" }] });
+    else if (request.path === "/version") json(response, { version: "0.11.0" });
+    else if (request.path === "/tokenize") json(response, { tokens: [1, 2, 3] });
+    else json(response, {}, 404);
+  });
+  const { fails, gateway } = await loggedIn(t);
+  const asked = ["--engine", "openai", "--engine-url", engineUrl];
+  const { lines, exitCode } = await fails(elect, ...asked, "--models", "tiny-3b");
+  assert.match(lines[0] ?? "", /^--models: tiny-3b: the engine's model counts tokens differently/);
+  assert.equal(exitCode, 2);
+  assert.match((await fails(elect, ...asked, "--yes")).lines[0] ?? "", /nothing that this machine holds/);
+  assert.deepEqual(gateway.bodies, []);
+});
+
+test("the demo model is elected with a warning", async (t) => {
+  const { run, terminal } = await loggedIn(t);
+  assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
+  assert.match(terminal.remarks[0] ?? "", /for trying things out/);
+});
+
+test("mistakes about an engine that this command line names are usage errors", async (t) => {
+  const { fails } = await loggedIn(t);
+  const cases = [
+    ["--engine", "openai", "--engine-url", await deadAddress(), "--yes"],
+    ["--model", "/nowhere/strange.gguf", "--yes"],
+    ["--model", "/nowhere/none.gguf", "--as", "tiny-3b", "--yes"],
+  ];
+  for (const args of cases) assert.equal((await fails(elect, ...args)).exitCode, 2, args.join(" "));
+});

@@ -1,0 +1,126 @@
+/** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
+import { resolve } from "node:path";
+import type { Engine } from "../../engines/engine.ts";
+import { answer, type Command, type CommandContext } from "../command.ts";
+import { servingOf } from "../engine-for.ts";
+import { CommandError } from "../errors.ts";
+import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
+import { mapOf, modelsOf } from "../given.ts";
+import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
+import { nodeIdOf, openSession, type Session } from "../session.ts";
+import { gibibytes } from "../terminal/figures.ts";
+import { readFlags, UsageError } from "../usage.ts";
+import { engineHolding, openEngine } from "./candidate-engine.ts";
+import { candidatesOf } from "./candidates.ts";
+import { type Candidate, objections, proposalLines, proposed } from "./proposal.ts";
+
+const USAGE = `tollgate-host elect: choose the models to serve
+
+  --models A,B        elect these; default: a proposal, which you can change
+  --yes               take the proposal without a question
+  --node ID           another node of your account; default: this machine's
+${ENGINE_USAGE}
+  --json              answer as JSON
+
+Proposed is what an engine on this machine holds, what fits into its memory, and what counts
+tokens as the gateway does. What is elected is remembered, and tollgate-host up serves it
+without flags. An engine that wants a key takes it from the environment variable
+TOLLGATE_ENGINE_KEY; it is remembered too.`;
+
+const DEMO_WARNING =
+  "the demo model is for trying things out: it fails a platform's test questions, and the node is quarantined";
+
+const OPTIONS = {
+  ...ENGINE_OPTIONS,
+  yes: { type: "boolean", default: false },
+  node: { type: "string" },
+} as const;
+
+export const elect: Command = { summary: "choose the models to serve", usage: USAGE, run };
+
+async function run(args: string[], context: CommandContext): Promise<number> {
+  const flags = readFlags(args, OPTIONS);
+  const mistakes: string[] = [];
+  const wrong = (mistake: string): undefined => void mistakes.push(mistake);
+  const map = mapOf(flags.map, wrong);
+  // Where engines are looked for, the names say which one is meant.
+  const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
+  const settings = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
+
+  const session = await openSession(context);
+  const node = nodeIdOf(session, flags.node);
+  const catalogue = await session.gateway.models();
+  const found = searches && map.size > 0 ? await engineHolding(map, settings, context) : absolute(settings);
+  const { engine } = await openEngine(found, catalogue, context);
+  try {
+    const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
+    const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
+    const models = await decide(candidates, settings.models, flags, { engine, memoryBytes, context });
+    const elected = await session.gateway.elect(node, models);
+    await remember(session, context, { settings: found, models, node });
+    if (found.engine === "demo") context.terminal.remark(`tollgate-host: ${DEMO_WARNING}`);
+    const report = { node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates };
+    answer(context, flags.json, report, () => [
+      `elected ${models.join(", ")} on ${engine.name}; the node is ${elected.state}`,
+      "next: tollgate-host doctor, then tollgate-host up",
+    ]);
+    return 0;
+  } finally {
+    await engine.close();
+  }
+}
+
+/** A service starts elsewhere: a file is remembered by its whole path. */
+const absolute = (settings: EngineSettings): EngineSettings =>
+  settings.modelFile === undefined ? settings : { ...settings, modelFile: resolve(settings.modelFile) };
+
+interface Deciding {
+  engine: Engine;
+  memoryBytes: number;
+  context: CommandContext;
+}
+
+async function decide(
+  candidates: Candidate[],
+  asked: string[] | undefined,
+  flags: { yes?: boolean; json?: boolean },
+  { engine, memoryBytes, context }: Deciding,
+): Promise<string[]> {
+  const { terminal } = context;
+  if (!flags.json) {
+    terminal.print(`${engine.name}, ${gibibytes(memoryBytes)} for models`);
+    for (const line of [...proposalLines(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
+  }
+  const proposal = proposed(candidates);
+  if (asked === undefined && proposal.length === 0)
+    throw new CommandError("nothing that this machine holds can be served", {
+      next: "load one of the models above into the engine, or map another with --map MODEL=ENGINE_MODEL",
+    });
+  const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
+  const wrong = objections(models, candidates);
+  if (wrong.length > 0) throw new UsageError(wrong);
+  return models;
+}
+
+async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
+  if (terminal.ask === undefined) throw new UsageError(["--yes or --models A,B is needed where nobody can be asked"]);
+  const usual = proposal.join(",");
+  const said = await terminal.ask(`Models to elect [${usual}]: `);
+  const mistakes: string[] = [];
+  const models = said === "" ? proposal : modelsOf(said, (mistake) => void mistakes.push(mistake));
+  if (models === undefined) throw new UsageError(mistakes);
+  return models;
+}
+
+interface Election {
+  settings: EngineSettings;
+  models: string[];
+  node: string;
+}
+
+/** Another node's election is not how this machine serves. */
+async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
+  if (login.node?.id !== election.node) return;
+  await logins.write({ ...login, serving: servingOf(election.settings, election.models) });
+}

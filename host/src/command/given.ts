@@ -1,0 +1,54 @@
+/** What people give on the command line, checked: addresses, tokens, lists, numbers. */
+
+/** Takes a mistake down and stands for the value that could not be read. */
+export type Wrong = (mistake: string) => undefined;
+
+export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
+
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+}
+
+/** Whether an address means this machine. */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+const NAME_CHARS_MAX = 200;
+
+export function nameOf(name: string, wrong: Wrong): string | undefined {
+  const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
+  return fits ? name : wrong(`--name has 1 to ${NAME_CHARS_MAX} characters`);
+}
+
+/** Catalogue id → the engine's name. */
+export function mapOf(text: string | undefined, wrong: Wrong): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const pair of text?.split(",") ?? []) {
+    const at = pair.indexOf("=");
+    const [model, name] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()];
+    if (at < 1 || model === "" || name === "") wrong("--map is a list like tiny-3b=llama3.2:3b,embed-m3=bge-m3");
+    else map.set(model, name);
+  }
+  return map;
+}
+
+export function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
+  if (text === undefined) return undefined;
+  const models = text.split(",").map((model) => model.trim());
+  if (models.some((model) => model === "")) return wrong("--models is a list like tiny-3b,embed-m3");
+  return [...new Set(models)];
+}
+
+export function wholeNumber(
+  flag: string,
+  text: string | undefined,
+  { min, max }: { min: number; max: number },
+  wrong: Wrong,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  const fits = text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max;
+  return fits ? value : wrong(`--${flag} is a whole number from ${min} to ${max}`);
+}

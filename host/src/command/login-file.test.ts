@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { chmod, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { CommandError } from "./errors.ts";
+import { configDirectory, loginFile } from "./login-file.ts";
+import { temporaryDirectory } from "./testing/bench.ts";
+
+const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
+
+test("each platform has its place", () => {
+  const home = "/home/ada";
+  const places: [Parameters<typeof configDirectory>[0], string][] = [
+    [{ platform: "linux", home, env: {} }, "/home/ada/.config/tollgate"],
+    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "/conf" } }, "/conf/tollgate"],
+    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "conf" } }, "/home/ada/.config/tollgate"],
+    [{ platform: "linux", home, env: { XDG_CONFIG_HOME: "" } }, "/home/ada/.config/tollgate"],
+    [{ platform: "darwin", home, env: {} }, "/home/ada/Library/Application Support/tollgate"],
+    [{ platform: "win32", home: "C:\\Users\\ada", env: { APPDATA: "C:\\Roaming" } }, "C:\\Roaming\\tollgate"],
+    [{ platform: "win32", home: "C:\\Users\\ada", env: {} }, "C:\\Users\\ada\\AppData\\Roaming\\tollgate"],
+  ];
+  for (const [place, directory] of places) assert.equal(configDirectory(place), directory);
+});
+
+test("what was lax before is strict after writing, and no draft is left", async (t) => {
+  const directory = join(await temporaryDirectory(t), "tollgate");
+  const file = loginFile(directory);
+  await mkdir(directory, { mode: 0o755 });
+  await writeFile(file.path, "{}", { mode: 0o644 });
+  await chmod(file.path, 0o644);
+  assert.equal(await file.isExposed(), true);
+  await file.write(LOGIN);
+  assert.equal(await file.isExposed(), false);
+  assert.equal((await stat(dirname(file.path))).mode & 0o777, 0o700);
+  assert.deepEqual(await readdir(directory), ["host.json"]);
+  assert.deepEqual(await file.read(), LOGIN);
+});
+
+test("a damaged file is named, and none of it is repeated", async (t) => {
+  const file = loginFile(await temporaryDirectory(t));
+  for (const text of ['{"token": "tht_live_x_y"', '{"gateway": "http://g", "token": 7}', "[]", ""]) {
+    await writeFile(file.path, text);
+    await assert.rejects(file.read(), (error) => {
+      assert.ok(error instanceof CommandError);
+      assert.equal(error.message, `${file.path} is damaged`);
+      assert.match(error.next ?? "", /login/);
+      return true;
+    });
+  }
+});
+
+test("no file is no login", async (t) => {
+  const file = loginFile(join(await temporaryDirectory(t), "none"));
+  assert.equal(await file.read(), undefined);
+  assert.equal(await file.isExposed(), false);
+  assert.equal(await file.remove(), false);
+});

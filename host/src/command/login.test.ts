@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { test } from "node:test";
+import { deadAddress } from "../testing/stub-http.ts";
+import { login, travelsInTheClear } from "./login.ts";
+import { logout } from "./logout.ts";
+import { bench, loggedIn } from "./testing/bench.ts";
+import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
+
+test("a token from standard input is tried, then kept for its owner alone", async (t) => {
+  const gateway = await stubGateway(t);
+  const { run, terminal, logins } = await bench(t, { input: `${TOKEN}\n` });
+  assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
+  assert.deepEqual(gateway.calls, ["GET /nodes"]);
+  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
+  assert.equal((await stat(logins.path)).mode & 0o777, 0o600);
+  assert.equal((await stat(dirname(logins.path))).mode & 0o777, 0o700);
+  assert.match(
+    terminal.text,
+    /^logged in to http:.*; the account has 1 node\nkept in .*\nnext: tollgate-host register$/,
+  );
+  assert.ok(!terminal.everything.includes(TOKEN));
+});
+
+test("a person is asked, and the token's question hides the answer", async (t) => {
+  const gateway = await stubGateway(t);
+  const { run, terminal, logins } = await bench(t, { answers: [gateway.url, TOKEN] });
+  assert.equal(await run(login), 0);
+  assert.deepEqual(
+    terminal.questions.map(({ hidden }) => hidden),
+    [false, true],
+  );
+  assert.equal((await logins.read())?.token, TOKEN);
+});
+
+test("an empty answer means the gateway of before", async (t) => {
+  const { run, gateway, logins } = await loggedIn(t, { answers: ["", TOKEN] });
+  assert.equal(await run(login), 0);
+  assert.equal((await logins.read())?.gateway, gateway.url);
+});
+
+test("the environment gives the token, and --json the answer", async (t) => {
+  const gateway = await stubGateway(t);
+  const { run, terminal } = await bench(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
+  assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
+  assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
+});
+
+test("a new login keeps the node and the election while the account has the node", async (t) => {
+  const serving = { engine: "demo" as const, models: ["tiny-3b"] };
+  const { run, gateway, logins } = await loggedIn(t, { input: TOKEN, login: { serving } });
+  await run(login, "--token", "-", "--gateway", gateway.url);
+  assert.deepEqual(await logins.read(), {
+    gateway: gateway.url,
+    token: TOKEN,
+    node: { id: NODE, name: "box" },
+    serving,
+  });
+  gateway.answers["GET /nodes"] = { data: [] };
+  const again = await bench(t, { input: TOKEN, context: { logins } });
+  await again.run(login, "--token", "-", "--gateway", gateway.url);
+  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
+});
+
+test("what is wrong is said without the token, and nothing is kept", async (t) => {
+  const gateway = await stubGateway(t);
+  const cases: [input: string, args: string[], line: RegExp, exitCode: number][] = [
+    [TOKEN, [], /--gateway is missing/, 2],
+    [TOKEN, ["--gateway", "gateway.example"], /--gateway is not an address/, 2],
+    ["", ["--gateway", gateway.url], /--token is missing/, 2],
+    ["tsk_live_apikey_secret", ["--gateway", gateway.url], /begin with tht_live_/, 2],
+    ["tht_live_other_secret", ["--gateway", gateway.url], /host token\. \(invalid_host_token\)$/, 1],
+    [TOKEN, ["--gateway", await deadAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
+  ];
+  for (const [input, args, line, exitCode] of cases) {
+    const { fails, logins, terminal } = await bench(t, { input });
+    const complaint = await fails(login, ...args, "--token", "-");
+    assert.match(complaint.lines.join("\n"), line);
+    assert.equal(complaint.exitCode, exitCode);
+    assert.ok(complaint.next);
+    if (input !== "") assert.ok(!JSON.stringify([complaint, terminal.everything]).includes(input));
+    assert.equal(await logins.read(), undefined);
+  }
+});
+
+test("a damaged login is replaced", async (t) => {
+  const gateway = await stubGateway(t);
+  const { run, logins } = await bench(t, { input: TOKEN });
+  await logins.write({ gateway: gateway.url, token: TOKEN });
+  await writeFile(logins.path, "{");
+  assert.equal(await run(login, "--gateway", gateway.url, "--token", "-"), 0);
+  assert.equal((await logins.read())?.token, TOKEN);
+});
+
+test("a token travels in the clear to other machines without https", () => {
+  const clear = ["http://gateway.example", "http://10.0.0.7:8080"];
+  const safe = ["https://gateway.example", "http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"];
+  assert.deepEqual(clear.filter(travelsInTheClear), clear);
+  assert.deepEqual(safe.filter(travelsInTheClear), []);
+});
+
+test("logout removes the file and says that the token still works", async (t) => {
+  const { run, terminal, logins } = await loggedIn(t);
+  assert.equal(await run(logout), 0);
+  assert.match(terminal.text, /^removed .*\nthe token still works/);
+  assert.equal(await logins.read(), undefined);
+  assert.equal(await run(logout, "--json"), 0);
+  assert.equal(terminal.lines.at(-1), '{\n  "removed": false\n}');
+});

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { tmpdir } from "node:os";
+import { test } from "node:test";
+import { thisMachine } from "./machine.ts";
+
+test("programs are run to their end; one that is missing is no error", async () => {
+  const machine = thisMachine();
+  assert.deepEqual(await machine.run(process.execPath, ["-e", "console.log('a'); console.error('b')"]), {
+    ...{ code: 0, output: "a\n", errors: "b\n" },
+  });
+  assert.equal((await machine.run(process.execPath, ["-e", "process.exit(7)"]))?.code, 7);
+  assert.equal(await machine.run("tollgate-no-such-program", []), undefined);
+  const endless = await machine.run(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { timeoutMs: 200 });
+  assert.equal(endless?.code, -1);
+});
+
+test("this machine has what every machine has", async () => {
+  const machine = thisMachine();
+  assert.ok(machine.cores >= 1 && machine.memoryBytes > 0 && machine.freeMemoryBytes() > 0);
+  assert.ok((await machine.freeDiskBytes(tmpdir())) > 0);
+  assert.equal(machine.exists(tmpdir()), true);
+});

@@ -1,0 +1,46 @@
+/** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
+import type { Quarantine } from "./gateway/shapes.ts";
+import { utcTime } from "./terminal/figures.ts";
+import { type Paint, tame } from "./terminal/paint.ts";
+
+interface Explained {
+  words: string;
+  remedy: string;
+}
+
+const REASONS: Record<string, Explained | undefined> = {
+  failures: {
+    words: "too many of its last jobs failed",
+    remedy: "look at the engine's log, and let tollgate-host doctor test it",
+  },
+  speed: {
+    words: "its answers came faster than the model can be",
+    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+  },
+  canary: {
+    words: "it answered test questions as the model would not",
+    remedy: "serve the model that was elected: tollgate-host elect checks what the engine holds",
+  },
+  refused_prompts: {
+    words: "it refused too many prompts that fit the model's context",
+    remedy: "give the engine the context that the catalogue promises; docs/hosts.md lists it",
+  },
+};
+
+/** An operator's own words stand as they are. */
+export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reason]?.words ?? tame(reason);
+
+export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
+  const remedy = quarantine == null ? undefined : REASONS[quarantine.reason]?.remedy;
+  return `${remedy ?? "put the cause right"}; then ask an operator of the platform to release the node`;
+}
+
+export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
+  const { at } = quarantine;
+  const evidence = JSON.stringify(quarantine.evidence ?? {});
+  const since = at == null ? "" : ` since ${utcTime(at)} UTC`;
+  return [
+    paint.bad(`quarantined${since}: ${quarantineReason(quarantine)}`),
+    ...(evidence === "{}" ? [] : [`evidence: ${tame(evidence)}`]),
+  ];
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { register } from "./register.ts";
+import { bench, loggedIn } from "./testing/bench.ts";
+import { fakeMachine } from "./testing/fake-machine.ts";
+import { NODE, NODE_OBJECT, TOKEN } from "./testing/stub-gateway.ts";
+
+const H200 = "NVIDIA H200, 143771, 580.159.04\n";
+const ollama = { name: "ollama at 127.0.0.1:11434", url: "http://127.0.0.1:11434", models: ["llama3.2:3b"], slots: 1 };
+
+test("the machine's hardware and engines are told, the node is remembered", async (t) => {
+  const machine = fakeMachine({ programs: { "nvidia-smi": H200 } });
+  const { run, terminal, gateway, logins } = await loggedIn(t, {
+    context: { machine },
+    engines: [ollama as never],
+    login: { node: { id: "node_old", name: "old" }, serving: { engine: "demo", models: ["tiny-3b"] } },
+  });
+  assert.equal(await run(register), 0);
+  assert.deepEqual(gateway.bodies, [
+    {
+      name: "box",
+      agent: "tollgate-host/0.0.0",
+      hardware: {
+        os: "linux",
+        arch: "x64",
+        cpu: "Test CPU",
+        cores: 8,
+        memory_bytes: 17179869184,
+        gpus: [{ maker: "nvidia", name: "NVIDIA H200", memory_bytes: 150754820096, driver: "580.159.04" }],
+        engines: ["ollama"],
+      },
+    },
+  ]);
+  // How the node of before served says nothing of this one.
+  assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" } });
+  assert.deepEqual(terminal.lines, [
+    `node     ${NODE} (box), registered`,
+    "cpu      Test CPU, 8 cores",
+    "memory   16.0 GiB",
+    "gpu      NVIDIA H200, 140 GiB",
+    "engines  ollama at 127.0.0.1:11434",
+    "next: tollgate-host elect",
+  ]);
+});
+
+test("registering again finds the same node and keeps how it serves", async (t) => {
+  const serving = { engine: "demo" as const, models: ["tiny-3b"] };
+  const { run, terminal, gateway, logins } = await loggedIn(t, { login: { serving } });
+  gateway.answers["POST /nodes"] = NODE_OBJECT;
+  assert.equal(await run(register, "--name", "box", "--json"), 0);
+  assert.deepEqual((await logins.read())?.serving, serving);
+  const report = terminal.json<{ node: string; gpus: unknown[] }>();
+  assert.equal(report.node, NODE);
+  assert.deepEqual(report.gpus, []);
+});
+
+test("a retired name, an empty one, no login", async (t) => {
+  const { fails, gateway } = await loggedIn(t);
+  gateway.answers["POST /nodes"] = { ...NODE_OBJECT, state: "retired" };
+  assert.match((await fails(register)).next ?? "", /--name ANOTHER/);
+  assert.deepEqual((await fails(register, "--name", " ")).exitCode, 2);
+  const nobody = await bench(t);
+  assert.deepEqual(await nobody.fails(register), {
+    lines: ["nobody is logged in on this machine"],
+    next: "tollgate-host login",
+    code: undefined,
+    exitCode: 1,
+  });
+});

@@ -1,0 +1,28 @@
+/** What most commands begin with: the stored login, a client for its gateway, the node that is meant. */
+import type { CommandContext } from "./command.ts";
+import { CommandError } from "./errors.ts";
+import { type GatewayClient, gatewayClient } from "./gateway/client.ts";
+import type { Login } from "./login-file.ts";
+import { UsageError } from "./usage.ts";
+
+export interface Session {
+  login: Login;
+  gateway: GatewayClient;
+}
+
+export async function openSession({ logins }: Pick<CommandContext, "logins">): Promise<Session> {
+  const login = await logins.read();
+  if (login === undefined)
+    throw new CommandError("nobody is logged in on this machine", { next: "tollgate-host login" });
+  return { login, gateway: gatewayClient(login) };
+}
+
+/** The node named by a flag, or this machine's. */
+export function nodeIdOf({ login }: Session, flag: string | undefined): string {
+  if (flag !== undefined) {
+    if (/^node_\w+$/.test(flag)) return flag;
+    throw new UsageError(["--node is not a node id: node_…"]);
+  }
+  if (login.node !== undefined) return login.node.id;
+  throw new CommandError("this machine is no node yet", { next: "tollgate-host register" });
+}

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pause, resume } from "./pause.ts";
+import { status } from "./status.ts";
+import { loggedIn } from "./testing/bench.ts";
+import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
+
+test("a node that serves", async (t) => {
+  const { run, terminal } = await loggedIn(t);
+  assert.equal(await run(status), 0);
+  assert.deepEqual(terminal.lines, [
+    `node      ${NODE} (box)`,
+    "state     online",
+    "slots     1 of 4 busy",
+    "models    tiny-3b  first token 210 ms  45.2 tokens/s",
+    "today     12 requests, 1,234 + 5,678 tokens, earned $0.00012345",
+    "failures  1 in the last 12 jobs (5 in 20 quarantine a node)",
+  ]);
+});
+
+test("a quarantined node: the reason, the evidence, what to do; nothing of it steers the terminal", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`GET /nodes/${NODE}/stats`] = {
+    ...STATS,
+    state: "quarantined",
+    connected: false,
+    models: [],
+    quarantine: { reason: "5 failures\u001b[2J in 20 jobs", at: 1_794_725_422, evidence: { jobs: ["a", "b"] } },
+  };
+  assert.equal(await run(status, "--node", NODE), 0);
+  assert.deepEqual(terminal.lines.slice(1, 4), [
+    "state     quarantined",
+    "slots     not connected",
+    "models    none elected",
+  ]);
+  assert.deepEqual(terminal.lines.slice(-3), [
+    "quarantined since 2026-11-15 06:50:22 UTC: 5 failures [2J in 20 jobs",
+    'evidence: {"jobs":["a","b"]}',
+    "next: put the cause right; then ask an operator of the platform to release the node",
+  ]);
+});
+
+test("the platform's own reasons are explained", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  const quarantine = {
+    reason: "failures",
+    at: 1_794_725_422,
+    evidence: { jobs: 11, failures: 5, kinds: { engine: 5 } },
+  };
+  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "quarantined", quarantine };
+  await run(status);
+  assert.deepEqual(terminal.lines.slice(-3), [
+    "quarantined since 2026-11-15 06:50:22 UTC: too many of its last jobs failed",
+    'evidence: {"jobs":11,"failures":5,"kinds":{"engine":5}}',
+    "next: look at the engine's log, and let tollgate-host doctor test it; then ask an operator of the platform to release the node",
+  ]);
+});
+
+test("--json is the gateway's answer with the name", async (t) => {
+  const { run, terminal } = await loggedIn(t);
+  assert.equal(await run(status, "--json"), 0);
+  const { object: _object, ...stats } = STATS;
+  assert.deepEqual(terminal.json(), { ...stats, name: "box" });
+});
+
+test("--all lists every node and marks this machine's", async (t) => {
+  const { run, terminal, gateway, fails } = await loggedIn(t);
+  gateway.answers["GET /nodes"] = { data: [NODE_OBJECT, { ...NODE_OBJECT, id: "node_2", name: "other", models: [] }] };
+  assert.equal(await run(status, "--all"), 0);
+  assert.deepEqual(terminal.lines, [
+    `${NODE}  box    ready  tiny-3b  (this machine)`,
+    `node_2${" ".repeat(NODE.length - 6)}  other  ready  nothing elected`,
+  ]);
+  assert.equal((await fails(status, "--all", "--node", NODE)).exitCode, 2);
+});
+
+test("pause and resume", async (t) => {
+  const { run, terminal, gateway, fails } = await loggedIn(t);
+  assert.equal(await run(pause), 0);
+  assert.equal(await run(resume, "--json"), 0);
+  assert.match(terminal.text, /^node_\w+ \(box\) is paused\nit finishes what runs/);
+  assert.deepEqual(JSON.parse(terminal.lines[2] ?? ""), { node: NODE, name: "box", state: "ready" });
+  gateway.answers[`POST /nodes/${NODE}/resume`] = refusal(409, "node_quarantined", "The node is quarantined.");
+  assert.deepEqual(await fails(resume), {
+    lines: ["The node is quarantined. (node_quarantined)"],
+    next: "tollgate-host status shows the evidence; an operator of the platform releases the node",
+    code: "node_quarantined",
+    exitCode: 1,
+  });
+});
+
+test("a machine that is no node yet, a node that is not ours, an id that is none", async (t) => {
+  const { fails, logins, gateway } = await loggedIn(t);
+  gateway.answers[`GET /nodes/${NODE}`] = refusal(404, "node_not_found", "No such node.");
+  assert.match((await fails(status)).next ?? "", /register/);
+  assert.equal((await fails(status, "--node", "box")).exitCode, 2);
+  const { node: _node, ...login } = (await logins.read()) ?? { gateway: "", token: "" };
+  await logins.write(login);
+  assert.deepEqual((await fails(status)).lines, ["this machine is no node yet"]);
+});

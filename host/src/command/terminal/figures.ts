@@ -1,0 +1,76 @@
+/** Numbers as people read them. Money is never a float: it comes as decimal text and leaves as decimal text. */
+
+const MICRO_DIGITS = 6;
+const CENTS_DIGITS = 2;
+
+/** Exact dollars from millionths of a dollar: `"123.450000"` → `$0.00012345`. */
+export function dollars(micro: string): string {
+  const negative = micro.startsWith("-");
+  const [whole = "0", fraction = ""] = micro.replace("-", "").split(".");
+  const digits = whole.padStart(MICRO_DIGITS + 1, "0");
+  const cut = digits.length - MICRO_DIGITS;
+  const dollarPart = digits.slice(0, cut).replace(/^0+(?=\d)/, "");
+  const rest = `${digits.slice(cut)}${fraction}`.replace(/0+$/, "").padEnd(CENTS_DIGITS, "0");
+  return `${negative ? "-" : ""}$${grouped(dollarPart)}.${rest}`;
+}
+
+/** The sum of such amounts, exact, with six digits behind the point. */
+export function sumMicro(amounts: readonly string[]): string {
+  const pico = amounts.reduce((sum, amount) => sum + picoOf(amount), 0n);
+  const negative = pico < 0n;
+  const digits = String(negative ? -pico : pico).padStart(MICRO_DIGITS + 1, "0");
+  return `${negative ? "-" : ""}${digits.slice(0, -MICRO_DIGITS)}.${digits.slice(-MICRO_DIGITS)}`;
+}
+
+function picoOf(micro: string): bigint {
+  const negative = micro.startsWith("-");
+  const [whole = "0", fraction = ""] = micro.replace("-", "").split(".");
+  const pico = BigInt(whole + fraction.slice(0, MICRO_DIGITS).padEnd(MICRO_DIGITS, "0"));
+  return negative ? -pico : pico;
+}
+
+/** `12,345`. */
+export function count(value: number): string {
+  return grouped(String(Math.round(value)));
+}
+
+function grouped(digits: string): string {
+  return digits.replaceAll(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `1 request`, `2 requests`. */
+export function counted(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+export function milliseconds(ms: number): string {
+  if (ms >= 10_000) return `${Math.round(ms / 1000)} s`;
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return `${ms < 10 ? ms.toFixed(1) : Math.round(ms)} ms`;
+}
+
+export function perSecond(value: number): string {
+  return `${value < 100 ? value.toFixed(1) : count(value)} tokens/s`;
+}
+
+const GIB = 1024 ** 3;
+
+/** `15.6 GiB`. */
+export function gibibytes(bytes: number): string {
+  return `${(bytes / GIB).toFixed(bytes < 100 * GIB ? 1 : 0)} GiB`;
+}
+
+/** `2026-11-15 06:50:22`, always UTC: the platform's day is UTC's. */
+export function utcTime(unixSeconds: number): string {
+  return new Date(unixSeconds * 1000).toISOString().slice(0, 19).replace("T", " ");
+}
+
+/** `3 min 12 s`, `2 h 5 min`. */
+export function duration(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${seconds % 60} s`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}

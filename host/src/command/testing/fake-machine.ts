@@ -1,0 +1,40 @@
+/** A machine of the test's choosing; its programs answer what the test says, and there are no others. */
+import type { Machine, ProgramResult } from "../machine/machine.ts";
+
+export const GIB = 1024 ** 3;
+
+export interface FakeMachine extends Machine {
+  /** Every program that was asked for, with its arguments. */
+  readonly ran: string[];
+}
+
+export interface FakeMachineOptions extends Partial<Omit<Machine, "run" | "exists">> {
+  /** By the program's name: its output, or how it fails. */
+  programs?: Record<string, string | ProgramResult>;
+  paths?: string[];
+}
+
+export function fakeMachine({ programs = {}, paths = [], ...facts }: FakeMachineOptions = {}): FakeMachine {
+  const ran: string[] = [];
+  return {
+    platform: "linux",
+    arch: "x64",
+    hostname: "box",
+    home: "/home/ada",
+    user: "ada",
+    isRoot: false,
+    cpu: "Test CPU",
+    cores: 8,
+    memoryBytes: 16 * GIB,
+    freeMemoryBytes: () => 8 * GIB,
+    freeDiskBytes: async () => 100 * GIB,
+    ...facts,
+    ran,
+    exists: (path) => paths.includes(path),
+    async run(program, args) {
+      ran.push([program, ...args].join(" "));
+      const result = programs[program];
+      return typeof result === "string" ? { code: 0, output: result, errors: "" } : result;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/** A terminal that remembers what was said and answers what it was told to. */
+import { type Paint, PLAIN, paint } from "../terminal/paint.ts";
+import type { Ask, Terminal } from "../terminal/terminal.ts";
+
+export interface FakeTerminalOptions {
+  /** Somebody watches: colours, live screens. */
+  watched?: boolean;
+  /** What the person answers, in order; absent: nobody can be asked. */
+  answers?: string[];
+  /** What comes on standard input. */
+  input?: string;
+}
+
+export class FakeTerminal implements Terminal {
+  readonly lines: string[] = [];
+  readonly remarks: string[] = [];
+  readonly questions: { question: string; hidden: boolean }[] = [];
+  readonly screens: string[][] = [];
+  readonly watched: boolean;
+  readonly columns = 100;
+  readonly rows = 30;
+  readonly paint: Paint;
+  readonly ask: Ask | undefined;
+  readonly #input: string;
+  /** Called at everything that is said. */
+  heard: () => void = () => {};
+
+  constructor(options: FakeTerminalOptions = {}) {
+    this.watched = options.watched ?? false;
+    this.paint = this.watched ? paint(true) : PLAIN;
+    this.#input = options.input ?? "";
+    const { answers } = options;
+    this.ask =
+      answers &&
+      (async (question, { hidden = false } = {}) => {
+        this.questions.push({ question, hidden });
+        const answer = answers.shift();
+        if (answer === undefined) throw new Error(`nobody answers: ${question}`);
+        return answer;
+      });
+  }
+
+  print = (line: string): void => {
+    this.lines.push(line);
+    this.heard();
+  };
+
+  remark = (line: string): void => {
+    this.remarks.push(line);
+    this.heard();
+  };
+
+  readInput(): Promise<string> {
+    return Promise.resolve(this.#input);
+  }
+
+  draw(lines: readonly string[]): void {
+    this.screens.push([...lines]);
+    this.heard();
+  }
+
+  get text(): string {
+    return this.lines.join("\n");
+  }
+
+  /** Everything that was said, in any way. */
+  get everything(): string {
+    return [...this.lines, ...this.remarks, ...this.questions.map(({ question }) => question)].join("\n");
+  }
+
+  json<T>(): T {
+    return JSON.parse(this.text);
+  }
+}

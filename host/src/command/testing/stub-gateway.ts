@@ -1,0 +1,95 @@
+/** The node API of a gateway with one account and one node, for tests: what it answers can be changed at any time. */
+import type { ServerResponse } from "node:http";
+import type { TestContext } from "node:test";
+import { json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
+
+export const TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
+export const NODE = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";
+
+export const NODE_OBJECT = {
+  id: NODE,
+  object: "node",
+  name: "box",
+  state: "ready",
+  models: ["tiny-3b"],
+  quarantine: null,
+};
+
+const model = (id: string, prices: [number, number | null], kind = "generation") => ({
+  model: id,
+  kind,
+  class: id.split("-")[0],
+  context_limit: 8192,
+  build: `${id}-1`,
+  tokenizer: kind === "embedding" ? "xlm-roberta" : "llama3",
+  price_in_micro_1m: prices[0],
+  price_out_micro_1m: prices[1],
+});
+export const CATALOGUE = [
+  model("tiny-3b", [20_000, 40_000]),
+  model("reason-32b", [100_000, 300_000]),
+  model("embed-m3", [10_000, null], "embedding"),
+];
+
+export const STATS = {
+  object: "node_stats",
+  node: NODE,
+  state: "online",
+  connected: true,
+  slots: 4,
+  busy: 1,
+  draining: false,
+  models: [{ model: "tiny-3b", ttft_p50_ms: 210, tps_p50: 45.24 }],
+  today: { requests: 12, prompt_tokens: 1234, completion_tokens: 5678, earned_micro: "123.450000" },
+  reliability: { jobs: 12, failures: 1, jobs_window: 20, failures_max: 5 },
+  quarantine: null,
+};
+
+export interface StubGateway {
+  url: string;
+  /** `GET /node/v1/nodes`, in order. */
+  calls: string[];
+  bodies: unknown[];
+  /** By `METHOD /path`, below /node/v1; overrides what stands here. */
+  answers: Record<string, object | Answering>;
+}
+
+type Answering = (request: StubRequest, response: ServerResponse) => void;
+
+export const refusal =
+  (status: number, code: string, message: string): Answering =>
+  (_request, response) =>
+    json(response, { error: { message, type: code, code } }, status);
+
+export async function stubGateway(t: TestContext): Promise<StubGateway> {
+  const gateway: StubGateway = { url: "", calls: [], bodies: [], answers: {} };
+  const usual: Record<string, object> = {
+    "GET /v1/catalog/rates": { object: "list", payout_share: 0.7, data: [] },
+    "GET /nodes": { object: "list", data: [NODE_OBJECT], next_cursor: null },
+    "POST /nodes": { ...NODE_OBJECT, state: "registered", models: [] },
+    [`GET /nodes/${NODE}`]: NODE_OBJECT,
+    [`PUT /nodes/${NODE}/elections`]: NODE_OBJECT,
+    [`POST /nodes/${NODE}/pause`]: { ...NODE_OBJECT, state: "paused" },
+    [`POST /nodes/${NODE}/resume`]: NODE_OBJECT,
+    [`GET /nodes/${NODE}/stats`]: STATS,
+    "GET /models": { object: "list", data: CATALOGUE },
+  };
+  gateway.url = await stubServer(t, (request, response) => {
+    const [path = ""] = request.path.split("?");
+    const call = `${request.method} ${path.replace("/node/v1", "")}`;
+    gateway.calls.push(`${request.method} ${request.path.replace("/node/v1", "")}`);
+    if (request.body !== "") gateway.bodies.push(JSON.parse(request.body));
+    const isPublic = path.startsWith("/v1/");
+    if (!isPublic && request.headers.authorization !== `Bearer ${TOKEN}`)
+      return refusal(
+        401,
+        "invalid_host_token",
+        "Missing, malformed, unknown or revoked host token.",
+      )(request, response);
+    const answer = gateway.answers[call] ?? usual[call];
+    if (answer === undefined) return refusal(404, "not_found", `No such path: ${call}`)(request, response);
+    if (typeof answer === "function") return (answer as Answering)(request, response);
+    json(response, answer);
+  });
+  return gateway;
+}

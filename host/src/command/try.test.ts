@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loggedIn } from "./testing/bench.ts";
+import { NODE, NODE_OBJECT, refusal } from "./testing/stub-gateway.ts";
+import { tryNode } from "./try.ts";
+
+const TRIAL = {
+  object: "node_try",
+  model: "tiny-3b",
+  text: "Once upon\na time\u001b[31m.",
+  finish_reason: "stop",
+  prompt_tokens: 9,
+  completion_tokens: 12,
+  ttft_ms: 84.2,
+  tps: 51.3,
+};
+
+test("the text as it came, without what steers the terminal, and the speed", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`POST /nodes/${NODE}/try`] = TRIAL;
+  assert.equal(await run(tryNode), 0);
+  assert.deepEqual(gateway.bodies, [{ model: "tiny-3b" }]);
+  assert.equal(
+    terminal.text,
+    "Once upon\na time[31m.\n\ntiny-3b: first token 84 ms, 51.3 tokens/s, 9 + 12 tokens, ended by stop",
+  );
+});
+
+test("what is asked for is passed on; vectors are counted", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`POST /nodes/${NODE}/try`] = {
+    ...{ model: "embed-m3", text: "", vectors: { count: 1, width: 1024 }, finish_reason: null },
+    ...{ prompt_tokens: 5, completion_tokens: 0, ttft_ms: 20, tps: null },
+  };
+  await run(tryNode, "--model", "embed-m3", "--prompt", "hello", "--max-tokens", "7");
+  assert.deepEqual(gateway.bodies, [{ model: "embed-m3", prompt: "hello", max_tokens: 7 }]);
+  assert.equal(terminal.text, "1 vector of 1024 numbers\n\nembed-m3: first token 20 ms, 5 + 0 tokens");
+});
+
+test("a reasoning model's thinking stands before its answer", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`POST /nodes/${NODE}/try`] = { ...TRIAL, text: "42", vendor_reasoning_content: "Six times seven." };
+  await run(tryNode, "--model", "reason-32b");
+  assert.deepEqual(terminal.lines.slice(0, 3), ["Six times seven.", "", "42"]);
+});
+
+test("a node that does not serve, a node that fails, a node without models", async (t) => {
+  const { fails, gateway } = await loggedIn(t);
+  const path = `POST /nodes/${NODE}/try`;
+  gateway.answers[path] = refusal(409, "node_state_conflict", "The node is not connected.");
+  assert.match((await fails(tryNode)).lines[0] ?? "", /not connected/);
+  gateway.answers[path] = refusal(502, "upstream_stall", "The node went quiet.");
+  assert.match((await fails(tryNode)).next ?? "", /doctor/);
+  gateway.answers[`GET /nodes/${NODE}`] = { ...NODE_OBJECT, models: [] };
+  assert.match((await fails(tryNode)).next ?? "", /elect/);
+  assert.equal((await fails(tryNode, "--max-tokens", "x", "--prompt", "")).lines.length, 2);
+});

@@ -1,0 +1,133 @@
+/** `tollgate-host up`: engine, node, election, then serving until told to stop. */
+import { Agent } from "../../agent/agent.ts";
+import type { PlaneCredentials } from "../../agent/plane.ts";
+import type { Engine } from "../../engines/engine.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { engineFor, rememberedOf } from "../engine-for.ts";
+import { complaintOf } from "../errors.ts";
+import { parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
+import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
+import type { Lifeline } from "../lifeline.ts";
+import { findHardware, hardwareReport } from "../machine/hardware.ts";
+import { reporterFor } from "./choose-reporter.ts";
+import type { Reporter } from "./reporter.ts";
+import { watchStats } from "./watch-stats.ts";
+
+const DRAIN_MS_MAX = 30_000;
+
+export const up: Command = {
+  summary: "serve requests",
+  usage: UP_USAGE,
+  async run(args, context) {
+    const lifeline = context.lifeline();
+    try {
+      const flags = await readFlags(args, context);
+      await serveUntilStopped(flags, context, lifeline);
+      return 0;
+    } catch (error) {
+      await lifeline.tell({ type: "failed", message: complaintOf(error, "up").lines.join("; ") });
+      throw error;
+    }
+  },
+};
+
+/** Where a gateway is named, what is stored is not even looked at. */
+async function readFlags(args: string[], { env, logins }: CommandContext): Promise<UpFlags> {
+  const named = args.some((arg) => arg === "--gateway" || arg.startsWith("--gateway="));
+  const login = named ? undefined : await logins.read();
+  return parseUpFlags(args, env, login && rememberedOf(login));
+}
+
+async function serveUntilStopped(flags: UpFlags, context: CommandContext, lifeline: Lifeline): Promise<void> {
+  const reporter = reporterFor(flags, context);
+  try {
+    const place = await Promise.race([prepare(flags, context, reporter), lifeline.stopRequested]);
+    if (place === undefined) return; // Told to stop before there was anything to serve.
+    await serve(place, context, { reporter, lifeline });
+  } finally {
+    reporter.close();
+  }
+}
+
+/** Everything that is needed to serve. */
+interface Place {
+  engine: Engine;
+  node: string;
+  models: string[];
+  gateway: GatewayClient;
+  credentials: () => Promise<PlaneCredentials>;
+}
+
+async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<Place> {
+  const { engine, models } = await engineFor(flags, context);
+  reporter.engine(engine);
+  try {
+    return await enlist({ engine, models }, flags, { context, reporter });
+  } catch (error) {
+    await engine.close();
+    throw error;
+  }
+}
+
+async function enlist(
+  { engine, models }: Pick<Place, "engine" | "models">,
+  flags: UpFlags,
+  { context, reporter }: { context: CommandContext; reporter: Reporter },
+): Promise<Place> {
+  const gateway = gatewayClient(flags);
+  const node = await identify(gateway, flags, context);
+  await gateway.elect(node, models);
+  // Asked for here, so that a refusal ends the command; later ones are asked for until they come.
+  let first: PlaneCredentials | undefined = await gateway.credentials(node);
+  reporter.node({ node, gateway: gateway.address, models });
+  const credentials = async (): Promise<PlaneCredentials> => {
+    const next = first ?? (await gateway.credentials(node));
+    first = undefined;
+    return next;
+  };
+  return { engine, node, models, gateway, credentials };
+}
+
+async function identify(gateway: GatewayClient, { identity }: UpFlags, context: CommandContext): Promise<string> {
+  if ("id" in identity) return identity.id;
+  const known = (await gateway.nodes()).find((node) => node.name === identity.name && node.state !== "retired");
+  if (known !== undefined) return known.id;
+  const hardware = hardwareReport(await findHardware(context.machine));
+  const registered = await gateway.register({ name: identity.name, hardware, agent: context.version });
+  return registered.id;
+}
+
+async function serve(
+  place: Place,
+  { version, clock, dial }: CommandContext,
+  { reporter, lifeline }: { reporter: Reporter; lifeline: Lifeline },
+): Promise<void> {
+  const { engine, node, models, gateway } = place;
+  let announced = false;
+  const agent = new Agent({
+    ...place,
+    version,
+    dial,
+    clock,
+    log: reporter.log,
+    status(status) {
+      reporter.log.info(
+        { type: status.type, ...("reason" in status ? { err: status.reason } : {}) },
+        "the line changed",
+      );
+      reporter.status(status);
+      if (status.type !== "online" || announced) return;
+      announced = true;
+      void lifeline.tell({ type: "online", node, engine: engine.name, models, slots: engine.slots });
+    },
+  });
+  reporter.serving(() => agent.snapshot());
+  agent.start();
+  const stopWatching = lifeline.isLed ? () => {} : watchStats({ gateway, node, clock, reporter });
+  await lifeline.stopRequested;
+  reporter.stopping();
+  await agent.drain(DRAIN_MS_MAX, lifeline.hurry);
+  stopWatching();
+  await engine.close();
+  reporter.stopped();
+}

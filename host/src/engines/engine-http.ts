@@ -1,0 +1,192 @@
+/** HTTP to an engine: bounded answers, no redirects, and failures as the engine port wants them. */
+import type { z } from "zod";
+import { parseJson, readText } from "../http-body.ts";
+import { EngineError } from "./engine.ts";
+
+const PROBE_MS_MAX = 2_000;
+const PROBE_BYTES_MAX = 4 * 1024 * 1024;
+const ERROR_BYTES_MAX = 64 * 1024;
+const RETRY_AFTER_MS_MAX = 2_000;
+
+/** Nobody answers at the engine's address, or the connection broke. */
+export class EngineAway extends EngineError {
+  override name = "EngineAway";
+}
+
+/** The engine has too much to do: nothing was generated, and asking again may help. */
+export class EngineBusy extends EngineError {
+  override name = "EngineBusy";
+  /** How long it asked to be left alone, if it did. */
+  readonly retryAfterMs: number | undefined;
+  constructor(status: number, retryAfterMs: number | undefined) {
+    super("engine", `the engine is overloaded or still loading (HTTP ${status})`);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
+export type Life = "answers" | "slow" | "away";
+
+export interface Answer<T> {
+  json: T;
+  headers: Headers;
+}
+
+export interface HttpOptions {
+  /** With or without `/v1`. */
+  url: string;
+  apiKey?: string | undefined;
+  probeMs?: number | undefined;
+}
+
+export class EngineHttp {
+  /** `http://host:port`, and whatever path comes before `/v1`. */
+  readonly root: string;
+  readonly #headers: Record<string, string>;
+  readonly #probeMs: number;
+
+  constructor(options: HttpOptions) {
+    this.root = rootAddress(options.url);
+    this.#headers = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+    this.#probeMs = options.probeMs ?? PROBE_MS_MAX;
+  }
+
+  get host(): string {
+    return new URL(this.root).host;
+  }
+
+  /** A short question. Undefined when nobody answers in time, or not in the form that was asked for. */
+  async ask<T>(path: string, schema: z.ZodType<T>, body?: object): Promise<Answer<T> | undefined> {
+    const answer = await this.#question(path, body);
+    const result = schema.safeParse(parseJson(answer?.text ?? ""));
+    return answer && result.success ? { json: result.data, headers: answer.headers } : undefined;
+  }
+
+  /** As `ask`, for what is plain text in lines. */
+  async lines(path: string): Promise<string[] | undefined> {
+    return (await this.#question(path, undefined))?.text.split("\n");
+  }
+
+  async life(path: string): Promise<Life> {
+    try {
+      const response = await this.#send(path, undefined, AbortSignal.timeout(this.#probeMs));
+      await response.body?.cancel();
+      return "answers";
+    } catch (error) {
+      return error instanceof Error && error.name === "TimeoutError" ? "slow" : "away";
+    }
+  }
+
+  /** A job. The response is good and not read yet. */
+  async post(path: string, body: object, signal: AbortSignal): Promise<Response> {
+    const response = await this.#fetchJob(path, body, signal);
+    if (response.ok) return response;
+    const text = await textOf(response, ERROR_BYTES_MAX);
+    if (response.status === 429 || response.status === 503)
+      throw new EngineBusy(response.status, retryAfterMs(response.headers));
+    throw refusal(response.status, text);
+  }
+
+  async #question(path: string, body: object | undefined): Promise<{ text: string; headers: Headers } | undefined> {
+    try {
+      const response = await this.#send(path, body, AbortSignal.timeout(this.#probeMs));
+      const text = await readText(response, PROBE_BYTES_MAX);
+      return response.ok && !isTollgate(response) ? { text, headers: response.headers } : undefined;
+    } catch {
+      return undefined; // Nothing listens there, or it is slow or something else: no answer to this question.
+    }
+  }
+
+  async #fetchJob(path: string, body: object, signal: AbortSignal): Promise<Response> {
+    try {
+      return await this.#send(path, body, signal).catch((error: unknown) => {
+        // A connection kept open from an earlier job was closed meanwhile: a fresh one may do.
+        if (signal.aborted || !isBrokenSocket(error)) throw error;
+        return this.#send(path, body, signal);
+      });
+    } catch (cause) {
+      throw new EngineAway("engine", "the engine does not answer", { cause });
+    }
+  }
+
+  #send(path: string, body: object | undefined, signal: AbortSignal): Promise<Response> {
+    const json = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+    const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+    return fetch(`${this.root}${path}`, {
+      ...json,
+      redirect: "error",
+      signal,
+      headers: { ...this.#headers, ...type },
+    });
+  }
+}
+
+function isBrokenSocket(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
+  return ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(String(code));
+}
+
+/** The address without a slash or the `/v1` of its API at the end. */
+export function rootAddress(url: string): string {
+  return url.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+/** The whole answer; what keeps it from coming is the engine's failure. */
+export async function textOf(response: Response, bytesMax: number): Promise<string> {
+  try {
+    return await readText(response, bytesMax);
+  } catch (cause) {
+    throw new EngineAway("engine", "the engine's answer did not come whole", { cause });
+  }
+}
+
+/** The bytes of a response; a connection that breaks meanwhile is the engine's failure. */
+export async function* bytesOf(response: Response): AsyncGenerator<Uint8Array> {
+  if (response.body === null) return;
+  try {
+    yield* response.body;
+  } catch (cause) {
+    throw new EngineAway("engine", "the engine's connection broke", { cause });
+  }
+}
+
+/**
+ * An engine's refusal as an error. Its text may repeat the prompt, so only the status and a plain code are passed on; the
+ * text decides whether the prompt was too long.
+ */
+export function refusal(status: number, body: string): EngineError {
+  const aboutPrompt = (status === 400 || status === 413 || status === 422) && mentionsContext(body);
+  const code = plainCode(body);
+  const what = aboutPrompt ? "the prompt does not fit the engine's context" : "the engine refused the request";
+  return new EngineError(aboutPrompt ? "prompt" : "engine", `${what} (HTTP ${status}${code ? `, ${code}` : ""})`);
+}
+
+/** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */
+export function streamError(error: unknown): EngineError {
+  return mentionsContext(typeof error === "string" ? error : JSON.stringify(error))
+    ? new EngineError("prompt", "the prompt does not fit the engine's context (told in the stream)")
+    : new EngineError("engine", "the engine reported an error in its stream");
+}
+
+export function mentionsContext(body: string): boolean {
+  return /context[ _]?(length|size|window|limit)|max_model_len|maximum.{0,40}(tokens|length)|too (long|many tokens)/i.test(
+    body.slice(0, 4096),
+  );
+}
+
+function plainCode(body: string): string | undefined {
+  const parsed = parseJson(body);
+  const error = typeof parsed === "object" && parsed !== null && "error" in parsed ? parsed.error : undefined;
+  if (typeof error !== "object" || error === null) return undefined;
+  const named = ["code", "type"].map((key) => (error as Record<string, unknown>)[key]);
+  return named.find((text): text is string => typeof text === "string" && /^[a-z_]{1,48}$/i.test(text));
+}
+
+function retryAfterMs(headers: Headers): number | undefined {
+  const seconds = Number(headers.get("retry-after") ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? Math.min(seconds * 1000, RETRY_AFTER_MS_MAX) : undefined;
+}
+
+/** Our own gateway answers on one of the usual ports too, and would dispatch to us what we sent it. */
+const isTollgate = (response: Response): boolean => response.headers.get("x-request-id")?.startsWith("req_") ?? false;

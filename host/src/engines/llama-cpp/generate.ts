@@ -1,0 +1,84 @@
+/** One generation on one sequence: reads the prompt in steps, then writes token by token. */
+import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
+import type { Clock } from "../../clock.ts";
+import { EngineError, type Finish, type GenerationJob, type Sink } from "../engine.ts";
+import type { Manners } from "./manners.ts";
+import { samplingOptions } from "./sampling.ts";
+import { Voice } from "./voice.ts";
+
+/** A long prompt is read in steps: between them other jobs run, progress is told, a cancellation is heard. */
+const STEP_TOKENS_MIN = 16;
+const STEP_TOKENS = 128;
+const STEP_TOKENS_MAX = 2048;
+/** A step should take about so long: short enough for everyone else, long enough to be worth its while. */
+const STEP_MS = 250;
+/** While the prompt is read the gateway hears of it at least this often. */
+const TELL_EVERY_MS = 1_000;
+
+export interface Generation {
+  model: LlamaModel;
+  sequence: LlamaContextSequence;
+  manners: Manners;
+  job: GenerationJob;
+  sink: Sink;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+export async function generate(generation: Generation): Promise<{ finish: Finish }> {
+  const { model, sequence, manners, job, sink, signal } = generation;
+  const { tokens: prompt, thinking, startsThinking } = manners.prompt(job);
+  // llama.cpp needs one place of the context for itself.
+  const usable = sequence.contextSize - 1;
+  if (prompt.length > usable) throw tooLong(sequence.contextSize);
+  const said: Token[] = [];
+  const voice = new Voice<Token>({
+    detokenize: (tokens, before) => model.detokenize(tokens, false, before),
+    thinking,
+    startsThinking,
+    stop: job.sampling.stop,
+    say: (channel, text) => sink.delta(channel, text),
+  });
+
+  const rest = await readPrompt(prompt, generation);
+  if (signal.aborted) return { finish: "stop" };
+  for await (const token of sequence.evaluate(rest, samplingOptions(job.sampling, manners, said))) {
+    if (signal.aborted) return { finish: "stop" };
+    said.push(token);
+    if (voice.push(token)) return { finish: "stop" };
+    if (prompt.length + said.length > usable) {
+      voice.end();
+      return { finish: "length" };
+    }
+  }
+  voice.end();
+  return { finish: "stop" };
+}
+
+/** Reads all of the prompt but its last step, which comes back. */
+async function readPrompt(prompt: Token[], { sequence, sink, signal, clock }: Generation): Promise<Token[]> {
+  let read = 0;
+  let step = STEP_TOKENS;
+  // The work is done in this process, so that it goes on is known without the engine saying so.
+  const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(read / prompt.length));
+  try {
+    while (prompt.length - read > step && !signal.aborted) {
+      const began = clock.monotonic();
+      await sequence.evaluateWithoutGeneratingNewTokens(prompt.slice(read, read + step));
+      read += step;
+      sink.progress(read / prompt.length);
+      step = nextStep(step, clock.monotonic() - began);
+    }
+  } finally {
+    stopTelling();
+  }
+  return prompt.slice(read);
+}
+
+export function nextStep(step: number, tookMs: number): number {
+  if (tookMs > 2 * STEP_MS) return Math.max(STEP_TOKENS_MIN, step / 2);
+  return tookMs < STEP_MS / 2 ? Math.min(STEP_TOKENS_MAX, step * 2) : step;
+}
+
+export const tooLong = (contextTokens: number): EngineError =>
+  new EngineError("prompt", `the prompt is longer than the ${contextTokens.toLocaleString("en")} tokens of this model`);

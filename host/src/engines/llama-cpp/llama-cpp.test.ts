@@ -1,0 +1,197 @@
+/** The engine for any GGUF file, shown with the one of this repository in its own manners: template, marks, vectors. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../clock.ts";
+import { chatJob, JOB_ID, RecordingSink } from "../../testing/recording-sink.ts";
+import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "../engine.ts";
+import { nextStep } from "./generate.ts";
+import { llamaCppEngine } from "./llama-cpp.ts";
+import { fileManners } from "./manners.ts";
+
+const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
+const SLOTS = 4;
+/** QwQ's way: the template itself opens the thinking. */
+const THINKING_TEMPLATE =
+  "{%- for message in messages -%}{{- '<|' + message['role'] + '|>\\n' + message['content'] + '<|end|>\\n' -}}{%- endfor -%}" +
+  "{%- if add_generation_prompt -%}{{- '<|assistant|>\\n<think>\\n' -}}{%- endif -%}";
+/** Some templates refuse what they were not made for, and say so with what they were given. */
+const STRICT_TEMPLATE = `{%- if messages|length > 6 -%}{{- raise_exception('no: ' + messages[0]['content']) -}}{%- endif -%}${THINKING_TEMPLATE}`;
+
+let engine: Engine;
+before(async () => {
+  engine = await llamaCppEngine({
+    name: "file",
+    file,
+    models: ["tiny-3b", "embed-m3"],
+    slots: SLOTS,
+    threads: 1,
+    gpu: false,
+    flashAttention: false,
+    clock: systemClock,
+  });
+});
+after(() => engine.close());
+
+const never = new AbortController().signal;
+const greedy = { temperature: 0 };
+
+async function ask(content: string, rest: Partial<GenerationJob> = {}, on = engine) {
+  const sink = new RecordingSink();
+  const { finish } = await on.generate(chatJob(content, { sampling: greedy, ...rest }), sink, never);
+  return { sink, finish, text: sink.text("answer") };
+}
+
+test("chat by the file's own template; marks in a person's text are text", async () => {
+  assert.match((await ask("What is the capital of France?")).text, /Paris/);
+  const messages = [
+    { role: "developer", content: "You are kind." },
+    { role: "user", content: "My name is Ravi. <|end|>" },
+    { role: "assistant", content: "Hello, Ravi! Nice to meet you." },
+    { role: "tool", content: "4" },
+    { role: "user", content: "What is my name?" },
+  ];
+  const { text, finish } = await ask("", { input: { messages } });
+  assert.match(text, /Ravi/);
+  assert.equal(finish, "stop");
+  assert.doesNotMatch(text, /<\|/);
+});
+
+test("completion: raw text goes on, and an empty prompt begins something", async () => {
+  const raw = (prompt: string) => ask("", { endpoint: "completion", input: { prompt } });
+  assert.match((await raw("The capital of Italy is")).text, /^ ?Rome/);
+  assert.equal((await raw("")).finish, "stop");
+});
+
+test("stop strings, penalties and top_p change the answer as they should", async () => {
+  const { text, finish } = await ask("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
+  assert.match(text, /1, 2, 3, 4, $/);
+  assert.equal(finish, "stop");
+  const plain = await ask("Tell me a story about a fox");
+  const penalised = await ask("Tell me a story about a fox", { sampling: { ...greedy, frequency_penalty: 2 } });
+  assert.notEqual(penalised.text, plain.text);
+  const narrow = await ask("Tell me a story about a fox", { sampling: { temperature: 2, top_p: 0, seed: 1 } });
+  assert.equal(narrow.text, plain.text);
+});
+
+test("a seed repeats, alone and beside three others; another seed differs", async () => {
+  const tell = async (seed: number): Promise<string> =>
+    (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
+  const first = await tell(7);
+  assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
+  assert.notEqual(await tell(-7), first);
+});
+
+test("four jobs run side by side, a fifth finds no slot, and none hears another's words", async () => {
+  const asked = ["What is the capital of France?", "Count to 20", "What is the capital of Japan?", "Count to ten"];
+  const running = asked.map((content) => ask(content));
+  await assert.rejects(ask("hi"), EngineError);
+  const [france, twenty, japan, ten] = await Promise.all(running);
+  assert.match(france?.text ?? "", /Paris/);
+  assert.match(twenty?.text ?? "", /18, 19, 20/);
+  assert.match(japan?.text ?? "", /Tokyo/);
+  assert.match(ten?.text ?? "", /9, 10/);
+});
+
+test("a cancellation in mid-stream ends the answer at once and frees the slot", async () => {
+  for (let round = 0; round < SLOTS + 1; round++) {
+    const controller = new AbortController();
+    const sink = new RecordingSink();
+    sink.heard = () => {
+      if (sink.deltas.length === 3) controller.abort();
+    };
+    await engine.generate(chatJob("Write a very long story about a dragon"), sink, controller.signal);
+    assert.equal(sink.deltas.length, 3);
+  }
+  assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
+});
+
+test("what does not fit the context is refused, never cut; a long prompt tells how far it is read", async () => {
+  const tooLong = { name: "EngineError", blame: "prompt", message: /longer than the 2,048 tokens/ };
+  await assert.rejects(ask("fox ".repeat(2100)), tooLong);
+  await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
+  const prompt = "1, 2, 3, ".repeat(220);
+  const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } });
+  assert.ok(sink.fractions.length > 2 && sink.fractions.every((fraction) => fraction > 0 && fraction <= 1));
+  assert.equal(finish, "length");
+});
+
+const embed = (input: string[]): Promise<Float32Array[]> => {
+  const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input };
+  return Array.fromAsync(engine.embed(job, new RecordingSink(), never));
+};
+
+test("embeddings: the model's own width, one long, the same for the same text", async () => {
+  const [cat, dog, again] = await embed(["The cat sat on the mat.", "A dog barks.", "The cat sat on the mat."]);
+  assert.ok(cat && dog && again);
+  assert.equal(cat.length, 256);
+  assert.ok(Math.abs(Math.hypot(...cat) - 1) < 1e-5);
+  assert.deepEqual(again, cat);
+  assert.notDeepEqual(dog, cat);
+});
+
+test("a template that opens the thinking, and one that refuses the messages", async (t) => {
+  const options = { name: "x", file, threads: 1, gpu: false as const, clock: systemClock };
+  const thinker = await llamaCppEngine({
+    ...options,
+    models: ["reason-32b", "tiny-3b"],
+    manners: (model) => fileManners(model, THINKING_TEMPLATE),
+  });
+  t.after(() => thinker.close());
+  const messages = [
+    { role: "system", content: "reasoning: on" },
+    { role: "user", content: "What is 47 + 38?" },
+  ];
+  const { sink } = await ask("", { model: "reason-32b", input: { messages } }, thinker);
+  assert.equal(sink.deltas[0]?.channel, "reasoning");
+  assert.ok(sink.text("reasoning").length > 10 && sink.text("answer") !== "", "it ends its thinking, then answers");
+  const plain = await ask("", { input: { messages } }, thinker);
+  assert.equal(plain.sink.text("reasoning"), "", "a model that promises no thinking has none apart");
+
+  const strict = await llamaCppEngine({
+    ...options,
+    models: ["tiny-3b"],
+    manners: (model) => fileManners(model, STRICT_TEMPLATE),
+  });
+  t.after(() => strict.close());
+  const many = Array.from({ length: 9 }, () => ({ role: "user", content: "the secret prompt" }));
+  await assert.rejects(ask("", { input: { messages: many } }, strict), (error: Error) => {
+    assert.ok(error instanceof EngineError && error.blame === "prompt");
+    assert.doesNotMatch(error.message, /secret/);
+    return true;
+  });
+});
+
+test("a file that cannot be loaded is an error, and leaves nothing behind", async () => {
+  const broken = llamaCppEngine({ name: "x", file: `${file}.none`, models: ["tiny-3b"], clock: systemClock });
+  await assert.rejects(broken, Error);
+});
+
+test("what of the file falls short of the catalogue is noted", async (t) => {
+  assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
+  assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, and embed-m3 promises 1024/);
+  const only = await llamaCppEngine({
+    name: "x",
+    file,
+    models: ["embed-m3"],
+    threads: 1,
+    gpu: false,
+    clock: systemClock,
+  });
+  t.after(() => only.close());
+  const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input: ["a"] };
+  assert.equal((await Array.fromAsync(only.embed(job, new RecordingSink(), never))).length, 1);
+});
+
+test("it tells its tokens, with none added", async () => {
+  const tokens = await engine.tokens?.("tiny-3b", "The capital of France");
+  assert.ok(tokens !== undefined && tokens.length > 2 && tokens.length < 12);
+});
+
+test("steps through a prompt shrink where they are slow and grow where they are fast", () => {
+  assert.equal(nextStep(128, 1000), 64);
+  assert.equal(nextStep(128, 250), 128);
+  assert.equal(nextStep(128, 10), 256);
+  assert.equal(nextStep(16, 9999), 16);
+  assert.equal(nextStep(2048, 1), 2048);
+});

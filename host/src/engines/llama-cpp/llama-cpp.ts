@@ -1,0 +1,181 @@
+/**
+ * llama.cpp in this process, with any GGUF file: as many sequences as slots, the chat template of the file, prompts that
+ * do not fit refused and never cut. The output cap is the gateway's, which counts in the catalogue's tokens; this engine
+ * stops only at the end of the context.
+ */
+import {
+  getLlama,
+  InsufficientMemoryError,
+  type Llama,
+  type LlamaContextSequence,
+  type LlamaEmbeddingContext,
+  LlamaLogLevel,
+  type LlamaModel,
+  type LlamaOptions,
+} from "node-llama-cpp";
+import type { Clock } from "../../clock.ts";
+import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
+import { contextTokensOf } from "../fits.ts";
+import { EMBEDDING_MODELS } from "../models.ts";
+import { generate, tooLong } from "./generate.ts";
+import { fileManners, type Manners } from "./manners.ts";
+
+const SLOTS_ON_CPU = 1;
+const SLOTS_ON_GPU = 4;
+const TELL_EVERY_MS = 1_000;
+/** Of the catalogue's embedding model. */
+const VECTOR_WIDTH = 1024;
+
+export interface LlamaCppOptions {
+  name: string;
+  /** A GGUF file. */
+  file: string;
+  /** The models of the catalogue that it serves. */
+  models: string[];
+  slots?: number | undefined;
+  /** Default: what the catalogue promises, or what the model was trained for if that is less. */
+  contextTokens?: number | undefined;
+  threads?: number | undefined;
+  gpu?: LlamaOptions["gpu"];
+  flashAttention?: boolean | undefined;
+  /** Default: those of the file. */
+  manners?: (model: LlamaModel) => Manners;
+  clock: Clock;
+}
+
+export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> {
+  const { name, models, clock } = options;
+  const llama = await getLlama({
+    build: "never",
+    skipDownload: true,
+    gpu: options.gpu ?? "auto",
+    logLevel: LlamaLogLevel.error,
+  });
+  try {
+    const model = await llama.loadModel({ modelPath: options.file });
+    const slots = options.slots ?? (llama.gpu === false ? SLOTS_ON_CPU : SLOTS_ON_GPU);
+    const contextTokens = options.contextTokens ?? contextFor(model, models);
+    const threads = options.threads ?? threadsOn(llama);
+    const manners = (options.manners ?? fileManners)(model);
+    const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
+    const free = writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : [];
+    const embedder = new Embedder(model, contextTokens, threads);
+
+    return {
+      name,
+      slots,
+      models,
+      notes: options.manners === undefined ? notesOn(model, models, contextTokens) : [],
+      async generate(job, sink, signal) {
+        const sequence = free.pop();
+        if (sequence === undefined) throw new EngineError("engine", `every slot of ${name} is taken`);
+        try {
+          return await generate({ model, sequence, manners, job, sink, signal, clock });
+        } finally {
+          // Nothing of a prompt stays behind for the next one.
+          await sequence.clearHistory();
+          free.push(sequence);
+        }
+      },
+      async *embed(job, sink, signal) {
+        for await (const values of embedder.vectors(job, { sink, signal, clock })) yield manners.vector(values);
+      },
+      tokens: async (_model, text) => [...model.tokenize(text)],
+      close: () => llama.dispose(),
+    };
+  } catch (error) {
+    await llama.dispose();
+    throw error;
+  }
+}
+
+/**
+ * All cores but one where they do the work: its threads wait for one another without sleeping, so that one thread too many
+ * makes all of them slow, and this process has other things to do. With a graphics processor the library knows best.
+ */
+function threadsOn(llama: Llama): number | undefined {
+  return llama.gpu === false ? Math.max(1, llama.cpuMathCores - 1) : undefined;
+}
+
+function contextFor(model: LlamaModel, models: readonly string[]): number {
+  const promised = models.map(contextTokensOf).filter((tokens) => tokens !== undefined);
+  return Math.min(model.trainContextSize, ...(promised.length === 0 ? [] : [Math.max(...promised)]));
+}
+
+function notesOn(model: LlamaModel, models: readonly string[], contextTokens: number): string[] {
+  return models.flatMap((id) => {
+    const promised = contextTokensOf(id) ?? 0;
+    const width = EMBEDDING_MODELS.includes(id) ? VECTOR_WIDTH : model.embeddingVectorSize;
+    return [
+      ...(contextTokens < promised
+        ? [
+            `the file has a context of ${contextTokens} tokens, and ${id} promises ${promised}: longer requests will fail`,
+          ]
+        : []),
+      ...(width === model.embeddingVectorSize
+        ? []
+        : [
+            `the file gives vectors of ${model.embeddingVectorSize} values, and ${id} promises ${width}: none will be taken`,
+          ]),
+    ];
+  });
+}
+
+async function sequences(
+  model: LlamaModel,
+  options: Pick<LlamaCppOptions, "threads" | "flashAttention"> & { slots: number; contextTokens: number },
+): Promise<LlamaContextSequence[]> {
+  const { slots, contextTokens, threads, flashAttention } = options;
+  const context = await model
+    .createContext({
+      contextSize: contextTokens,
+      sequences: slots,
+      ...(threads === undefined ? {} : { threads }),
+      ...(flashAttention === undefined ? {} : { flashAttention }),
+    })
+    .catch((cause: unknown) => {
+      if (!(cause instanceof InsufficientMemoryError)) throw cause;
+      throw new Error(`there is no memory for ${slots} contexts of ${contextTokens} tokens; fewer --slots need less`, {
+        cause,
+      });
+    });
+  return Array.from({ length: slots }, () => context.getSequence());
+}
+
+/** Embeddings need a context of their own, made when it is first needed: many nodes never embed. */
+class Embedder {
+  readonly #create: () => Promise<LlamaEmbeddingContext>;
+  readonly #contextTokens: number;
+  #context: Promise<LlamaEmbeddingContext> | undefined;
+
+  constructor(model: LlamaModel, contextTokens: number, threads: number | undefined) {
+    this.#contextTokens = contextTokens;
+    // A text is read whole: a model that looks both ways would read it wrongly in parts.
+    this.#create = () =>
+      model.createEmbeddingContext({
+        contextSize: contextTokens,
+        batchSize: contextTokens,
+        ...(threads === undefined ? {} : { threads }),
+      });
+  }
+
+  async *vectors(
+    job: EmbeddingJob,
+    { sink, signal, clock }: { sink: Pick<Sink, "progress">; signal: AbortSignal; clock: Clock },
+  ): AsyncGenerator<readonly number[]> {
+    let done = 0;
+    const stopTelling = clock.every(TELL_EVERY_MS, () => sink.progress(done / job.input.length));
+    try {
+      this.#context ??= this.#create();
+      const context = await this.#context;
+      for (const text of job.input) {
+        if (signal.aborted) return;
+        if (context.calculateInputLength(text) > this.#contextTokens - 1) throw tooLong(this.#contextTokens);
+        yield (await context.getEmbeddingFor(text)).vector;
+        done++;
+      }
+    } finally {
+      stopTelling();
+    }
+  }
+}

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { engineSeed } from "./seed.ts";
+
+test("small seeds stay, large and negative ones become 31 bits, the same ones every time", () => {
+  for (const seed of [0, 1, 42, 2 ** 31 - 1]) assert.equal(engineSeed(seed), seed);
+  fc.assert(
+    fc.property(fc.integer({ min: -(2 ** 53) + 1, max: 2 ** 53 - 1 }), (seed) => {
+      const folded = engineSeed(seed);
+      assert.ok(Number.isInteger(folded) && folded >= 0 && folded < 2 ** 31);
+      assert.equal(engineSeed(seed), folded);
+    }),
+  );
+  assert.notEqual(engineSeed(-1), engineSeed(-2));
+  assert.notEqual(engineSeed(2 ** 40), engineSeed(2 ** 40 + 2 ** 35));
+});

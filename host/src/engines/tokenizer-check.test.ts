@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../clock.ts";
+import { StubBrain } from "../testing/engines/brain.ts";
+import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { ollamaStub } from "../testing/engines/ollama.ts";
+import { vllmStub } from "../testing/engines/vllm.ts";
+import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import type { Engine } from "./engine.ts";
+import type { EngineKnowledge } from "./knowledge/knowledge.ts";
+import { llamaServer } from "./knowledge/llama-server.ts";
+import { ollama } from "./knowledge/ollama.ts";
+import { vllm } from "./knowledge/vllm.ts";
+import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
+import { ACTIVE_MODELS } from "./models.ts";
+import { openAiEngine } from "./openai.ts";
+import { scriptedEngine } from "./scripted.ts";
+import { engineTokenizer } from "./tokenizer-check.ts";
+import { TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-references.ts";
+
+const engineAt = (url: string, knowledge: EngineKnowledge): Engine =>
+  openAiEngine({ name: "x", url, knowledge, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
+
+/** An engine with the reference's own tokenizer: its `/tokenize` gives as many tokens as the reference has. */
+async function withTokenizer(t: TestContext, name: TokenizerName, knowledge: EngineKnowledge): Promise<Engine> {
+  const answer: Answer = (request, response) => {
+    const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };
+    const reference = TOKENIZER_REFERENCES.find(({ text }) => text === (content ?? prompt));
+    json(response, { tokens: Array.from({ length: reference?.[name] ?? 0 }, (_, i) => i) });
+  };
+  return engineAt(await stubServer(t, answer), knowledge);
+}
+
+test("each model matches its own tokenizer and differs from the others", async (t) => {
+  const expected: Record<string, TokenizerName> = {
+    "tiny-3b": "llama3",
+    "small-7b-alt": "qwen2.5",
+    "reason-32b": "qwen2.5",
+    "embed-m3": "xlm-roberta",
+  };
+  for (const knowledge of [llamaServer, vllm]) {
+    for (const name of TOKENIZERS) {
+      const engine = await withTokenizer(t, name, knowledge);
+      for (const [model, own] of Object.entries(expected))
+        assert.equal(await engineTokenizer(engine, model), own === name ? "matches" : "differs", `${model} on ${name}`);
+    }
+  }
+});
+
+test("an engine with a tokenizer of its own differs: stubs that count words, and the model of this repository", async (t) => {
+  for (const [stub, knowledge] of [
+    [llamaServerStub, llamaServer],
+    [vllmStub, vllm],
+  ] as const) {
+    const engine = engineAt(await stubServer(t, stub(new StubBrain())), knowledge);
+    assert.equal(await engineTokenizer(engine, "tiny-3b"), "differs");
+  }
+  const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
+  const real = await llamaCppEngine({
+    name: "x",
+    file,
+    models: ["tiny-3b"],
+    threads: 1,
+    gpu: false,
+    clock: systemClock,
+  });
+  t.after(() => real.close());
+  assert.equal(await engineTokenizer(real, "tiny-3b"), "differs");
+});
+
+test("unknown: an engine that does not tokenise, one that is away, a model that is not known", async (t) => {
+  const stub = await stubServer(t, ollamaStub(new StubBrain()));
+  const away = engineAt(await deadAddress(), llamaServer);
+  const counts = await withTokenizer(t, "llama3", llamaServer);
+  assert.equal(await engineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");
+  assert.equal(
+    await engineTokenizer(scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), "tiny-3b"),
+    "unknown",
+  );
+  assert.equal(await engineTokenizer(away, "tiny-3b"), "unknown");
+  assert.equal(await engineTokenizer(counts, "large-70b"), "unknown");
+  assert.equal(await engineTokenizer(counts, "tiny-3b", "of-tomorrow"), "unknown");
+  assert.equal(await engineTokenizer(counts, "tiny-3b", "llama3"), "matches");
+});
+
+test("the references tell every two tokenizers apart", () => {
+  for (const one of TOKENIZERS) {
+    for (const other of TOKENIZERS) {
+      if (one !== other) assert.ok(TOKENIZER_REFERENCES.some((reference) => reference[one] !== reference[other]));
+    }
+  }
+});

@@ -1,0 +1,47 @@
+/** The streams of stub engines that speak the OpenAI dialect; they differ in a few fields. */
+import type { ServerResponse } from "node:http";
+import type { StubBrain } from "./brain.ts";
+
+export interface SseTraits {
+  /** What the engine calls thinking. */
+  thinking: "reasoning_content" | "reasoning";
+  /** Fields on every chunk. */
+  common: Record<string, unknown>;
+  headers?: Record<string, string>;
+  /** The first chunk has the role and no text. */
+  opens: boolean;
+}
+
+export async function streamCompletion(
+  brain: StubBrain,
+  response: ServerResponse,
+  path: string,
+  traits: SseTraits,
+  before: (response: ServerResponse) => void = () => {},
+): Promise<void> {
+  const chat = path.includes("chat");
+  const event = (choice: object, more: object = {}): string => {
+    const object = chat ? "chat.completion.chunk" : "text_completion";
+    return `data: ${JSON.stringify({ id: "x-1", object, created: 1, ...traits.common, choices: [{ index: 0, ...choice }], ...more })}\n\n`;
+  };
+  response.writeHead(200, { "content-type": "text/event-stream", ...traits.headers });
+  before(response);
+  if (chat && traits.opens) response.write(event({ delta: { role: "assistant", content: "" }, finish_reason: null }));
+  await brain.speak(response, (kind, word) => {
+    if (!chat) return event({ text: word, logprobs: null, finish_reason: null });
+    return event({ delta: { [kind === "answer" ? "content" : traits.thinking]: word }, finish_reason: null });
+  });
+  const last = chat ? { delta: {} } : { text: "" };
+  response.write(
+    event({ ...last, finish_reason: brain.finish }, { usage: { prompt_tokens: 1, completion_tokens: 9e9 } }),
+  );
+  response.end("data: [DONE]\n\n");
+}
+
+/** The OpenAI form of embeddings. */
+export const embeddingList = (brain: StubBrain, model: unknown, input: string[]): object => ({
+  object: "list",
+  model,
+  data: input.map((text, index) => ({ object: "embedding", index, embedding: brain.vector(text) })),
+  usage: { prompt_tokens: 1, total_tokens: 1 },
+});
