@@ -71,3 +71,87 @@ test("NATS needs all that plane init writes, and the certificate of the hub its 
   assert.equal(parseConfig({}).plane.credentialTtlMs, 3_600_000);
   assert.throws(() => parseConfig({ PLANE_CREDENTIAL_TTL_S: "1" }), /PLANE_CREDENTIAL_TTL_S must be 5 or more/);
 });
+
+test("letters and OpenID providers need an address for their links, and each other's halves", () => {
+  const PUBLIC_URL = "https://gate.example";
+  const mail = { SMTP_URL: "smtps://user:secret@mail.example:465", MAIL_FROM: "Tollgate <noreply@gate.example>" };
+  assert.deepEqual(parseConfig({ PUBLIC_URL, ...mail }).mail, { url: mail.SMTP_URL, from: mail.MAIL_FROM });
+  assert.equal(parseConfig({}).mail, undefined);
+  assert.throws(() => parseConfig({ PUBLIC_URL, SMTP_URL: mail.SMTP_URL }), /SMTP_URL and MAIL_FROM/);
+  assert.throws(() => parseConfig({ PUBLIC_URL, MAIL_FROM: mail.MAIL_FROM }), /SMTP_URL and MAIL_FROM/);
+  assert.throws(() => parseConfig(mail), /PUBLIC_URL must be set beside SMTP_URL/);
+  assert.throws(
+    () => parseConfig({ PUBLIC_URL, ...mail, SMTP_URL: "mail.example user:secret" }),
+    ({ message }: Error) => message.includes("SMTP_URL must begin with") && !message.includes("secret"),
+  );
+  const provider = {
+    id: "acme",
+    name: "Acme",
+    issuer: "https://id.acme.example",
+    client_id: "c",
+    client_secret: "s3cr3t",
+  };
+  const providers = (...list: object[]) =>
+    parseConfig({ PUBLIC_URL, OIDC_PROVIDERS: JSON.stringify(list) }).oidcProviders;
+  assert.deepEqual(providers(provider), [
+    {
+      id: "acme",
+      name: "Acme",
+      issuer: "https://id.acme.example",
+      clientId: "c",
+      clientSecret: "s3cr3t",
+      trustEmail: false,
+    },
+  ]);
+  assert.equal(providers({ ...provider, trust_email: true })[0]?.trustEmail, true);
+  assert.equal(providers({ ...provider, issuer: "http://127.0.0.1:9000" }).length, 1);
+  assert.throws(() => parseConfig({ OIDC_PROVIDERS: "[]" }), /PUBLIC_URL must be set beside OIDC_PROVIDERS/);
+  assert.throws(() => parseConfig({ PUBLIC_URL, OIDC_PROVIDERS: "{" }), /OIDC_PROVIDERS must be a JSON list/);
+  for (const [wrong, pattern] of [
+    [{ id: "Acme!" }, /OIDC_PROVIDERS\.0\.id/],
+    [{ id: "credential" }, /OIDC_PROVIDERS\.0\.id/],
+    [{ issuer: "http://id.acme.example" }, /OIDC_PROVIDERS\.0\.issuer must begin with https/],
+    [{ client_secret: "" }, /OIDC_PROVIDERS\.0\.client_secret/],
+    [{ clientSecret: "x" }, /OIDC_PROVIDERS\.0/],
+  ] as const) {
+    assert.throws(() => providers({ ...provider, ...wrong }), pattern);
+  }
+  assert.throws(() => providers(provider, provider), /must not name an id twice/);
+});
+
+test("no proxy is trusted unless a number says so", () => {
+  assert.equal(parseConfig({}).trustedProxies, 0);
+  assert.equal(parseConfig({ TRUST_PROXY: "2" }).trustedProxies, 2);
+  for (const TRUST_PROXY of ["true", "-1", "1.5", "11"]) {
+    assert.throws(() => parseConfig({ TRUST_PROXY }), /TRUST_PROXY/);
+  }
+});
+
+test("payments need both of Stripe's secrets or neither", () => {
+  assert.equal(parseConfig({}).payments, undefined);
+  const [secretKey, webhookSecret] = ["sk_test_1", "whsec_1"];
+  const both = { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret };
+  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecret, apiBase: undefined });
+  for (const name of Object.keys(both)) {
+    const together = /STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together/;
+    assert.throws(() => parseConfig({ ...both, [name]: undefined }), together);
+    assert.throws(() => parseConfig({ ...both, [name]: "pk_live_1" }), new RegExp(`${name} must be`));
+  }
+});
+
+test("a secret key goes over plain HTTP only on this machine", () => {
+  const at = (STRIPE_API_BASE: string) =>
+    parseConfig({ STRIPE_SECRET_KEY: "sk_test_1", STRIPE_WEBHOOK_SECRET: "whsec_1", STRIPE_API_BASE }).payments
+      ?.apiBase;
+  for (const good of ["https://stripe.example", "http://127.0.0.1:12111", "http://localhost:1/", "http://[::1]:1"]) {
+    assert.equal(at(good), good);
+  }
+  const bad = [
+    "http://stripe.example",
+    "http://localhost.example",
+    "http://127.0.0.1.example",
+    "ftp://x",
+    "https://x/v1",
+  ];
+  for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
+});

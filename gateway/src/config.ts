@@ -12,6 +12,36 @@ const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
 const PLANE_ADDRESS = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
 
+const LOOPBACK = /^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/|$)/;
+
+/** One OpenID provider, as written in OIDC_PROVIDERS. */
+const OidcProvider = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[a-z0-9-]{1,32}$/, "must have 1 to 32 small letters, digits or dashes")
+    .refine((id) => id !== "credential", "must not be credential"),
+  name: z.string().min(1).max(80),
+  issuer: z
+    .url({ protocol: /^https?$/ })
+    .refine((url) => url.startsWith("https://") || LOOPBACK.test(url), "must begin with https://"),
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1),
+  trust_email: z.boolean().default(false),
+});
+
+const OidcProviders = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: "custom", message: "must be a JSON list" });
+      return z.NEVER;
+    }
+  })
+  .pipe(z.array(OidcProvider))
+  .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not name an id twice");
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
@@ -31,6 +61,7 @@ const Environment = z.object({
     )
     .optional(),
   KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
+  PLANE: z.enum(["on", "off"], "must be on or off").default("on"),
   PLANE_HOST: z.string().min(1).optional(),
   PLANE_PORT: Port.default(4222),
   PLANE_PUBLIC_URL: z
@@ -68,7 +99,37 @@ const Environment = z.object({
     .min(100, "must be 100 or more")
     .max(600_000)
     .default(10_000),
+  SMTP_URL: z
+    .string()
+    .regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")
+    .optional(),
+  MAIL_FROM: z
+    .string()
+    .regex(/^[^\s@]+@[^\s@]+$|<[^\s@]+@[^\s@]+>$/, "must be an e-mail address")
+    .optional(),
+  OIDC_PROVIDERS: OidcProviders.optional(),
+  TRUST_PROXY: z.coerce
+    .number("must be a number of proxies")
+    .int("must be a number of proxies")
+    .min(0, "must be 0 or more")
+    .max(10, "must be 10 or less")
+    .default(0),
   AUTO_QUARANTINE: z.enum(["true", "false"], "must be true or false").default("true"),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .regex(/^(sk|rk)_(test|live)_\w+$/, "must be a Stripe secret key (sk_live_… or sk_test_…)")
+    .optional(),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .regex(/^whsec_\S+$/, "must be the signing secret of a Stripe webhook endpoint (whsec_…)")
+    .optional(),
+  STRIPE_API_BASE: z
+    .string()
+    .regex(
+      /^(https:\/\/[^/\s]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)\/?$/,
+      "must be https://HOST, or http:// on this machine",
+    )
+    .optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -90,6 +151,12 @@ export interface Config {
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
   plane: PlaneConfig;
+  /** How letters are sent. Undefined: none are. */
+  mail: { url: string; from: string } | undefined;
+  /** Where else people may sign in. */
+  oidcProviders: OidcProviderConfig[];
+  /** How many proxies before the gateway add to X-Forwarded-For. */
+  trustedProxies: number;
   /** Signs usage receipts. Undefined: kept in the data directory. */
   receiptSeed: string | undefined;
   catalogueFile: string | undefined;
@@ -98,10 +165,30 @@ export interface Config {
   dispatchDeadlineMs: number;
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
+  /** Undefined: credits cannot be bought. */
+  payments: PaymentsConfig | undefined;
   logLevel: string;
 }
 
+export interface OidcProviderConfig {
+  id: string;
+  name: string;
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  trustEmail: boolean;
+}
+
+export interface PaymentsConfig {
+  secretKey: string;
+  webhookSecret: string;
+  /** Undefined: Stripe's own address. */
+  apiBase: string | undefined;
+}
+
 export interface PlaneConfig {
+  /** This gateway has none: no node works for it. */
+  absent: boolean;
   /** Where nodes are told to connect, if not at the plane's own address. */
   publicUrl: string | undefined;
   /** Signs credentials. Undefined: kept in the data directory. */
@@ -134,7 +221,10 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
     );
   }
-  mistakes.push(...planeMistakes(given));
+  if ((given.STRIPE_SECRET_KEY === undefined) !== (given.STRIPE_WEBHOOK_SECRET === undefined)) {
+    mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
+  }
+  mistakes.push(...planeMistakes(given), ...signInMistakes(given));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -148,13 +238,38 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     valkeyUrl: e.VALKEY_URL,
     keyPepper: e.KEY_PEPPER,
     plane: planeConfig(e),
+    mail: e.SMTP_URL !== undefined && e.MAIL_FROM !== undefined ? { url: e.SMTP_URL, from: e.MAIL_FROM } : undefined,
+    oidcProviders: (e.OIDC_PROVIDERS ?? []).map(
+      ({ client_id: clientId, client_secret: clientSecret, trust_email: trustEmail, ...rest }) => ({
+        ...rest,
+        clientId,
+        clientSecret,
+        trustEmail,
+      }),
+    ),
+    trustedProxies: e.TRUST_PROXY,
     receiptSeed: e.RECEIPT_SEED,
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     autoQuarantine: e.AUTO_QUARANTINE === "true",
+    payments: paymentsConfig(e),
     logLevel: e.LOG_LEVEL,
   };
+}
+
+function signInMistakes(given: Record<string, string | undefined>): string[] {
+  const mistakes: string[] = [];
+  if ((given.SMTP_URL === undefined) !== (given.MAIL_FROM === undefined)) {
+    mistakes.push("SMTP_URL and MAIL_FROM must be set together");
+  }
+  // Links and redirects lead there; a request's own Host would let its sender choose.
+  for (const name of ["SMTP_URL", "OIDC_PROVIDERS"]) {
+    if (given[name] !== undefined && given.PUBLIC_URL === undefined) {
+      mistakes.push(`PUBLIC_URL must be set beside ${name}`);
+    }
+  }
+  return mistakes;
 }
 
 /** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
@@ -175,6 +290,7 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
   const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: seed } = e;
   const isNats = url !== undefined && operatorSeed !== undefined && jwt !== undefined && seed !== undefined;
   return {
+    absent: e.PLANE === "off",
     publicUrl: e.PLANE_PUBLIC_URL,
     seed: e.PLANE_SEED,
     credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
@@ -183,4 +299,9 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     nats: isNats ? { url, operatorSeed, system: { jwt, seed } } : undefined,
   };
+}
+
+function paymentsConfig(e: z.infer<typeof Environment>): PaymentsConfig | undefined {
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase } = e;
+  return secretKey === undefined || webhookSecret === undefined ? undefined : { secretKey, webhookSecret, apiBase };
 }

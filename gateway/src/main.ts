@@ -18,6 +18,8 @@ export interface GatewayOptions {
   log: Log;
   progress: (what: string) => void;
   onLost: (error: Error) => void;
+  /** A platform to try things on. */
+  development?: boolean;
   /** Take any free port for health and metrics when the configured one is taken. */
   anyInternalPort?: boolean;
 }

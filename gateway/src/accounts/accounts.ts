@@ -19,16 +19,7 @@ export interface Accounts {
 export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts {
   const { pool, newId } = options;
   return {
-    async open(kind, name) {
-      const id = newId();
-      // One statement: an account without its books cannot exist.
-      await pool.query(
-        `with opened as (insert into account (id, kind, name) values ($1, $2, $3))
-         insert into ledger_account (id, kind) values ($1, $2)`,
-        [id, kind, name],
-      );
-      return id;
-    },
+    open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
     async find(id) {
       const { rows } = await pool.query(
         "select id, kind, name, suspended_at is not null as suspended from account where id = $1",
@@ -37,4 +28,17 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
       return rows[0];
     },
   };
+}
+
+/** One statement: an account without its books cannot exist. */
+export async function insertAccount(
+  db: pg.Pool | pg.PoolClient,
+  { id, kind, name }: { id: Uuid; kind: AccountKind; name: string },
+): Promise<Uuid> {
+  await db.query(
+    `with opened as (insert into account (id, kind, name) values ($1, $2, $3))
+     insert into ledger_account (id, kind) values ($1, $2)`,
+    [id, kind, name],
+  );
+  return id;
 }

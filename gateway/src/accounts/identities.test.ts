@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds, timeOf } from "../base/ids.ts";
+import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
-import { AUTH_PATH, CLIENT_ADDRESS_HEADER, type Identities, IdentityError, openIdentities } from "./identities.ts";
+import { ACCOUNTS_MAX, type Identities, openIdentities } from "./identities.ts";
+import { SignInRefusal } from "./refusals.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PASSWORD = "correct horse battery";
@@ -34,51 +35,47 @@ const make = (email: string, operator = false) =>
   identities.create({ email, password: PASSWORD, name: "A person", operator });
 
 let callers = 0;
-function post(at: Identities, path: string, body: object): Promise<Response> {
-  const headers = { "content-type": "application/json", [CLIENT_ADDRESS_HEADER]: `10.1.0.${++callers}` };
-  return at.handle(
-    new Request(`http://localhost${AUTH_PATH}${path}`, { method: "POST", headers, body: JSON.stringify(body) }),
-  );
-}
+const caller = () => ({ cookie: undefined, address: `10.1.0.${++callers}`, userAgent: "test" });
 
-async function signIn(at: Identities, email: string): Promise<Headers> {
-  const response = await post(at, "/sign-in/email", { email, password: PASSWORD });
-  assert.equal(response.status, 200, await response.clone().text());
-  const cookie = response.headers.getSetCookie().map((line) => line.split(";")[0]);
-  return new Headers({ cookie: cookie.join("; ") });
+async function signIn(at: Identities, email: string): Promise<{ cookies: string[]; headers: Headers }> {
+  const { status, cookies } = await at.signIn.enter({ email, password: PASSWORD, remember: true }, caller());
+  assert.equal(status, "signed_in");
+  return { cookies, headers: new Headers({ cookie: cookies.map((line) => line.split(";")[0]).join("; ") }) };
 }
 
 test("an identity that was made can sign in, by its e-mail in any case", async () => {
   const id = await make("Mixed.Case@example.test", true);
-  const headers = await signIn(identities, "mixed.CASE@example.test");
-  assert.deepEqual(await identities.session(headers), {
+  const { headers } = await signIn(identities, "mixed.CASE@example.test");
+  const { sessionId, ...who } = (await identities.session(headers)) ?? assert.fail("no session");
+  assert.deepEqual(who, {
     identityId: id,
     email: "mixed.case@example.test",
     name: "A person",
     operator: true,
+    emailVerified: true,
+    twoFactor: false,
   });
-});
-
-test("an e-mail address has one identity", async () => {
-  await make("once@example.test");
-  await assert.rejects(make("ONCE@example.test"), IdentityError);
-});
-
-test("a password that is too short or too long makes no identity", async () => {
-  for (const password of ["1234567", "x".repeat(129)]) {
-    const identity = { email: "weak@example.test", password, name: "A person", operator: false };
-    await assert.rejects(identities.create(identity), IdentityError);
-  }
-  const { rows } = await database.pool.query("select id from identity where email = 'weak@example.test'");
-  assert.deepEqual(rows, []);
+  assert.deepEqual(
+    (await identities.sessions.of(id)).map((session) => session.id),
+    [sessionId],
+  );
 });
 
 test("nobody signs up as an operator", async () => {
-  const body = { email: "sneaky@example.test", password: PASSWORD, name: "Sneaky", operator: true };
-  const response = await post(identities, "/sign-up/email", body);
-  assert.equal(response.status, 200);
+  const person = { email: "sneaky@example.test", password: PASSWORD, name: "Sneaky", remember: true, operator: true };
+  const { status } = await identities.signIn.signUp(person, caller());
+  assert.equal(status, "signed_in");
   const { rows } = await database.pool.query("select operator from identity where email = 'sneaky@example.test'");
   assert.deepEqual(rows, [{ operator: false }]);
+});
+
+test("of two that sign up at once with one address, one is told that it is taken", async () => {
+  const person = { email: "race@example.test", password: PASSWORD, name: "Racer", remember: true };
+  const results = await Promise.allSettled([1, 2, 3].map(() => identities.signIn.signUp(person, caller())));
+  const refused = results.flatMap((result) => (result.status === "rejected" ? [result.reason] : []));
+  assert.equal(refused.length, 2);
+  for (const error of refused)
+    assert.ok(error instanceof SignInRefusal && error.reason === "email_taken", String(error));
 });
 
 test("ids are ours: UUIDs that hold their time", async () => {
@@ -90,33 +87,35 @@ test("ids are ours: UUIDs that hold their time", async () => {
        join identity_credential c on c.identity_id = i.id join identity_session s on s.identity_id = i.id
       where i.email = 'ids@example.test'`,
   );
-  for (const id of Object.values(rows[0])) assert.ok(Math.abs(timeOf(id as never) - since) < 60_000, String(id));
+  for (const id of Object.values(rows[0])) assert.ok(Math.abs(timeOf(id as Uuid) - since) < 60_000, String(id));
 });
 
-test("no table holds a password in clear", async () => {
-  await make("clear@example.test");
-  await post(identities, "/sign-up/email", { email: "clear2@example.test", password: PASSWORD, name: "Clear" });
-  await signIn(identities, "clear@example.test");
-  for (const table of ["identity", "identity_credential", "identity_session", "identity_verification"]) {
-    const { rows } = await database.pool.query(`select t::text as row from ${table} t`);
-    for (const { row } of rows) assert.ok(!row.includes(PASSWORD), table);
-  }
-  const { rows } = await database.pool.query("select password_hash from identity_credential");
-  for (const { password_hash } of rows) assert.match(password_hash, /^[0-9a-f]{32}:[0-9a-f]{128}$/);
-});
-
-test("an expired session is none", async () => {
+test("an expired session is none, and is swept with everything else that ran out", async () => {
   const id = await make("expired@example.test");
-  const headers = await signIn(identities, "expired@example.test");
+  const { headers } = await signIn(identities, "expired@example.test");
+  const kept = await make("kept@example.test");
+  await signIn(identities, "kept@example.test");
   await database.pool.query("update identity_session set expires_at = now() - interval '1 s' where identity_id = $1", [
     id,
   ]);
+  await database.pool.query(
+    `insert into identity_verification (id, identifier, value, expires_at)
+     values ($1, 'old', 'x', now() - interval '1 s'), ($2, 'new', 'x', now() + interval '1 h')`,
+    [newId(), newId()],
+  );
   assert.equal(await identities.session(headers), undefined);
+  assert.deepEqual(await identities.sessions.of(id), []);
+  await identities.sweep();
+  const left = await database.pool.query("select from identity_session where identity_id = $1", [id]);
+  assert.equal(left.rowCount, 0);
+  assert.equal((await identities.sessions.of(kept)).length, 1);
+  const { rows } = await database.pool.query("select identifier from identity_verification");
+  assert.deepEqual(rows, [{ identifier: "new" }]);
 });
 
 test("a cookie signed under another secret is no session", async () => {
   await make("secret@example.test");
-  const headers = await signIn(identities, "secret@example.test");
+  const { headers } = await signIn(identities, "secret@example.test");
   const other = await open({ secret: "another secret of tests, also long enough" });
   assert.equal(await other.session(headers), undefined);
   assert.notEqual(await identities.session(headers), undefined);
@@ -130,13 +129,20 @@ test("the session's cookie is out of scripts' and other sites' reach, and Secure
     [undefined, false],
   ] as const) {
     const at = await open(publicUrl === undefined ? {} : { publicUrl });
-    const response = await post(at, "/sign-in/email", { email: "cookie@example.test", password: PASSWORD });
-    const cookie = response.headers.getSetCookie().find((line) => line.includes("session_token"));
+    const { cookies } = await signIn(at, "cookie@example.test");
+    const cookie = cookies.find((line) => line.includes("session_token"));
     assert.match(cookie ?? "", /HttpOnly/);
     assert.match(cookie ?? "", /SameSite=Lax/);
     assert.match(cookie ?? "", /Path=\/console(;|$)/);
     assert.equal(/; Secure/.test(cookie ?? ""), isSecure, publicUrl);
   }
+});
+
+test("a session that is not to be remembered ends with the browser", async () => {
+  await make("forgetful@example.test");
+  const fields = { email: "forgetful@example.test", password: PASSWORD, remember: false };
+  const { cookies } = await identities.signIn.enter(fields, caller());
+  assert.doesNotMatch(cookies.find((line) => line.includes("session_token")) ?? "", /Max-Age|Expires/i);
 });
 
 test("an identity owns accounts, oldest first, each once", async () => {
@@ -153,4 +159,17 @@ test("an identity owns accounts, oldest first, each once", async () => {
     { id: builder, kind: "builder", name: "Work", suspended: false },
     { id: host, kind: "host", name: "Farm", suspended: true },
   ]);
+});
+
+test("accounts are opened with their books, up to a bound that also holds at once", async () => {
+  const id = await make("many@example.test");
+  const asked = Array.from({ length: ACCOUNTS_MAX + 5 }, (_, i) =>
+    identities.openAccount(id, { kind: i % 2 === 0 ? "builder" : "host", name: `Account ${i}` }),
+  );
+  const refused = (await Promise.all(asked)).filter((account) => account === "too_many");
+  assert.equal(refused.length, 5);
+  const owned = await identities.accountsOf(id);
+  assert.equal(owned.length, ACCOUNTS_MAX);
+  const books = await database.pool.query("select from ledger_account where id = any($1)", [owned.map((a) => a.id)]);
+  assert.equal(books.rowCount, ACCOUNTS_MAX);
 });

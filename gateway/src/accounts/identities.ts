@@ -1,195 +1,159 @@
 /**
- * Identities: the people who sign in to the console, their sessions, and which accounts they own. better-auth does the
- * passwords and the sessions on our own tables; everything else of the gateway sees only this port.
- *
- * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
- * by the rule of our contract, and a second rule beside it would only disagree with it at times.
+ * Identities: the people who sign in to the console, their sessions, and which accounts they own. The rest of the gateway
+ * sees only this port; better-auth stays behind it.
  */
-import { betterAuth } from "better-auth";
-import pg from "pg";
+import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Account } from "./accounts.ts";
+import { inTransaction } from "../db/pool.ts";
+import { type Account, type AccountKind, insertAccount } from "./accounts.ts";
+import { openAsk } from "./ask.ts";
+import { openAttempts } from "./attempts.ts";
+import { openAuth, originOf } from "./auth.ts";
+import { createIdentity, type NewIdentity } from "./enrolment.ts";
+import { openLetters } from "./letters.ts";
+import type { Mail } from "./mail.ts";
+import type { OidcProvider } from "./oidc.ts";
+import { type OpenId, openOpenId } from "./openid.ts";
+import { openPasswords, type Passwords } from "./passwords.ts";
+import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
+import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 
-/** Where `handle` expects its requests. */
-export const AUTH_PATH = "/console/api/auth";
-/** The caller's address, set by whoever makes the request for `handle`. Sign-in attempts are counted by it. */
-export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";
-export const PASSWORD_CHARS_MIN = 8;
-export const PASSWORD_CHARS_MAX = 128;
+export { IdentityError } from "./enrolment.ts";
 
-const SESSION_S_MAX = 7 * 24 * 60 * 60;
-/** For each address: so many attempts, then none until it has kept still for the window. */
-const ATTEMPTS = { window: 60, max: 10 };
-const UNIQUE_VIOLATION = "23505";
-
-export interface NewIdentity {
-  email: string;
-  password: string;
-  name: string;
-  operator: boolean;
-}
+/** More than anybody needs, and an end to what one sign-in can fill the books with. */
+export const ACCOUNTS_MAX = 20;
 
 export interface SignedIn {
   identityId: Uuid;
+  sessionId: Uuid;
   email: string;
   name: string;
   operator: boolean;
+  emailVerified: boolean;
+  twoFactor: boolean;
 }
 
 export interface Identities {
-  /** For the platform itself; people sign up through `handle`, and never as operators. */
+  /** For the platform itself; people sign up, and never as operators. */
   create(identity: NewIdentity): Promise<Uuid>;
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
   /** Who sent these headers; undefined without a session that is still good. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
   /** Oldest first. */
   accountsOf(identityId: Uuid): Promise<Account[]>;
-  /** Sign-up, sign-in, sign-out and session requests under AUTH_PATH. The caller has refused those of other sites. */
-  handle(request: Request): Promise<Response>;
-}
-
-/** The identity asked for cannot be made. One line that a person can act on. */
-export class IdentityError extends Error {
-  override name = "IdentityError";
+  /** An account with its books and its owner. Not beside one that is suspended, and not without end. */
+  openAccount(
+    identityId: Uuid,
+    account: { kind: AccountKind; name: string },
+  ): Promise<Account | "account_suspended" | "too_many">;
+  renameAccount(accountId: Uuid, name: string): Promise<void>;
+  signIn: SignIn;
+  passwords: Passwords;
+  twoFactor: TwoFactor;
+  openId: OpenId;
+  sessions: Sessions;
+  /** What this platform offers: letters may be off. */
+  offers: { resetByMail: boolean; verifiesEmails: boolean };
+  /** Removes what has run out. */
+  sweep(): Promise<void>;
+  /** Resolves when no letter is on its way. */
+  idle(): Promise<void>;
 }
 
 export interface IdentitiesOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;
-  /** Signs session cookies. Another secret ends every session. */
+  /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor. */
   secret: string;
   /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
   publicUrl: string | undefined;
+  /** Undefined: nothing can be mailed. */
+  mail?: Mail | undefined;
+  /** Where links in letters lead; by default to the public address. */
+  linkOrigin?: string | undefined;
+  /** Whether a new e-mail address must be confirmed before its first sign-in. */
+  verifyEmails?: boolean;
+  providers?: OidcProvider[];
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
-  const { pool, newId } = options;
-  const auth = openAuth(options);
+  const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
+  const { linkOrigin = originOf(publicUrl) } = options;
+  const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
+  const auth = openAuth({ pool, newId, log, secret, publicUrl, letters, verifyEmails, providers });
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
-  const { password: passwords, checkSchema } = await auth.$context;
+  const { checkSchema } = await auth.$context;
   await checkSchema?.();
+  const ask = openAsk(auth);
+  const attempts = openAttempts({ pool, secret });
+  const passwords = openPasswords({ ask, attempts, log, canMail: mail !== undefined });
 
   return {
-    async create({ email, password, name, operator }) {
-      if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX) {
-        throw new IdentityError(`A password has ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
-      }
-      const id = newId();
-      const values = [id, email.toLowerCase(), name, operator, newId(), await passwords.hash(password)];
-      try {
-        // One statement: an identity without a way to sign in cannot exist.
-        await pool.query(
-          `with made as (insert into identity (id, email, name, operator, email_verified) values ($1, $2, $3, $4, true))
-           insert into identity_credential (id, identity_id, provider, subject, password_hash)
-           values ($5, $1, 'credential', $1::uuid::text, $6)`,
-          values,
-        );
-      } catch (cause) {
-        if (!(cause instanceof pg.DatabaseError) || cause.code !== UNIQUE_VIOLATION) throw cause;
-        throw new IdentityError(`An identity with the e-mail address ${email} exists already.`, { cause });
-      }
-      return id;
-    },
-    async own(identityId, accountId) {
-      await pool.query("insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing", [
-        identityId,
-        accountId,
-      ]);
-    },
+    create: (identity) => createIdentity({ pool, newId }, identity),
+    own: (identityId, accountId) => own(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
       const found = await auth.api.getSession({ headers, query: { disableRefresh: true } });
       if (found === null) return undefined;
-      const { id, email, name, operator } = found.user;
-      return { identityId: id as Uuid, email, name, operator: operator === true };
+      const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
+      return {
+        identityId: id as Uuid,
+        sessionId: found.session.id as Uuid,
+        email,
+        name,
+        operator: operator === true,
+        emailVerified,
+        twoFactor: twoFactorEnabled === true,
+      };
     },
-    async accountsOf(identityId) {
-      const { rows } = await pool.query(
-        `select a.id, a.kind, a.name, a.suspended_at is not null as suspended
-           from account_owner o join account a on a.id = o.account_id where o.identity_id = $1
-          order by a.created_at, a.id`,
-        [identityId],
-      );
-      return rows;
+    accountsOf: (identityId) => accountsOf(pool, identityId),
+    openAccount: (identityId, account) =>
+      inTransaction(pool, async (client) => {
+        // One at a time for each identity, so that the count holds.
+        await client.query("select from identity where id = $1 for update", [identityId]);
+        const owned = await accountsOf(client, identityId);
+        if (owned.some(({ suspended }) => suspended)) return "account_suspended";
+        if (owned.length >= ACCOUNTS_MAX) return "too_many";
+        const id = await insertAccount(client, { id: newId(), ...account });
+        await own(client, identityId, id);
+        return { id, ...account, suspended: false };
+      }),
+    async renameAccount(accountId, name) {
+      await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
-    handle: (request) => auth.handler(request),
+    signIn: openSignIn({ ask, attempts, pool, verifyEmails }),
+    passwords,
+    twoFactor: openTwoFactor({ ask, attempts }),
+    openId: openOpenId({ ask, attempts, providers }),
+    sessions: openSessions({ pool }),
+    offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
+    async sweep() {
+      await sweepExpired(pool);
+      await attempts.sweep();
+    },
+    async idle() {
+      await passwords.idle();
+      await letters?.idle();
+    },
   };
 }
 
-// The return type is inferred: it carries the additional fields.
-function openAuth({ pool, newId, log, secret, publicUrl }: IdentitiesOptions) {
-  return betterAuth({
-    database: pool,
-    secret,
-    // Only its scheme and its links matter, and no links are sent; the path is what requests are matched by.
-    baseURL: publicUrl ?? "http://localhost",
-    basePath: AUTH_PATH,
-    emailAndPassword: {
-      enabled: true,
-      minPasswordLength: PASSWORD_CHARS_MIN,
-      maxPasswordLength: PASSWORD_CHARS_MAX,
-    },
-    user: {
-      modelName: "identity",
-      fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
-      additionalFields: { operator: { type: "boolean", required: true, defaultValue: false, input: false } },
-    },
-    session: { ...SESSION_COLUMNS, expiresIn: SESSION_S_MAX },
-    account: CREDENTIAL_COLUMNS,
-    verification: {
-      modelName: "identity_verification",
-      fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
-    },
-    rateLimit: {
-      enabled: true,
-      storage: "memory",
-      customRules: { "/sign-in/email": ATTEMPTS, "/sign-up/email": ATTEMPTS },
-    },
-    advanced: {
-      database: { generateId: () => newId() },
-      ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER] },
-      cookiePrefix: "tollgate",
-      useSecureCookies: publicUrl?.startsWith("https:") ?? false,
-      defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
-      disableCSRFCheck: true,
-    },
-    telemetry: { enabled: false },
-    logger: {
-      level: "warn",
-      // Of what comes beside the message only errors are kept: the rest may hold what a person typed.
-      log: (level, message, ...details) =>
-        log[level]({ err: details.find((detail) => detail instanceof Error) }, `identities: ${message}`),
-    },
-  });
+async function own(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
+  await db.query("insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing", [
+    identityId,
+    accountId,
+  ]);
 }
 
-const SESSION_COLUMNS = {
-  modelName: "identity_session",
-  fields: {
-    userId: "identity_id",
-    ipAddress: "ip_address",
-    userAgent: "user_agent",
-    expiresAt: "expires_at",
-    createdAt: "created_at",
-    updatedAt: "updated_at",
-  },
-};
-
-const CREDENTIAL_COLUMNS = {
-  modelName: "identity_credential",
-  fields: {
-    userId: "identity_id",
-    providerId: "provider",
-    accountId: "subject",
-    password: "password_hash",
-    accessToken: "access_token",
-    refreshToken: "refresh_token",
-    idToken: "id_token",
-    accessTokenExpiresAt: "access_token_expires_at",
-    refreshTokenExpiresAt: "refresh_token_expires_at",
-    createdAt: "created_at",
-    updatedAt: "updated_at",
-  },
-};
+async function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Account[]> {
+  const { rows } = await db.query(
+    `select a.id, a.kind, a.name, a.suspended_at is not null as suspended
+       from account_owner o join account a on a.id = o.account_id where o.identity_id = $1
+      order by a.created_at, a.id`,
+    [identityId],
+  );
+  return rows;
+}

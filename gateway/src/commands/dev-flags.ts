@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 
 export const ENGINES = ["auto", "demo", "scripted"] as const;
+export const PAYMENTS = ["none", "demo"] as const;
 
 export interface DevFlags {
   port: number;
@@ -10,6 +11,7 @@ export interface DevFlags {
   nodes: number;
   /** Undefined: every active model. */
   models: string[] | undefined;
+  payments: (typeof PAYMENTS)[number];
   readyFile: string | undefined;
   help: boolean;
 }
@@ -22,6 +24,8 @@ export const DEV_HELP = `Usage: npm start -- [flags]
   --nodes N          how many local nodes to run (1)
   --no-node          run none
   --models a,b       what the local nodes elect (every active model)
+  --payments NAME    none or demo (none; demo: credits can be bought from a stand-in for the payment
+                     provider on this machine; no money moves)
   --ready-file FILE  write one JSON object there once the gateway serves`;
 
 export function parseDevFlags(args: string[]): DevFlags {
@@ -36,6 +40,8 @@ export function parseDevFlags(args: string[]): DevFlags {
   const nodes = values["no-node"] ? 0 : whole("nodes", values.nodes, 64);
   const engine = ENGINES.find((name) => name === values.engine);
   if (engine === undefined) mistakes.push(`--engine must be one of ${ENGINES.join(", ")}`);
+  const payments = PAYMENTS.find((name) => name === values.payments);
+  if (payments === undefined) mistakes.push(`--payments must be one of ${PAYMENTS.join(", ")}`);
   const models = values.models?.split(",").map((model) => model.trim());
   if (models?.some((model) => model === "")) mistakes.push("--models must be model ids separated by commas");
   if (values.data === "") mistakes.push("--data must name a directory");
@@ -46,6 +52,7 @@ export function parseDevFlags(args: string[]): DevFlags {
     engine: engine ?? "auto",
     nodes,
     models,
+    payments: payments ?? "none",
     readyFile: values["ready-file"],
     help: values.help,
   };
@@ -62,6 +69,7 @@ function readFlags(args: string[]) {
         nodes: { type: "string", default: "1" },
         "no-node": { type: "boolean", default: false },
         models: { type: "string" },
+        payments: { type: "string", default: "none" },
         "ready-file": { type: "string" },
         help: { type: "boolean", short: "h", default: false },
       },

@@ -6,11 +6,14 @@ import { mkdirSync } from "node:fs";
 import { rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pino from "pino";
+import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
-import { CATALOGUE_FILE } from "../build.ts";
+import { systemRandom } from "../base/random.ts";
+import { CATALOGUE_FILE } from "../build/catalogue.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { type RunningGateway, startGateway } from "../main.ts";
 import { loadCatalogue } from "../metering/catalogue.ts";
+import { type DemoProvider, openDemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
 import { DEV_HELP, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { LocalNode, type Online } from "./dev-nodes.ts";
@@ -33,6 +36,9 @@ export async function dev(args: string[]): Promise<number> {
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
     AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
   });
+  if (flags.payments === "demo" && config.payments !== undefined) {
+    throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
+  }
   const models = await modelsToElect(config, flags.models);
   makeDataDir(dataDir);
   if (flags.readyFile !== undefined) await rm(flags.readyFile, { force: true });
@@ -65,13 +71,15 @@ class DevPlatform {
   readonly #o: DevOptions;
   #gateway: RunningGateway | undefined;
   #nodes: LocalNode[] = [];
+  #payments: DemoProvider | undefined;
 
   constructor(options: DevOptions) {
     this.#o = options;
   }
 
   async start(): Promise<void> {
-    const { flags, config, dataDir, log, stop, screen } = this.#o;
+    const { flags, dataDir, log, stop, screen } = this.#o;
+    const config = await this.#withPayments();
     screen.step("starting the gateway");
     const gateway = await startGateway({
       config,
@@ -79,21 +87,37 @@ class DevPlatform {
       progress: (what) => screen.step(what),
       onLost: (error) => stop.now(error),
       anyInternalPort: true,
+      development: true,
     });
     this.#gateway = gateway;
     const baseUrl = `http://${config.host}:${gateway.port}`;
+    this.#payments?.deliveries.to(`${baseUrl}/webhooks/stripe`);
     const accounts = await devAccounts(gateway, dataDir);
     const online = await this.#startNodes(gateway, baseUrl, accounts);
     const consoleUrl = `${baseUrl}/console`;
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
     const model = flags.models?.[0] ?? "tiny-3b";
-    screen.ready({ baseUrl, consoleUrl, apiKey: accounts.api_key, signIn: accounts.builder, online, model });
+    const paymentsUrl = this.#payments?.url;
+    const signIn = accounts.builder;
+    screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, model });
+  }
+
+  /** With `--payments demo`, the configuration that sells credits through the stand-in. */
+  async #withPayments(): Promise<Config> {
+    const { flags, config, dataDir, log } = this.#o;
+    if (flags.payments !== "demo") return config;
+    const file = join(dataDir, "demo-payments.json");
+    const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
+    this.#payments = demo;
+    const { url: apiBase, secretKey, webhookSecret } = demo;
+    return { ...config, payments: { apiBase, secretKey, webhookSecret } };
   }
 
   /** Nodes first, so that they can finish what they run; then the gateway, and with it the database. */
   async stop(): Promise<void> {
     this.#o.screen.step("stopping");
     await Promise.all(this.#nodes.map((node) => node.stop()));
+    await this.#payments?.close();
     await this.#gateway?.close();
     this.#o.screen.done();
   }
@@ -128,6 +152,7 @@ class DevPlatform {
     const content = {
       base_url: baseUrl,
       console_url: consoleUrl,
+      ...(this.#payments !== undefined && { payments_url: this.#payments.url }),
       ...accounts,
       pids: {
         gateway: process.pid,

@@ -4,6 +4,8 @@ import type { Online } from "./dev-nodes.ts";
 export interface Ready {
   baseUrl: string;
   consoleUrl: string;
+  /** The page of the payment provider's stand-in, where there is one. */
+  paymentsUrl: string | undefined;
   apiKey: string;
   signIn: { email: string; password: string };
   online: Online[];
@@ -26,7 +28,7 @@ export class Screen {
     this.#lineOpen = this.#out.isTTY;
   }
 
-  ready({ baseUrl, consoleUrl, apiKey, signIn, online, model }: Ready): void {
+  ready({ baseUrl, consoleUrl, paymentsUrl, apiKey, signIn, online, model }: Ready): void {
     this.done();
     const nodes = online.map(({ engine, models, slots }) => `${engine} (${models.length} models, ${slots} slots)`);
     const question = JSON.stringify({
@@ -41,7 +43,7 @@ export class Screen {
   API key        ${apiKey}
   Console        ${consoleUrl}
   Sign in        ${signIn.email} / ${signIn.password}
-  Node           ${nodes.length === 0 ? "none" : nodes.join(", ")}
+  Node           ${nodes.length === 0 ? "none" : nodes.join(", ")}${paymentsUrl === undefined ? "" : `\n  Payments       ${paymentsUrl}`}
 
   Try it:
 

@@ -77,6 +77,13 @@ export class Roster {
     return this.#able(model, new Set()).reduce((sum, node) => sum + node.slots, 0);
   }
 
+  /** What the connected nodes that serve the model can do, and do now. */
+  capacity(model: string): { nodes: number; slots: number; busy: number } {
+    const able = this.#able(model, new Set());
+    const sum = (of: (node: RosterNode) => number): number => able.reduce((total, node) => total + of(node), 0);
+    return { nodes: able.length, slots: sum(({ slots }) => slots), busy: sum(({ outstanding }) => outstanding) };
+  }
+
   /** The ids of the connected nodes that serve the model. */
   serving(model: string): string[] {
     return this.#able(model, new Set()).map((node) => node.id);

@@ -19,13 +19,14 @@ const DISCARD_MS_MAX = 2_000;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-export function checkDeclaredLength(request: IncomingMessage): void {
-  if (Number(request.headers["content-length"] ?? 0) > BODY_BYTES_MAX) throw fault("request_too_large");
+export function checkDeclaredLength(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): void {
+  if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
+const tooLarge = (bytesMax: number): Error =>
+  fault("request_too_large", { message: `The request body exceeds ${bytesMax / 1024 / 1024} MiB.` });
+
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  refuseEncoded(request);
-  checkDeclaredLength(request);
   const bytes = await readBytes(request);
   const excess = excessOf(bytes);
   if (excess !== null) throw invalidRequest(null, excess);
@@ -49,8 +50,11 @@ function refuseEncoded({ headers }: IncomingMessage): void {
   if (transfer.toLowerCase() !== "chunked") throw unsupportedEncoding(transfer, "transfer-encoding");
 }
 
-function readBytes(request: IncomingMessage): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
+/** The bytes as they came, for what is signed. */
+export async function readBytes(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): Promise<Buffer> {
+  refuseEncoded(request);
+  checkDeclaredLength(request, bytesMax);
+  return await new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const finish = (settle: () => void): void => {
@@ -59,7 +63,7 @@ function readBytes(request: IncomingMessage): Promise<Buffer> {
     };
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > BODY_BYTES_MAX) finish(() => reject(fault("request_too_large")));
+      if (bytes > bytesMax) finish(() => reject(tooLarge(bytesMax)));
       else chunks.push(chunk);
     };
     const onEnd = (): void =>

@@ -11,6 +11,7 @@ import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
 import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
 import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
 import { type ReferenceOptions, referenceRoutes } from "./reference/routes.ts";
+import { type WebhookOptions, webhookRoutes } from "./webhooks/stripe.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
 export interface Patience {
@@ -29,6 +30,7 @@ export interface Doors {
   receipts: ReceiptKeyOptions;
   console: ConsoleOptions;
   reference: ReferenceOptions;
+  webhooks: WebhookOptions;
 }
 
 export function publicServer(doors: Doors): FastifyInstance {
@@ -38,6 +40,7 @@ export function publicServer(doors: Doors): FastifyInstance {
   receiptKeyRoutes(app, doors.receipts);
   consoleRoutes(app, doors.console);
   referenceRoutes(app, doors.reference);
+  webhookRoutes(app, doors.webhooks);
   return app;
 }
 

@@ -90,6 +90,24 @@ const CHECKS: Check[] = [
                group by t.id having count(e.id) <> 2`,
   },
   {
+    name: "every paid checkout was credited once with its price, and no other",
+    counts: "select count(*) from payment_checkout where state = 'paid'",
+    differs: `select format('checkout %s (%s): price %s, credited %s', c.id, c.state, c.amount, coalesce(m.total, 0))
+                from payment_checkout c
+                left join (select checkout_id, sum(amount) as total from payment_move where kind = 'purchase' group by 1) m
+                  on m.checkout_id = c.id
+               where coalesce(m.total, 0) <> case when c.state = 'paid' then c.amount else 0 end`,
+  },
+  {
+    name: "every move of a payment is its transfer",
+    counts: "select count(*) from payment_move",
+    differs: `select format('checkout %s, move %s: %s of %s, transfer %s of %s', m.checkout_id, m.ordinal, m.kind, m.amount,
+                            t.kind, t.amount)
+                from payment_move m join payment_checkout c on c.id = m.checkout_id join transfer t on t.id = m.transfer_id
+               where t.account_id <> c.account_id or t.amount <> abs(m.amount)
+                  or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
+  },
+  {
     name: "the usage rollups are the sums of their requests",
     counts: "select count(*) from usage_hour",
     differs: `select format('account %s, %s, %s, %s: rollup %s, requests %s', coalesce(u.account_id, r.account_id),

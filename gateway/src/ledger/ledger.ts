@@ -81,6 +81,8 @@ export interface Balance {
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
+  /** How many of the account's requests are under way. */
+  holds(accountId: Uuid): Promise<number>;
   /** Everything that was ever paid out to a host. */
   paidOut(accountId: Uuid): Promise<Pico>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
@@ -144,6 +146,10 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
   );
 
   return {
+    async holds(accountId) {
+      const { rows } = await pool.query("select count(*)::int as holds from hold where account_id = $1", [accountId]);
+      return rows[0].holds;
+    },
     async paidOut(accountId) {
       const { rows } = await pool.query(
         "select coalesce(sum(amount), 0) as paid from transfer where account_id = $1 and kind = 'payout'",

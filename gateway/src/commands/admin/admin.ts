@@ -13,6 +13,7 @@ import { catalogueReload } from "./catalogue-reload.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
+import { operatorCommands } from "./operators.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 
@@ -22,6 +23,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...accountCommands,
   ...keyCommands,
   ...nodeCommands,
+  ...operatorCommands,
   ...payoutCommands,
 };
 

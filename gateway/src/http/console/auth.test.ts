@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { openAttempts } from "../../accounts/attempts.ts";
+import { openIdentities } from "../../accounts/identities.ts";
+import { SignInRefusal } from "../../accounts/refusals.ts";
+import { createLog } from "../../base/log.ts";
 import { listen } from "../server.ts";
-import { Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { type Answer, Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
 
 let testConsole: TestConsole;
 before(async () => {
@@ -18,12 +22,20 @@ describe("200", () => {
     const browser = new Browser(testConsole);
     const email = "New@example.test";
     const body = { email, password: PASSWORD, name: "Néw Person", operator: true, image: "https://evil.test/x" };
-    assert.equal((await browser.send("POST", SIGN_UP, { body })).status, 200);
-    const me = await browser.send("GET", "/console/api/me");
-    assert.deepEqual(me.body, {
-      identity: { email: "new@example.test", name: "Néw Person", operator: false },
-      accounts: [],
+    const signUp = await browser.send("POST", SIGN_UP, { body });
+    assert.equal(signUp.status, 200);
+    assert.deepEqual(signUp.body, { status: "signed_in" });
+    const { body: me } = await browser.send("GET", "/console/api/me");
+    const { id, ...identity } = me.identity ?? {};
+    assert.match(String(id), /^usr_[0-9a-z]{26}$/);
+    assert.deepEqual(identity, {
+      email: "new@example.test",
+      name: "Néw Person",
+      operator: false,
+      email_verified: false,
+      two_factor: false,
     });
+    assert.deepEqual(me.accounts, []);
     const { rows } = await testConsole.pool.query("select image from identity where email = 'new@example.test'");
     assert.deepEqual(rows, [{ image: null }]);
   });
@@ -40,6 +52,11 @@ describe("200", () => {
     assert.equal((await browser.send("GET", "/console/api/me")).status, 401);
   });
 
+  test("signing out without a session is no mistake", async () => {
+    const answer = await new Browser(testConsole).send("POST", SIGN_OUT);
+    assert.deepEqual([answer.status, answer.body], [200, { status: "signed_out" }]);
+  });
+
   test("signing out ends one session, not the others", async () => {
     const { email } = await testConsole.person();
     const [one, other] = [new Browser(testConsole), new Browser(testConsole)];
@@ -49,13 +66,34 @@ describe("200", () => {
     assert.equal((await other.send("GET", "/console/api/me")).status, 200);
   });
 
-  test("get-session tells who is signed in, or null", async () => {
+  test("get-session tells who is signed in, or nobody", async () => {
     const { email } = await testConsole.person();
     const browser = new Browser(testConsole);
-    assert.equal((await browser.send("GET", "/console/api/auth/get-session")).text, "null");
+    const session = async () => (await browser.send("GET", "/console/api/auth/get-session")).body;
+    assert.deepEqual(await session(), { identity: null });
     await browser.signIn(email);
-    const { body } = await browser.send("GET", "/console/api/auth/get-session");
-    assert.equal((body.user as { email: string }).email, email);
+    assert.equal((await session()).identity?.email, email);
+  });
+
+  test("get-session makes a session and its cookie last again, once a day", async () => {
+    const { email, identityId } = await testConsole.person();
+    const browser = new Browser(testConsole);
+    await browser.signIn(email);
+    const renew = () => browser.send("GET", "/console/api/auth/get-session");
+    assert.equal((await renew()).headers["set-cookie"], undefined);
+    // As if two days had passed.
+    await testConsole.pool.query(
+      "update identity_session set expires_at = now() + interval '5 days', updated_at = now() - interval '2 days' where identity_id = $1",
+      [identityId],
+    );
+    assert.match(String((await renew()).headers["set-cookie"]), /session_token=.*Max-Age=604800/);
+    const [session] = await testConsole.identities.sessions.of(identityId);
+    assert.ok((session?.expiresAt.getTime() ?? 0) > Date.now() + 6 * 24 * 60 * 60 * 1000);
+  });
+
+  test("methods tells what this platform offers", async () => {
+    const { body } = await new Browser(testConsole).send("GET", "/console/api/auth/methods");
+    assert.deepEqual(body, { password: true, password_reset: false, email_verification: false, providers: [] });
   });
 
   test("it works the same over a socket", async () => {
@@ -81,7 +119,7 @@ describe("400", () => {
     { url: SIGN_IN, body: { ...good, email: "nobody" }, param: "email" },
     { url: SIGN_IN, body: { ...good, password: 12345678 }, param: "password" },
     { url: SIGN_IN, body: { ...good, password: "x".repeat(129) }, param: "password" },
-    { url: SIGN_IN, body: { ...good, rememberMe: "yes" }, param: "rememberMe" },
+    { url: SIGN_IN, body: { ...good, remember_me: "yes" }, param: "remember_me" },
     { url: SIGN_IN, body: [], param: undefined },
     { url: SIGN_UP, body: { ...good, email: `${"x".repeat(250)}@example.test` }, param: "email" },
     { url: SIGN_UP, body: { ...good, password: "short" }, param: "password" },
@@ -160,6 +198,37 @@ describe("403", () => {
       assert.equal((await browser.send("GET", "/console/api/me", { headers })).status, 200);
     }
   });
+
+  test("cross_site_blocked: a form of another site, whatever it sends, also where the victim is signed in", async () => {
+    const { email } = await testConsole.person([{ kind: "builder" }]);
+    const browser = new Browser(testConsole);
+    await browser.signIn(email);
+    const form = {
+      "content-type": "application/x-www-form-urlencoded",
+      origin: "http://evil.test",
+      referer: "http://evil.test/",
+    };
+    const plain = { "content-type": "text/plain" };
+    for (const headers of [
+      { ...form, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" },
+      form,
+      { ...plain, origin: "null" },
+      plain,
+    ]) {
+      for (const [method, url] of [
+        ["POST", SIGN_OUT],
+        ["POST", "/console/api/accounts"],
+        ["DELETE", "/console/api/sessions"],
+        ["POST", "/console/api/auth/change-password"],
+      ] as const) {
+        const body = { kind: "builder", name: "Mine now", password: PASSWORD, new_password: "attackers choice" };
+        const answer = await browser.send(method, url, { body, headers });
+        assert.equal(answer.body.error?.code, "cross_site_blocked", `${method} ${url} ${JSON.stringify(headers)}`);
+      }
+    }
+    const me = await browser.send("GET", "/console/api/me");
+    assert.equal((me.body.accounts as object[]).length, 1);
+  });
 });
 
 describe("413", () => {
@@ -172,6 +241,14 @@ describe("413", () => {
 });
 
 describe("429", () => {
+  function assertStopped(answer: Answer, waitMaxS: number): void {
+    assert.equal(answer.status, 429, answer.text);
+    assert.equal(answer.body.error?.code, "rate_limit_requests");
+    const waitS = Number(answer.headers["retry-after"]);
+    assert.ok(waitS >= 1 && waitS <= waitMaxS, String(waitS));
+    assert.equal(answer.headers["x-should-retry"], String(waitS <= 60));
+  }
+
   test("an address that guesses is stopped, others are not", async () => {
     const { email } = await testConsole.person();
     const guesser = new Browser(testConsole);
@@ -182,13 +259,65 @@ describe("429", () => {
       "x-tollgate-client-address": "1.2.3.4",
     };
     for (const headers of [{ "sec-fetch-site": "same-origin" }, spoofed]) {
-      const stopped = await guesser.send("POST", SIGN_IN, { body: { email, password: PASSWORD }, headers });
-      assert.equal(stopped.status, 429);
-      assert.equal(stopped.body.error?.code, "rate_limit_requests");
-      const waitS = Number(stopped.headers["retry-after"]);
-      assert.ok(waitS >= 1 && waitS <= 60, String(waitS));
-      assert.equal(stopped.headers["x-should-retry"], "true");
+      assertStopped(await guesser.send("POST", SIGN_IN, { body: { email, password: PASSWORD }, headers }), 60);
     }
     assert.equal((await new Browser(testConsole).signIn(email)).status, 200);
+  });
+
+  test("an e-mail address that is guessed at from many places is closed, but not where its owner is signed in", async () => {
+    const { email } = await testConsole.person();
+    const owner = new Browser(testConsole);
+    await owner.signIn(email);
+    const other = await testConsole.person();
+    const neighbour = new Browser(testConsole, "2001:db8:1:2::1");
+    await neighbour.signIn(email);
+    for (let i = 0; i < 20; i++) {
+      assert.equal((await new Browser(testConsole).signIn(email, `wrong guess ${i}`)).status, 401);
+    }
+    assertStopped(await new Browser(testConsole).signIn(email.toUpperCase()), 15 * 60);
+    assertStopped(await new Browser(testConsole, "2001:db8:1:3::1").signIn(email), 15 * 60);
+    assert.equal((await owner.signIn(email)).status, 200);
+    // That success opened the address again; close it for the neighbour as strangers did before.
+    const { take } = openAttempts(testConsole);
+    for (let i = 0; i < 20; i++) await take("email", email);
+    assertStopped(await new Browser(testConsole).signIn(email), 15 * 60);
+    assert.equal((await new Browser(testConsole, "2001:db8:1:2::2").signIn(email)).status, 200);
+    assert.equal((await new Browser(testConsole).signIn(other.email)).status, 200);
+  });
+
+  test("behind a proxy that is trusted, callers are told apart by what it adds, and by nothing else", async () => {
+    const proxied = await openTestConsole({ trustedProxies: 1 });
+    const { email } = await proxied.person();
+    const proxy = new Browser(proxied);
+    const from = (address: string, forged = "") =>
+      proxy.send("POST", SIGN_IN, {
+        body: { email, password: "wrong guess" },
+        headers: { "sec-fetch-site": "same-origin", "x-forwarded-for": `${forged}${address}` },
+      });
+    for (let i = 0; i < 10; i++) assert.equal((await from("192.0.2.1", `198.51.100.${i}, `)).status, 401);
+    assertStopped(await from("192.0.2.1", "203.0.113.9, "), 60);
+    assert.equal((await from("192.0.2.2")).status, 401);
+    await proxied.close();
+  });
+
+  test("two gateways on one database count together", async () => {
+    const { email } = await testConsole.person();
+    const other = await openIdentities({
+      pool: testConsole.pool,
+      newId: testConsole.newId,
+      log: createLog("silent"),
+      secret: testConsole.secret,
+      publicUrl: undefined,
+    });
+    const guesser = new Browser(testConsole);
+    const caller = { cookie: undefined, address: guesser.address, userAgent: undefined };
+    for (let i = 0; i < 5; i++) {
+      assert.equal((await guesser.signIn(email, `wrong guess ${i}`)).status, 401);
+      await assert.rejects(
+        other.signIn.enter({ email, password: "wrong guess", remember: true }, caller),
+        SignInRefusal,
+      );
+    }
+    assertStopped(await guesser.signIn(email), 60);
   });
 });

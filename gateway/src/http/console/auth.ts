@@ -1,100 +1,138 @@
 /**
- * From the console's sign-in routes to the identities' fetch-style handler and back. Fields are checked here and only
- * those known are passed on; what the handler refuses becomes a fault of ours, so that its own wording and codes never
- * reach a client.
+ * The console's sign-in routes. Fields are checked here; how people are let in is the identities' business. An answer never
+ * holds a session's token: that is in the cookie alone.
  */
-import type { ServerResponse } from "node:http";
-import { z } from "zod";
-import {
-  AUTH_PATH,
-  CLIENT_ADDRESS_HEADER,
-  type Identities,
-  PASSWORD_CHARS_MAX,
-  PASSWORD_CHARS_MIN,
-} from "../../accounts/identities.ts";
-import { fault, invalidRequest } from "../../faults.ts";
-import type { OpenCall } from "../door.ts";
-import { parseFields } from "../fields.ts";
+import type { Caller } from "../../accounts/ask.ts";
+import type { Identities, SignedIn } from "../../accounts/identities.ts";
+import { SignInRefusal } from "../../accounts/refusals.ts";
+import type { Owner } from "../../accounts/two-factor.ts";
+import { identityObject } from "./accounts.ts";
+import { faultOf } from "./auth-faults.ts";
+import * as fields from "./auth-fields.ts";
+import type { ConsoleRoute, Guard, Guards, Method } from "./guards.ts";
+import type { Visit } from "./visit.ts";
 
-/** A declared length over this is refused at once; a body without one is bounded by the door's own reader. */
-const BODY_BYTES_MAX = 64 * 1024;
+const AUTH = "/console/api/auth";
+/** Where a browser lands that comes back from a provider. What became of it is in `sign_in`. */
+const HOME = "/console/";
 
-const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
-const Password = z
-  .string("must be a string")
-  .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);
-const SignIn = z.object({
-  email: Email,
-  password: Password,
-  rememberMe: z.boolean("must be true or false").optional(),
-});
-const SignUp = SignIn.extend({
-  password: Password.min(PASSWORD_CHARS_MIN, `must have at least ${PASSWORD_CHARS_MIN} characters`),
-  name: z
-    .string("must be a string")
-    .regex(/^\P{Cc}+$/u, "must not be empty or hold control characters")
-    .max(200, "must have at most 200 characters"),
-});
+export function authRoutes(consoleRoute: ConsoleRoute, guards: Guards, identities: Identities): void {
+  const { anyone, signedIn } = guards;
+  const { signIn, passwords, twoFactor, openId, offers } = identities;
+  const route = <Found extends object>(
+    method: Method,
+    path: string,
+    guard: Guard<Found>,
+    handle: (visit: Visit & Found) => Promise<void>,
+  ): void =>
+    consoleRoute(method, `${AUTH}/${path}`, guard, async (visit) => {
+      try {
+        await handle(visit);
+      } catch (error) {
+        throw error instanceof SignInRefusal ? faultOf(error) : error;
+      }
+    });
 
-export interface AuthRoute {
-  method: "GET" | "POST";
-  url: string;
-  fields?: z.ZodObject;
+  route("GET", "methods", anyone, async ({ json }) => {
+    json({
+      password: true,
+      password_reset: offers.resetByMail,
+      email_verification: offers.verifiesEmails,
+      providers: openId.providers,
+    });
+  });
+
+  route("POST", "sign-up/email", anyone, async (visit) => {
+    const { remember_me: remember, ...who } = await visit.fields(fields.SignUpFields);
+    answer(visit, await signIn.signUp({ ...who, remember }, callerOf(visit)));
+  });
+  route("POST", "sign-in/email", anyone, async (visit) => {
+    const { remember_me: remember, ...who } = await visit.fields(fields.SignInFields);
+    answer(visit, await signIn.enter({ ...who, remember }, callerOf(visit)));
+  });
+  route("POST", "sign-in/code", anyone, async (visit) => {
+    const { code } = await visit.fields(fields.CodeFields);
+    answer(visit, await signIn.enterCode(code, callerOf(visit)));
+  });
+  route("POST", "sign-out", anyone, async (visit) => {
+    answer(visit, { status: "signed_out", ...(await signIn.leave(callerOf(visit))) });
+  });
+  route("GET", "get-session", anyone, async (visit) => {
+    const { cookie } = visit.call.request.headers;
+    const who = cookie === undefined ? undefined : await identities.session(new Headers({ cookie }));
+    const { cookies } = await signIn.renew(callerOf(visit));
+    answer(visit, { cookies, identity: who === undefined ? null : identityObject(who) });
+  });
+
+  route("POST", "sign-in/openid", anyone, async (visit) => {
+    const { provider } = await visit.fields(fields.ProviderFields);
+    answer(visit, await openId.begin(provider, callerOf(visit)));
+  });
+  route("GET", "callback/:provider", anyone, async (visit) => {
+    const { params, query, response } = visit;
+    const { outcome, cookies } = await openId.finish(params.provider ?? "", query, callerOf(visit));
+    keep(visit, cookies);
+    response.writeHead(302, { location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` }).end();
+  });
+
+  route("POST", "request-password-reset", anyone, async (visit) => {
+    const { email } = await visit.fields(fields.EmailFields);
+    await passwords.requestReset(email, callerOf(visit));
+    visit.json({ status: "sent_if_known" });
+  });
+  route("POST", "reset-password", anyone, async (visit) => {
+    await passwords.reset(await visit.fields(fields.ResetFields), callerOf(visit));
+    visit.json({ status: "password_changed" });
+  });
+  route("POST", "request-email-verification", anyone, async (visit) => {
+    const { email } = await visit.fields(fields.EmailFields);
+    await passwords.requestVerification(email, callerOf(visit));
+    visit.json({ status: "sent_if_known" });
+  });
+  route("POST", "verify-email", anyone, async (visit) => {
+    const { token } = await visit.fields(fields.VerifyFields);
+    await passwords.verify(token, callerOf(visit));
+    visit.json({ status: "email_verified" });
+  });
+  route("POST", "change-password", signedIn, async (visit) => {
+    const { password, new_password: newPassword } = await visit.fields(fields.ChangeFields);
+    const { cookies } = await passwords.change({ password, newPassword }, ownerOf(visit));
+    answer(visit, { status: "password_changed", cookies });
+  });
+
+  route("POST", "two-factor/enable", signedIn, async (visit) => {
+    const { password } = await visit.fields(fields.PasswordFields);
+    const { uri, secret, backupCodes } = await twoFactor.begin(password, ownerOf(visit));
+    visit.json({ status: "to_confirm", uri, secret, backup_codes: backupCodes });
+  });
+  route("POST", "two-factor/confirm", signedIn, async (visit) => {
+    const { code } = await visit.fields(fields.AppCodeFields);
+    answer(visit, { status: "enabled", ...(await twoFactor.confirm(code, ownerOf(visit))) });
+  });
+  route("POST", "two-factor/backup-codes", signedIn, async (visit) => {
+    const { password } = await visit.fields(fields.PasswordFields);
+    visit.json({ backup_codes: await twoFactor.newBackupCodes(password, ownerOf(visit)) });
+  });
+  route("POST", "two-factor/disable", signedIn, async (visit) => {
+    const { password } = await visit.fields(fields.PasswordFields);
+    answer(visit, { status: "disabled", ...(await twoFactor.end(password, ownerOf(visit))) });
+  });
 }
 
-/** All of the handler that is open. It has more, which nothing here needs. */
-export const AUTH_ROUTES: AuthRoute[] = [
-  { method: "POST", url: `${AUTH_PATH}/sign-up/email`, fields: SignUp },
-  { method: "POST", url: `${AUTH_PATH}/sign-in/email`, fields: SignIn },
-  { method: "POST", url: `${AUTH_PATH}/sign-out` },
-  { method: "GET", url: `${AUTH_PATH}/get-session` },
-];
+function callerOf({ call, address }: Visit): Caller {
+  const { cookie, "user-agent": userAgent } = call.request.headers;
+  return { cookie, address, userAgent };
+}
 
-export async function bridge(
-  identities: Identities,
-  route: AuthRoute,
-  { call, response, address }: { call: OpenCall; response: ServerResponse; address: string },
-): Promise<void> {
-  const body = route.fields === undefined ? undefined : parseFields(route.fields, await readBody(call));
-  // A new request rather than a copy: no other header of the caller's can mean anything to the handler.
-  const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: address });
-  for (const name of ["cookie", "user-agent"] as const) {
-    const value = call.request.headers[name];
-    if (value !== undefined) headers.set(name, value);
-  }
-  if (body !== undefined) headers.set("content-type", "application/json");
-  const answer = await identities.handle(
-    new Request(new URL(route.url, "http://localhost"), {
-      method: route.method,
-      headers,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    }),
-  );
-  if (!answer.ok) throw await faultOf(answer);
-  const cookies = answer.headers.getSetCookie();
+function ownerOf(visit: Visit & { who: SignedIn }): Owner {
+  return { identityId: visit.who.identityId, caller: callerOf(visit) };
+}
+
+function answer<T extends { cookies: string[] }>(visit: Visit, { cookies, ...body }: T): void {
+  keep(visit, cookies);
+  visit.json(body);
+}
+
+function keep({ response }: Visit, cookies: string[]): void {
   if (cookies.length > 0) response.setHeader("set-cookie", cookies);
-  call.reply.json(200, await answer.text());
-}
-
-async function readBody(call: OpenCall): Promise<unknown> {
-  const declared = Number(call.request.headers["content-length"] ?? 0);
-  if (declared > BODY_BYTES_MAX) {
-    throw fault("request_too_large", { message: `The request body exceeds ${BODY_BYTES_MAX / 1024} KiB.` });
-  }
-  return await call.readJson();
-}
-
-async function faultOf(answer: Response): Promise<Error> {
-  if (answer.status === 429) {
-    const waitS = answer.headers.get("x-retry-after") ?? "60";
-    const message = `Too many attempts. Try again in ${waitS} seconds.`;
-    return fault("rate_limit_requests", { message, headers: { "retry-after": waitS } });
-  }
-  const text = await answer.text();
-  if (answer.status === 401) return fault("not_authenticated", { message: "The e-mail address or password is wrong." });
-  if (answer.status === 422 && text.includes("USER_ALREADY_EXISTS")) {
-    return invalidRequest("email", "email must be one that is not in use yet");
-  }
-  // The fields were checked before, so whatever else it refuses is a mistake of ours.
-  return new Error(`the identities' handler answered ${answer.status}: ${text.slice(0, 200)}`);
 }

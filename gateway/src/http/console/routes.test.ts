@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { publicId, type Uuid } from "../../base/ids.ts";
+import type { Uuid } from "../../base/ids.ts";
 import { dollars, pico } from "../../base/money.ts";
 import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
 
@@ -46,28 +46,6 @@ const hold = (accountId: Uuid) => ({
 });
 
 describe("200", () => {
-  test("me says who is signed in and what they own", async () => {
-    const { browser, email, accountIds } = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
-    const answer = await browser.send("GET", "/console/api/me");
-    assert.equal(answer.status, 200);
-    const [builder, host] = accountIds.map((id) => publicId("acc", id));
-    assert.deepEqual(answer.body, {
-      identity: { email, name: "A person", operator: false },
-      accounts: [
-        { id: builder, kind: "builder", name: "A builder", suspended: false },
-        { id: host, kind: "host", name: "A host", suspended: true },
-      ],
-    });
-  });
-
-  test("me answers an operator and a person without accounts", async () => {
-    for (const operator of [true, false]) {
-      const { browser, email } = await signedIn([], { operator });
-      const { body } = await browser.send("GET", "/console/api/me");
-      assert.deepEqual(body, { identity: { email, name: "A person", operator }, accounts: [] });
-    }
-  });
-
   test("balance is exact, with what is held", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "host" }, { kind: "builder" }]);
     const builder = accountIds[1] as Uuid;

@@ -15,12 +15,12 @@ export interface DeskOptions {
   changed: (nodeId: string) => Promise<void>;
 }
 
-const Registration = z.object({
+export const Registration = z.object({
   name: z.string("must be a string").min(1, "must not be empty").max(200, "must have at most 200 characters"),
   hardware: z.record(z.string(), z.unknown(), "must be an object").default({}),
   agent: z.string("must be a string").max(64, "must have at most 64 characters").default(""),
 });
-const Elections = z.object({
+export const Elections = z.object({
   models: z
     .array(z.string("must be a model id"), "must be an array of model ids")
     .max(256, "must hold at most 256 ids"),

@@ -78,7 +78,7 @@ export function quarantineObject({ quarantine }: Node): object | null {
   return { reason, evidence, at: Math.floor(at.getTime() / 1000) };
 }
 
-const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: z.string().optional() });
+export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: z.string().optional() });
 
 export async function earningsList(work: NodeWork, accountId: Uuid, query: URLSearchParams): Promise<object> {
   const { cursor, limit, from, to, node } = parseFields(EarningsQuery, Object.fromEntries(query));
@@ -122,7 +122,7 @@ function earningObject(line: EarningLine): object {
   };
 }
 
-const Try = z.object({
+export const Try = z.object({
   model: z.string("must be a model id"),
   prompt: z
     .string("must be a string")

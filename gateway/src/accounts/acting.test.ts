@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Uuid } from "../base/ids.ts";
+import type { Account, AccountKind } from "./accounts.ts";
+import { chooseActing } from "./acting.ts";
+
+const account = (name: string, kind: AccountKind, suspended = false): Account => ({
+  id: name as Uuid,
+  kind,
+  name,
+  suspended,
+});
+const builder = account("builder", "builder");
+const second = account("second", "builder");
+const host = account("host", "host");
+const suspendedBuilder = account("suspended builder", "builder", true);
+const suspendedHost = account("suspended host", "host", true);
+
+interface Row {
+  accounts: Account[];
+  kind?: AccountKind;
+  named?: string;
+  operator?: boolean;
+  outcome: string;
+}
+
+const ROWS: Row[] = [
+  { accounts: [], outcome: "no_account" },
+  { accounts: [], operator: true, outcome: "other_kind" },
+  { accounts: [], named: "builder", outcome: "no_account" },
+  { accounts: [builder], outcome: "builder" },
+  { accounts: [builder], operator: true, outcome: "builder" },
+  { accounts: [host, builder], outcome: "builder" },
+  { accounts: [host, builder], kind: "host", outcome: "host" },
+  { accounts: [suspendedBuilder, builder], outcome: "builder" },
+  { accounts: [builder, second], outcome: "several_accounts" },
+  { accounts: [builder, second, host], kind: "host", outcome: "host" },
+  { accounts: [builder, second], named: "second", outcome: "second" },
+  { accounts: [builder], named: "somebody else's", outcome: "unknown_account" },
+  { accounts: [builder, host], named: "host", outcome: "other_kind" },
+  { accounts: [builder, host], named: "builder", kind: "host", outcome: "other_kind" },
+  { accounts: [suspendedBuilder, builder], named: "suspended builder", outcome: "account_suspended" },
+  { accounts: [host], outcome: "other_kind" },
+  { accounts: [builder], kind: "host", outcome: "other_kind" },
+  { accounts: [suspendedBuilder, host], outcome: "other_kind" },
+  { accounts: [suspendedBuilder], outcome: "account_suspended" },
+  { accounts: [suspendedBuilder, suspendedHost], outcome: "account_suspended" },
+  { accounts: [suspendedBuilder], named: "somebody else's", outcome: "account_suspended" },
+  { accounts: [suspendedHost], operator: true, outcome: "account_suspended" },
+];
+
+test("an identity acts for the account it names, or for its only active one of the kind", () => {
+  for (const { accounts, kind = "builder", named, operator = false, outcome } of ROWS) {
+    const acting = chooseActing({ accounts, kind, named: named as Uuid | undefined, operator });
+    const got = acting.kind === "acts" ? acting.account.name : acting.why;
+    assert.equal(got, outcome, JSON.stringify({ accounts: accounts.map(({ name }) => name), kind, named, operator }));
+  }
+});

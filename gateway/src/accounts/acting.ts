@@ -1,0 +1,45 @@
+/**
+ * Which of its accounts a signed-in identity acts for, and why it can for none. The caller may name one; otherwise it is
+ * the only one of the kind that is not suspended.
+ */
+import type { Uuid } from "../base/ids.ts";
+import type { Account, AccountKind } from "./accounts.ts";
+
+/**
+ * `no_account`: there is none at all. `account_suspended`: the one named is, or all are. `other_kind`: none of this kind
+ * can act. `unknown_account`: the one named is not theirs. `several_accounts`: one has to be named.
+ */
+export type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
+
+export type Acting = { kind: "acts"; account: Account } | { kind: "cannot"; why: CannotAct };
+
+export interface ActingQuestion {
+  accounts: Account[];
+  kind: AccountKind;
+  /** The account that the caller named. */
+  named: Uuid | undefined;
+  operator: boolean;
+}
+
+export function chooseActing({ accounts, kind, named, operator }: ActingQuestion): Acting {
+  // An operator needs no account, so one without any is told whom the endpoint is for, not that something is missing.
+  if (accounts.length === 0) return cannot(operator ? "other_kind" : "no_account");
+  const active = accounts.filter((account) => !account.suspended);
+  if (active.length === 0) return cannot("account_suspended");
+  if (named !== undefined)
+    return actAs(
+      accounts.find(({ id }) => id === named),
+      kind,
+    );
+  const [first, second] = active.filter((account) => account.kind === kind);
+  if (first === undefined) return cannot("other_kind");
+  return second === undefined ? { kind: "acts", account: first } : cannot("several_accounts");
+}
+
+function actAs(account: Account | undefined, kind: AccountKind): Acting {
+  if (account === undefined) return cannot("unknown_account");
+  if (account.kind !== kind) return cannot("other_kind");
+  return account.suspended ? cannot("account_suspended") : { kind: "acts", account };
+}
+
+const cannot = (why: CannotAct): Acting => ({ kind: "cannot", why });

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { networkOf, openAttempts, RULES } from "./attempts.ts";
+import { SignInRefusal } from "./refusals.ts";
+
+let database: TestDatabase;
+before(async () => {
+  database = await openTestDatabase();
+});
+after(() => database.close());
+
+const secret = "a secret of tests, 32 characters or more";
+const open = () => openAttempts({ pool: database.pool, secret });
+
+async function waitOf(attempt: Promise<void>): Promise<number | undefined> {
+  try {
+    await attempt;
+    return undefined;
+  } catch (error) {
+    assert.ok(error instanceof SignInRefusal && error.reason === "too_many_attempts", String(error));
+    return error.waitS;
+  }
+}
+
+/** As if that many seconds had passed. */
+const pass = (seconds: number) =>
+  database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
+
+test("so many, then none until the window ends, then as many again", async () => {
+  const attempts = open();
+  for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
+  const wait = (await waitOf(attempts.take("address", "a"))) ?? 0;
+  assert.ok(wait > 0 && wait <= RULES.address.windowS, String(wait));
+  await pass(RULES.address.windowS - 5);
+  const rest = (await waitOf(attempts.take("address", "a"))) ?? 0;
+  assert.ok(rest > 0 && rest <= 5, String(rest));
+  await pass(5);
+  for (let i = 0; i < RULES.address.attempts; i++) assert.equal(await waitOf(attempts.take("address", "a")), undefined);
+  assert.notEqual(await waitOf(attempts.take("address", "a")), undefined);
+});
+
+test("several gateways count together, also at the same moment", async () => {
+  const gateways = [open(), open(), open()];
+  const tried = Array.from({ length: 3 * RULES.email.attempts }, (_, i) =>
+    waitOf((gateways[i % 3] as ReturnType<typeof open>).take("email", "b@example.test")),
+  );
+  const refused = (await Promise.all(tried)).filter((wait) => wait !== undefined);
+  assert.equal(refused.length, 2 * RULES.email.attempts);
+});
+
+test("subjects and kinds are counted apart; a success forgets", async () => {
+  const attempts = open();
+  assert.equal(await waitOf(attempts.take("usedCode", "c")), undefined);
+  assert.equal(await waitOf(attempts.take("usedCode", "d")), undefined);
+  assert.equal(await waitOf(attempts.take("identity", "c")), undefined);
+  assert.notEqual(await waitOf(attempts.take("usedCode", "c")), undefined);
+  await attempts.forget("usedCode", "c");
+  assert.equal(await waitOf(attempts.take("usedCode", "c")), undefined);
+  assert.notEqual(await waitOf(attempts.take("usedCode", "d")), undefined);
+});
+
+test("the table tells nobody's address, and what has run out is swept", async () => {
+  const attempts = open();
+  await attempts.take("email", "secret.person@example.test");
+  const { rows } = await database.pool.query(
+    "select a::text as row, encode(subject, 'escape') as subject from identity_attempt a",
+  );
+  for (const row of rows) assert.ok(!JSON.stringify(row).includes("secret.person"));
+  await pass(RULES.email.windowS);
+  await attempts.sweep();
+  assert.deepEqual((await database.pool.query("select from identity_attempt")).rowCount, 0);
+});
+
+test("an IPv6 network counts as one address", () => {
+  for (const [address, network] of [
+    ["192.0.2.1", "192.0.2.1"],
+    ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"],
+    ["2001:db8:1:2::9", "2001:db8:1:2::/64"],
+    ["2001:0DB8:0001:0002::9", "2001:db8:1:2::/64"],
+    ["2001:db8::1", "2001:db8:0:0::/64"],
+    ["::1", "0:0:0:0::/64"],
+    ["not an address", "not an address"],
+  ] as const) {
+    assert.equal(networkOf(address), network, address);
+  }
+});

@@ -1,0 +1,71 @@
+/**
+ * How often something may be tried. Counted in the database, so that several gateways count together and a restart
+ * forgets nothing; the database's clock is the one they share.
+ */
+import { createHmac } from "node:crypto";
+import { isIPv6 } from "node:net";
+import type pg from "pg";
+import { SignInRefusal } from "./refusals.ts";
+
+export interface Rule {
+  attempts: number;
+  windowS: number;
+}
+
+/** Letters have rules of their own: they reach people who did not ask. */
+export const RULES = {
+  address: { attempts: 10, windowS: 60 },
+  email: { attempts: 20, windowS: 15 * 60 },
+  identity: { attempts: 20, windowS: 15 * 60 },
+  lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
+  lettersToEmail: { attempts: 3, windowS: 15 * 60 },
+  /** A code of the second factor is good for three steps of 30 s; it is taken once. */
+  usedCode: { attempts: 1, windowS: 120 },
+} as const satisfies Record<string, Rule>;
+
+export interface Attempts {
+  /** Counts an attempt; refuses it with the seconds to wait when there were too many. */
+  take(what: keyof typeof RULES, subject: string): Promise<void>;
+  /** After a success: what came before no longer counts. */
+  forget(what: keyof typeof RULES, subject: string): Promise<void>;
+  sweep(): Promise<void>;
+}
+
+export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }): Attempts {
+  const keyOf = (what: string, subject: string): Buffer =>
+    createHmac("sha256", secret).update(`attempts\0${what}\0${subject}`).digest();
+  return {
+    async take(what, subject) {
+      const { attempts, windowS } = RULES[what];
+      const { rows } = await pool.query<{ attempts: number; wait_s: number }>(
+        `insert into identity_attempt as a (subject, attempts, ends_at) values ($1, 1, now() + make_interval(secs => $2))
+         on conflict (subject) do update set
+           attempts = case when a.ends_at <= now() then 1 else a.attempts + 1 end,
+           ends_at = case when a.ends_at <= now() then excluded.ends_at else a.ends_at end
+         returning attempts, ceil(extract(epoch from ends_at - now()))::integer as wait_s`,
+        [keyOf(what, subject), windowS],
+      );
+      const [counted] = rows;
+      if (counted !== undefined && counted.attempts > attempts) {
+        throw new SignInRefusal("too_many_attempts", { waitS: Math.max(1, counted.wait_s) });
+      }
+    },
+    async forget(what, subject) {
+      await pool.query("delete from identity_attempt where subject = $1", [keyOf(what, subject)]);
+    },
+    async sweep() {
+      await pool.query("delete from identity_attempt where ends_at <= now()");
+    },
+  };
+}
+
+/** Who has an IPv6 address has a whole /64 of them: those count as one. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = "", tail] = address.toLowerCase().split("::");
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === undefined || tail === "" ? [] : tail.split(":");
+  const zeros = tail === undefined ? [] : Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0");
+  const groups = [...left, ...zeros, ...right].slice(0, 4).map((group) => group.replace(/^0+(?=.)/, ""));
+  return `${groups.join(":")}::/64`;
+}

@@ -1,0 +1,163 @@
+/**
+ * better-auth, set up on our own tables. It does passwords, sessions, the second factor and the dance with OpenID
+ * providers; attempts are counted by us (attempts.ts), because it counts by address alone.
+ *
+ * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
+ * by the rule of our contract, and a second rule beside it would only disagree with it at times.
+ */
+import { betterAuth } from "better-auth";
+import { isAPIError } from "better-auth/api";
+import { twoFactor } from "better-auth/plugins/two-factor";
+import type pg from "pg";
+import type { NewId } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Log } from "../base/log.ts";
+import { ACCOUNT_TABLE, SESSION_TABLE, TWO_FACTOR_TABLES, USER_TABLE, VERIFICATION_TABLE } from "./auth-tables.ts";
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "./enrolment.ts";
+import type { Letters } from "./letters.ts";
+import { type OidcProvider, oidcPlugin } from "./oidc.ts";
+
+/** Where its requests live. */
+export const AUTH_PATH = "/console/api/auth";
+/** The caller's address, for the record of a session. Set by us, whatever the caller sent. */
+export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";
+export const COOKIE_PREFIX = "tollgate";
+
+const SESSION_S_MAX = 7 * 24 * 60 * 60;
+const LINK_S_MAX = 60 * 60;
+/** Wrong codes in a row before the second factor rests. */
+const WRONG_CODES_MAX = 10;
+export const SECOND_FACTOR_REST_S = 15 * 60;
+
+export interface AuthOptions {
+  pool: pg.Pool;
+  newId: NewId;
+  log: Log;
+  /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
+  secret: string;
+  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  publicUrl: string | undefined;
+  /** Undefined: nothing can be mailed. */
+  letters: Letters | undefined;
+  /** Whether an e-mail address must be confirmed before its first sign-in. */
+  verifyEmails: boolean;
+  providers: OidcProvider[];
+}
+
+export type Auth = ReturnType<typeof openAuth>;
+
+// The return type is inferred: it carries the additional fields.
+export function openAuth(options: AuthOptions) {
+  const { pool, newId, secret, publicUrl, letters, verifyEmails } = options;
+  return betterAuth({
+    appName: "Tollgate",
+    database: pool,
+    secret,
+    // Its scheme and its links matter; the path is what requests are matched by.
+    baseURL: originOf(publicUrl),
+    basePath: AUTH_PATH,
+    emailAndPassword: {
+      enabled: true,
+      minPasswordLength: PASSWORD_CHARS_MIN,
+      maxPasswordLength: PASSWORD_CHARS_MAX,
+      requireEmailVerification: verifyEmails,
+      resetPasswordTokenExpiresIn: LINK_S_MAX,
+      revokeSessionsOnPasswordReset: true,
+      sendResetPassword: async ({ user, token }) => letters?.resetPassword(user.email, token),
+      onPasswordReset: ({ user }) => proveEmail(pool, user.id),
+      onExistingUserSignUp: async ({ user }) => letters?.alreadyHere(user.email),
+    },
+    emailVerification: {
+      sendOnSignUp: verifyEmails,
+      sendOnSignIn: false,
+      expiresIn: LINK_S_MAX,
+      sendVerificationEmail: async ({ user, token }) => letters?.verifyEmail(user.email, token),
+    },
+    user: {
+      ...USER_TABLE,
+      additionalFields: { operator: { type: "boolean", required: true, defaultValue: false, input: false } },
+    },
+    session: { ...SESSION_TABLE, expiresIn: SESSION_S_MAX },
+    account: {
+      ...ACCOUNT_TABLE,
+      updateAccountOnSignIn: false,
+      // In an encrypted cookie: nobody fills our tables by beginning to sign in.
+      storeStateStrategy: "cookie",
+      // An e-mail address that both sides have proven joins an OpenID sign-in to the identity that has it.
+      accountLinking: { enabled: true, trustedProviders: [], requireLocalEmailVerified: true },
+    },
+    verification: { ...VERIFICATION_TABLE, storeIdentifier: "hashed" },
+    databaseHooks: { account: { create: { before: async (account) => ({ data: { ...account, ...NO_TOKENS } }) } } },
+    plugins: [secondFactor(), oidcPlugin(options.providers, options.log)],
+    rateLimit: { enabled: false },
+    advanced: {
+      database: { generateId: () => newId() },
+      ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER], ipv6Subnet: 128 },
+      cookiePrefix: COOKIE_PREFIX,
+      useSecureCookies: publicUrl?.startsWith("https:") ?? false,
+      defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
+      disableCSRFCheck: true,
+    },
+    telemetry: { enabled: false },
+    ...logging(options.log),
+  });
+}
+
+export function originOf(publicUrl: string | undefined): string {
+  return publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
+}
+
+/** What a provider lets us do in a person's name is nothing we do: none of it is kept. */
+const NO_TOKENS = {
+  accessToken: null,
+  refreshToken: null,
+  idToken: null,
+  accessTokenExpiresAt: null,
+  refreshTokenExpiresAt: null,
+};
+
+function secondFactor() {
+  const plugin = twoFactor({
+    schema: TWO_FACTOR_TABLES,
+    backupCodeOptions: { storeBackupCodes: "encrypted" },
+    accountLockout: { enabled: true, maxFailedAttempts: WRONG_CODES_MAX, durationSeconds: SECOND_FACTOR_REST_S },
+  });
+  const [ask] = plugin.hooks.after;
+  invariant(ask !== undefined, "better-auth no longer asks for a second factor in a hook");
+  // It asks after a password only. Who turned the second factor on is asked after an OpenID sign-in too.
+  const afterPassword = ask.matcher;
+  ask.matcher = (context) => afterPassword(context) || context.path === "/callback/:id";
+  return plugin;
+}
+
+/**
+ * Who reads the mailbox owns the address. Before that was proven a stranger may have signed up with it, so a second factor
+ * from that time goes.
+ */
+async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
+  await pool.query(
+    `with proven as (
+       update identity set email_verified = true, two_factor_enabled = false, updated_at = now()
+        where id = $1 and not email_verified returning id)
+     delete from identity_two_factor where identity_id in (select id from proven)`,
+    [identityId],
+  );
+}
+
+/** Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. */
+function logging(log: Log) {
+  const words = (error: unknown) =>
+    error instanceof Error ? { type: error.name, message: error.message, stack: error.stack } : undefined;
+  return {
+    logger: {
+      level: "error" as const,
+      log: (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) =>
+        log[level]({ err: words(details.find((detail) => detail instanceof Error)) }, `identities: ${message}`),
+    },
+    onAPIError: {
+      onError(error: unknown) {
+        if (!isAPIError(error)) log.error({ err: words(error) }, "identities: a request failed");
+      },
+    },
+  };
+}

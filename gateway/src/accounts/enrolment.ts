@@ -1,0 +1,81 @@
+/** Identities that the platform makes itself, rather than people by signing up: the only way to become an operator. */
+import { hashPassword } from "better-auth/crypto";
+import pg from "pg";
+import type { NewId, Uuid } from "../base/ids.ts";
+
+export const PASSWORD_CHARS_MIN = 8;
+export const PASSWORD_CHARS_MAX = 128;
+
+const UNIQUE_VIOLATION = "23505";
+
+export interface NewIdentity {
+  email: string;
+  password: string;
+  name: string;
+  operator: boolean;
+}
+
+/** The identity asked for cannot be made. One line that a person can act on. */
+export class IdentityError extends Error {
+  override name = "IdentityError";
+}
+
+export interface EnrolmentOptions {
+  pool: pg.Pool;
+  newId: NewId;
+}
+
+export async function createIdentity({ pool, newId }: EnrolmentOptions, identity: NewIdentity): Promise<Uuid> {
+  const { email, password, name, operator } = identity;
+  if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX) {
+    throw new IdentityError(`A password has ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
+  }
+  const id = newId();
+  const values = [id, email.toLowerCase(), name, operator, newId(), await hashPassword(password)];
+  try {
+    // One statement: an identity without a way to sign in cannot exist.
+    await pool.query(
+      `with made as (insert into identity (id, email, name, operator, email_verified) values ($1, $2, $3, $4, true))
+       insert into identity_credential (id, identity_id, provider, subject, password_hash)
+       values ($5, $1, 'credential', $1::uuid::text, $6)`,
+      values,
+    );
+  } catch (cause) {
+    if (!(cause instanceof pg.DatabaseError) || cause.code !== UNIQUE_VIOLATION) throw cause;
+    throw new IdentityError(`An identity with the e-mail address ${email} exists already.`, { cause });
+  }
+  return id;
+}
+
+export interface OperatorMade {
+  id: Uuid;
+  /** An identity that was there already became an operator; it signs in as before. */
+  promoted: boolean;
+}
+
+/**
+ * Makes an operator. Where the e-mail address has an identity, that one is promoted, if it has proven the address; it
+ * keeps the way it signs in.
+ */
+export async function createOperator(
+  options: EnrolmentOptions,
+  { email, password, name }: { email: string; password: string | undefined; name: string },
+): Promise<OperatorMade> {
+  const { rows } = await options.pool.query<{ id: Uuid; email_verified: boolean }>(
+    "select id, email_verified from identity where email = $1",
+    [email.toLowerCase()],
+  );
+  const [found] = rows;
+  if (found === undefined) {
+    if (password === undefined) throw new IdentityError(`Nobody signs in as ${email} yet: give a password.`);
+    return { id: await createIdentity(options, { email, password, name, operator: true }), promoted: false };
+  }
+  if (password !== undefined) {
+    throw new IdentityError(`${email} signs in already; leave out the password to make that identity an operator.`);
+  }
+  if (!found.email_verified) {
+    throw new IdentityError(`${email} has not been confirmed: somebody else may have signed up with it.`);
+  }
+  await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);
+  return { id: found.id, promoted: true };
+}

@@ -1,0 +1,75 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { openLetters } from "./letters.ts";
+import { developmentMail, smtpMail } from "./mail.ts";
+import { openTestMailbox } from "./testing/smtp.ts";
+
+function capturedLog() {
+  const lines: string[] = [];
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  return { log: createLog("trace", destination), lines };
+}
+
+const TOKEN = "tokenOfTests+/=&";
+const origin = "https://gate.test";
+
+test("letters arrive by SMTP, from the configured address, with a link that keeps its token after the #", async () => {
+  const mailbox = await openTestMailbox();
+  const { log, lines } = capturedLog();
+  const mail = smtpMail({ url: mailbox.url, from: "Tollgate <noreply@gate.test>" });
+  const letters = openLetters({ mail, log, origin });
+  letters.resetPassword("ada@example.test", TOKEN);
+  const reset = await mailbox.next();
+  assert.equal(reset.from, "noreply@gate.test");
+  assert.deepEqual(reset.to, ["ada@example.test"]);
+  assert.match(reset.text, /Subject: Set a new password/);
+  assert.ok(
+    reset.text.includes(`https://gate.test/console/reset-password#token=${encodeURIComponent(TOKEN)}`),
+    reset.text,
+  );
+  letters.verifyEmail("ada@example.test", TOKEN);
+  assert.match((await mailbox.next()).text, /https:\/\/gate\.test\/console\/verify-email#token=/);
+  letters.alreadyHere("ada@example.test");
+  assert.doesNotMatch((await mailbox.next()).text, /token/);
+  await letters.idle();
+  assert.deepEqual(lines, []);
+  await mailbox.close();
+});
+
+test("a letter goes to one address only, whatever the address holds", async () => {
+  const mailbox = await openTestMailbox();
+  const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
+  await mail.send({ to: '"a,b"@example.test', subject: "One\r\nBcc: c@example.test", text: "Hello" });
+  const { to, text } = await mailbox.next();
+  assert.equal(to.length, 1);
+  assert.doesNotMatch(text, /^Bcc:/im);
+  await mailbox.close();
+});
+
+test("a letter that cannot be sent is logged, without what it says", async () => {
+  const mailbox = await openTestMailbox();
+  mailbox.refuseWith("550 no such user");
+  const { log, lines } = capturedLog();
+  const letters = openLetters({ mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }), log, origin });
+  letters.resetPassword("nobody@example.test", TOKEN);
+  await letters.idle();
+  assert.equal(lines.length, 1);
+  assert.match(lines[0] ?? "", /a letter was not sent/);
+  assert.ok(!lines.join().includes(TOKEN) && !lines.join().includes(encodeURIComponent(TOKEN)));
+  await mailbox.close();
+});
+
+test("on a development platform the log holds the letter", async () => {
+  const { log, lines } = capturedLog();
+  const letters = openLetters({ mail: developmentMail(log), log, origin });
+  letters.resetPassword("ada@example.test", TOKEN);
+  await letters.idle();
+  assert.ok(lines.join().includes(`reset-password#token=${encodeURIComponent(TOKEN)}`));
+});

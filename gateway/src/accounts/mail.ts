@@ -1,0 +1,51 @@
+/** Sending a letter: over SMTP, or, on a development platform, into the log, where its links can be followed. */
+import nodemailer from "nodemailer";
+import type { Log } from "../base/log.ts";
+
+export interface Letter {
+  to: string;
+  subject: string;
+  text: string;
+}
+
+export interface Mail {
+  send(letter: Letter): Promise<void>;
+}
+
+const CONNECT_MS_MAX = 10_000;
+const SOCKET_MS_MAX = 30_000;
+
+export interface SmtpOptions {
+  /** `smtp://user:password@host:587` (TLS when the server offers it) or `smtps://…:465`. */
+  url: string;
+  from: string;
+}
+
+export function smtpMail({ url, from }: SmtpOptions): Mail {
+  const transport = nodemailer.createTransport(
+    {
+      url,
+      connectionTimeout: CONNECT_MS_MAX,
+      greetingTimeout: CONNECT_MS_MAX,
+      socketTimeout: SOCKET_MS_MAX,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    },
+    { from },
+  );
+  return {
+    async send({ to, subject, text }) {
+      // An address as an object is one address, whatever characters are in it.
+      await transport.sendMail({ to: { name: "", address: to }, subject, text });
+    },
+  };
+}
+
+/** Letters hold links that let people in: nothing but a development platform may log them. */
+export function developmentMail(log: Log): Mail {
+  return {
+    async send({ to, subject, text }) {
+      log.warn({ to, subject, text }, "a letter that was not sent: this platform has no SMTP_URL");
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/** New passwords, by a mailed link or by the present one; and proving that an e-mail address is one's own. */
+import type { Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Ask, Caller } from "./ask.ts";
+import { type Attempts, networkOf } from "./attempts.ts";
+import { SignInRefusal } from "./refusals.ts";
+
+export interface Passwords {
+  /** Sends a link, if that address is known here. Returns before it is looked up: nothing about the answer tells. */
+  requestReset(email: string, caller: Caller): Promise<void>;
+  /** Ends every session of the identity. The token is good once. */
+  reset(fields: { token: string; password: string }, caller: Caller): Promise<void>;
+  /** Ends every other session; this one gets a new cookie. */
+  change(
+    fields: { password: string; newPassword: string },
+    by: { identityId: Uuid; caller: Caller },
+  ): Promise<{ cookies: string[] }>;
+  requestVerification(email: string, caller: Caller): Promise<void>;
+  verify(token: string, caller: Caller): Promise<void>;
+  /** Resolves when nothing that was asked for is under way. */
+  idle(): Promise<void>;
+}
+
+export interface PasswordsOptions {
+  ask: Ask;
+  attempts: Attempts;
+  log: Log;
+  /** Whether anything can be mailed at all. */
+  canMail: boolean;
+}
+
+export function openPasswords({ ask, attempts, log, canMail }: PasswordsOptions): Passwords {
+  const underWay = new Set<Promise<unknown>>();
+  /** What goes to a mailbox is done behind the answer's back. */
+  const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
+    if (!canMail) throw new SignInRefusal("mail_off");
+    await attempts.take("lettersFromAddress", networkOf(caller.address));
+    await attempts.take("lettersToEmail", email.toLowerCase());
+    // Without cookies: the library would answer for the session's identity.
+    const asked = ask({ ...caller, cookie: undefined }, { path, body: { email } })
+      .catch((error: Error) => log.error({ path, reason: error.message }, "a letter could not be asked for"))
+      .finally(() => underWay.delete(asked));
+    underWay.add(asked);
+  };
+  return {
+    requestReset: (email, caller) => mail("/request-password-reset", email, caller),
+    requestVerification: (email, caller) => mail("/send-verification-email", email, caller),
+    async reset({ token, password }, caller) {
+      await attempts.take("address", networkOf(caller.address));
+      await ask(caller, { path: "/reset-password", body: { token, newPassword: password } });
+    },
+    async change({ password, newPassword }, { identityId, caller }) {
+      await attempts.take("identity", identityId);
+      const body = { currentPassword: password, newPassword, revokeOtherSessions: true };
+      const { cookies } = await ask(caller, { path: "/change-password", body });
+      await attempts.forget("identity", identityId);
+      return { cookies };
+    },
+    async verify(token, caller) {
+      await attempts.take("address", networkOf(caller.address));
+      await ask({ ...caller, cookie: undefined }, { path: "/verify-email", query: new URLSearchParams({ token }) });
+    },
+    async idle() {
+      await Promise.all(underWay);
+    },
+  };
+}

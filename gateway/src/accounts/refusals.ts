@@ -1,0 +1,31 @@
+/** Why somebody is not let in, or may not change how they are let in. The doors put it into words. */
+export type RefusalReason =
+  | "wrong_credentials"
+  | "email_not_verified"
+  | "email_taken"
+  | "too_many_attempts"
+  /** No password was given before the code, or too long ago, or too many codes were wrong. */
+  | "no_challenge"
+  | "wrong_code"
+  | "wrong_password"
+  | "bad_token"
+  | "two_factor_on"
+  | "two_factor_off"
+  | "not_signed_in"
+  | "unknown_provider"
+  | "provider_away"
+  /** Nothing here can send a letter. */
+  | "mail_off";
+
+export class SignInRefusal extends Error {
+  override name = "SignInRefusal";
+  readonly reason: RefusalReason;
+  /** Whole seconds until another attempt makes sense, where that is known. */
+  readonly waitS: number | undefined;
+
+  constructor(reason: RefusalReason, more: { waitS?: number; cause?: unknown } = {}) {
+    super(`refused: ${reason}`, { cause: more.cause });
+    this.reason = reason;
+    this.waitS = more.waitS;
+  }
+}

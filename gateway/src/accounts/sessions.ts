@@ -1,0 +1,54 @@
+/** Where an identity is signed in, and ending that. A session that is gone from the table is over at once. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+
+export interface OpenSession {
+  id: Uuid;
+  address: string | null;
+  userAgent: string | null;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+export interface Sessions {
+  /** Newest first. */
+  of(identityId: Uuid): Promise<OpenSession[]>;
+  /** False where that identity has no such session. */
+  end(identityId: Uuid, sessionId: Uuid): Promise<boolean>;
+  /** All but one; how many there were. */
+  endOthers(identityId: Uuid, keep: Uuid): Promise<number>;
+}
+
+export function openSessions({ pool }: { pool: pg.Pool }): Sessions {
+  return {
+    async of(identityId) {
+      const { rows } = await pool.query(
+        `select id, ip_address as address, user_agent as "userAgent", created_at as "createdAt",
+                expires_at as "expiresAt"
+           from identity_session where identity_id = $1 and expires_at > now() order by created_at desc, id desc`,
+        [identityId],
+      );
+      return rows;
+    },
+    async end(identityId, sessionId) {
+      const { rowCount } = await pool.query("delete from identity_session where identity_id = $1 and id = $2", [
+        identityId,
+        sessionId,
+      ]);
+      return rowCount === 1;
+    },
+    async endOthers(identityId, keep) {
+      const { rowCount } = await pool.query("delete from identity_session where identity_id = $1 and id <> $2", [
+        identityId,
+        keep,
+      ]);
+      return rowCount ?? 0;
+    },
+  };
+}
+
+/** What has run out is refused without this; it only would not go away. */
+export async function sweepExpired(pool: pg.Pool): Promise<void> {
+  await pool.query("delete from identity_session where expires_at <= now()");
+  await pool.query("delete from identity_verification where expires_at <= now()");
+}

@@ -1,0 +1,116 @@
+/** Signing up, in and out with an e-mail address, a password and, where it is on, a code. */
+import type pg from "pg";
+import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
+import { type Attempts, networkOf } from "./attempts.ts";
+import { COOKIE_PREFIX } from "./auth.ts";
+import { SignInRefusal } from "./refusals.ts";
+
+/** How far somebody came, and the cookies that say so to their browser. */
+export interface Entered {
+  status: "signed_in" | "two_factor_required" | "verification_required";
+  cookies: string[];
+}
+
+export interface SignIn {
+  signUp(
+    fields: { email: string; password: string; name: string; remember: boolean },
+    caller: Caller,
+  ): Promise<Entered>;
+  enter(fields: { email: string; password: string; remember: boolean }, caller: Caller): Promise<Entered>;
+  /** The second step, where the first said so: a code of the app, or a backup code. */
+  enterCode(code: string, caller: Caller): Promise<Entered>;
+  leave(caller: Caller): Promise<{ cookies: string[] }>;
+  /** Makes the session and its cookie last again. */
+  renew(caller: Caller): Promise<{ cookies: string[] }>;
+}
+
+export interface SignInOptions {
+  ask: Ask;
+  attempts: Attempts;
+  pool: pg.Pool;
+  verifyEmails: boolean;
+}
+
+export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions): SignIn {
+  return {
+    async signUp({ email, password, name, remember }, caller) {
+      await attempts.take("address", networkOf(caller.address));
+      const body = { email, password, name, rememberMe: remember };
+      const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
+        // Of two at once with one address, one loses, and the library cannot tell why.
+        const isTaken = error instanceof UnknownRefusal && error.code === "FAILED_TO_CREATE_USER";
+        if (!isTaken || !(await isKnown(pool, email))) throw error;
+        if (!verifyEmails) throw new SignInRefusal("email_taken", { cause: error });
+      });
+      if (verifyEmails) return { status: "verification_required", cookies: [] };
+      return { status: "signed_in", cookies: answer?.cookies ?? [] };
+    },
+
+    async enter({ email, password, remember }, caller) {
+      await attempts.take("address", networkOf(caller.address));
+      const address = email.toLowerCase();
+      // Where somebody is signed in already, strangers who guess from elsewhere do not lock them out.
+      if (!(await isAtHome(pool, address, caller.address))) await attempts.take("email", address);
+      const body = { email, password, rememberMe: remember };
+      const answer = await ask(caller, { path: "/sign-in/email", body });
+      await attempts.forget("email", address);
+      return entered(answer);
+    },
+
+    async enterCode(code, caller) {
+      await attempts.take("address", networkOf(caller.address));
+      const isTotp = /^\d{6}$/.test(code);
+      const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
+      // With a session the library would check the code for that session's identity.
+      const answer = await ask({ ...caller, cookie: withoutSession(caller.cookie) }, { path, body: { code } });
+      if (isTotp) await refuseSecondUse(answer, code);
+      return { status: "signed_in", cookies: answer.cookies };
+    },
+
+    async leave(caller) {
+      const { cookies } = await ask(caller, { path: "/sign-out", body: {} });
+      return { cookies };
+    },
+
+    async renew(caller) {
+      const { cookies } = await ask(caller, { path: "/get-session" });
+      return { cookies };
+    },
+  };
+
+  /** Who looked over a shoulder has the code too, for a minute and a half. */
+  async function refuseSecondUse({ body }: Answer, code: string): Promise<void> {
+    const { user, token } = body as { user: { id: string }; token: string };
+    try {
+      await attempts.take("usedCode", `${user.id} ${code}`);
+    } catch (cause) {
+      await pool.query("delete from identity_session where token = $1", [token]);
+      if (!(cause instanceof SignInRefusal)) throw cause;
+      throw new SignInRefusal("wrong_code", { cause });
+    }
+  }
+}
+
+/** After a password or an OpenID sign-in: whether that was all. */
+export function entered({ body, cookies }: Answer): Entered & { status: "signed_in" | "two_factor_required" } {
+  return { status: body?.twoFactorRedirect === true ? "two_factor_required" : "signed_in", cookies };
+}
+
+async function isKnown(pool: pg.Pool, email: string): Promise<boolean> {
+  const { rowCount } = await pool.query("select from identity where email = $1", [email.toLowerCase()]);
+  return rowCount === 1;
+}
+
+async function isAtHome(pool: pg.Pool, email: string, address: string): Promise<boolean> {
+  const { rows } = await pool.query<{ address: string }>(
+    `select distinct s.ip_address as address from identity_session s join identity i on i.id = s.identity_id
+      where i.email = $1 and s.ip_address is not null and s.expires_at > now()`,
+    [email],
+  );
+  return rows.some((row) => networkOf(row.address) === networkOf(address));
+}
+
+function withoutSession(cookie: string | undefined): string | undefined {
+  const kept = cookie?.split(/;\s*/).filter((pair) => !pair.split("=")[0]?.endsWith(`${COOKIE_PREFIX}.session_token`));
+  return kept?.join("; ");
+}

@@ -1,0 +1,158 @@
+/**
+ * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, and ID
+ * tokens signed with RS256. It can be told to misbehave.
+ */
+import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { text } from "node:stream/consumers";
+import type { OidcProvider } from "../oidc.ts";
+
+export interface Person {
+  sub: string;
+  [claim: string]: unknown;
+}
+
+/** What is wrong with the tokens it gives. */
+export interface Mischief {
+  claims?: Record<string, unknown>;
+  /** Signed by a key that is not published. */
+  otherKey?: boolean;
+  unsigned?: boolean;
+  noIdToken?: boolean;
+}
+
+export interface TestIssuer {
+  provider: OidcProvider;
+  /** What a browser at the authorization address does when this person signs in: where it is sent back to. */
+  signIn(authorizationUrl: string, person: Person, mischief?: Mischief): Promise<URL>;
+  /** Says no at the authorization address. */
+  refuse(authorizationUrl: string): URL;
+  /** What the last token answer held. */
+  lastTokens(): Record<string, unknown>;
+  /** Another issuer in the discovery document than asked for. */
+  speakFor(issuer: string): void;
+  close(): Promise<void>;
+}
+
+interface Grant {
+  person: Person;
+  mischief: Mischief;
+  asked: URLSearchParams;
+}
+
+const CLIENT = { clientId: "tollgate-test", clientSecret: "client-secret-of-tests" };
+const BASIC = Buffer.from(`${CLIENT.clientId}:${CLIENT.clientSecret}`).toString("base64");
+
+export async function openTestIssuer(): Promise<TestIssuer> {
+  const key = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  const otherKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+  const grants = new Map<string, Grant>();
+  let lastTokens: Record<string, unknown> = {};
+  let spokenFor: string | undefined;
+
+  const server = createServer(async (request, response) => {
+    const issuer = `http://${request.headers.host}`;
+    const answers: Record<string, () => Promise<object> | object> = {
+      "/.well-known/openid-configuration": () => ({
+        issuer: spokenFor ?? issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        id_token_signing_alg_values_supported: ["RS256"],
+      }),
+      "/jwks": () => ({ keys: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "one", alg: "RS256" }] }),
+      "/token": () => exchange(request, issuer),
+    };
+    const answer = answers[request.url ?? ""];
+    await respond(response, answer);
+  });
+
+  /** Throws what the token endpoint would refuse. */
+  async function exchange(request: IncomingMessage, issuer: string): Promise<object> {
+    const form = new URLSearchParams(await text(request));
+    check(request.headers.authorization === `Basic ${BASIC}`, "invalid_client");
+    const grant = grants.get(form.get("code") ?? "");
+    check(grant !== undefined, "invalid_grant");
+    grants.delete(form.get("code") ?? "");
+    const { asked, person, mischief } = grant as Grant;
+    check(form.get("redirect_uri") === asked.get("redirect_uri"), "invalid_grant");
+    check(asked.get("code_challenge_method") === "S256", "invalid_request");
+    const proof = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
+    check(proof === asked.get("code_challenge"), "invalid_grant");
+    const nowS = Math.floor(Date.now() / 1000);
+    const claims = { iss: issuer, aud: CLIENT.clientId, iat: nowS, exp: nowS + 300, nonce: asked.get("nonce") };
+    const idToken = signed({ ...claims, ...person, ...mischief.claims }, mischief);
+    lastTokens = {
+      access_token: randomBytes(16).toString("hex"),
+      refresh_token: randomBytes(16).toString("hex"),
+      token_type: "Bearer",
+      expires_in: 300,
+      ...(mischief.noIdToken !== true && { id_token: idToken }),
+    };
+    return lastTokens;
+  }
+
+  function signed(claims: object, mischief: Mischief): string {
+    const header = mischief.unsigned === true ? { alg: "none" } : { alg: "RS256", kid: "one" };
+    const input = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString("base64url")).join(".");
+    const signer: KeyObject = mischief.otherKey === true ? otherKey : key;
+    const signature =
+      mischief.unsigned === true ? "" : sign("sha256", Buffer.from(input), signer).toString("base64url");
+    return `${input}.${signature}`;
+  }
+
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const issuer = `http://127.0.0.1:${port}`;
+  const back = (authorizationUrl: string, answer: Record<string, string>): URL => {
+    const asked = new URL(authorizationUrl).searchParams;
+    const url = new URL(asked.get("redirect_uri") ?? "");
+    for (const [name, value] of Object.entries({ state: asked.get("state") ?? "", iss: issuer, ...answer })) {
+      url.searchParams.set(name, value);
+    }
+    return url;
+  };
+  return {
+    provider: { id: "test", name: "Test provider", issuer, ...CLIENT, trustEmail: false },
+    async signIn(authorizationUrl, person, mischief = {}) {
+      const code = randomBytes(12).toString("hex");
+      grants.set(code, { person, mischief, asked: new URL(authorizationUrl).searchParams });
+      return back(authorizationUrl, { code });
+    },
+    refuse: (authorizationUrl) => back(authorizationUrl, { error: "access_denied", error_description: "<b>no</b>" }),
+    lastTokens: () => lastTokens,
+    speakFor(other) {
+      spokenFor = other;
+    },
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+class Refused extends Error {}
+
+function check(holds: boolean, error: string): void {
+  if (!holds) throw new Refused(error);
+}
+
+async function respond(response: ServerResponse, answer: (() => Promise<object> | object) | undefined): Promise<void> {
+  const send = (status: number, body: object): unknown =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  if (answer === undefined) {
+    send(404, {});
+    return;
+  }
+  try {
+    send(200, await answer());
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    send(400, { error: error.message });
+  }
+}

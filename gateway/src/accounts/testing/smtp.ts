@@ -1,0 +1,89 @@
+/** For tests: a mail server that speaks enough SMTP to take letters, and hands them over as they come. */
+import { once } from "node:events";
+import { createServer, type Socket } from "node:net";
+import { createInterface } from "node:readline";
+
+export interface Received {
+  from: string;
+  to: string[];
+  /** Headers and body, with soft line breaks undone. */
+  text: string;
+}
+
+export interface TestMailbox {
+  url: string;
+  /** The next letter that nobody has taken yet. */
+  next(): Promise<Received>;
+  /** Letters that came and were not taken. */
+  waiting(): number;
+  /** Answers every recipient with this from now on. */
+  refuseWith(line: string): void;
+  close(): Promise<void>;
+}
+
+export async function openTestMailbox(): Promise<TestMailbox> {
+  const letters: Received[] = [];
+  const readers: ((letter: Received) => void)[] = [];
+  const sockets = new Set<Socket>();
+  let refusal: string | undefined;
+  const take = (letter: Received): void => {
+    const reader = readers.shift();
+    if (reader === undefined) letters.push(letter);
+    else reader(letter);
+  };
+  const server = createServer((socket) => {
+    sockets.add(socket.once("close", () => sockets.delete(socket)));
+    converse(socket, take, () => refusal);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    next: async () => letters.shift() ?? (await new Promise((resolve) => readers.push(resolve))),
+    waiting: () => letters.length,
+    refuseWith(line) {
+      refusal = line;
+    },
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+function converse(socket: Socket, take: (letter: Received) => void, refusal: () => string | undefined): void {
+  const say = (line: string): unknown => socket.write(`${line}\r\n`);
+  let letter: Received = { from: "", to: [], text: "" };
+  let data: string[] | undefined;
+  say("220 mail.test ESMTP");
+  createInterface({ input: socket }).on("line", (line) => {
+    if (data !== undefined) {
+      if (line !== ".") {
+        data.push(line.replace(/^\.\./, "."));
+        return;
+      }
+      take({ ...letter, text: data.join("\n").replaceAll("=\n", "").replaceAll("=3D", "=") });
+      [letter, data] = [{ from: "", to: [], text: "" }, undefined];
+      say("250 kept");
+      return;
+    }
+    const [verb = ""] = line.toUpperCase().split(/[ :]/);
+    const address = /<([^>]*)>/.exec(line)?.[1] ?? "";
+    if (verb === "EHLO" || verb === "HELO") say("250 mail.test");
+    else if (verb === "MAIL") {
+      letter.from = address;
+      say("250 ok");
+    } else if (verb === "RCPT") {
+      letter.to.push(address);
+      say(refusal() ?? "250 ok");
+    } else if (verb === "DATA") {
+      data = [];
+      say("354 go on");
+    } else if (verb === "QUIT") {
+      say("221 bye");
+      socket.end();
+    } else say("250 ok");
+  });
+}

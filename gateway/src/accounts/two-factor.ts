@@ -1,0 +1,51 @@
+/** A second factor: a secret that an authenticator app keeps, and backup codes for the day the app is lost. */
+import type { Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Answer, Ask, Caller } from "./ask.ts";
+import type { Attempts } from "./attempts.ts";
+
+/** Whose session changes its second factor. */
+export interface Owner {
+  identityId: Uuid;
+  caller: Caller;
+}
+
+export interface TwoFactor {
+  /** A new secret, shown once. It is asked for at sign-in only after `confirm`. */
+  begin(password: string, by: Owner): Promise<{ uri: string; secret: string; backupCodes: string[] }>;
+  /** The first code of the app proves that it kept the secret. The session gets a new cookie. */
+  confirm(code: string, by: Owner): Promise<{ cookies: string[] }>;
+  /** The old ones are worthless from then on. */
+  newBackupCodes(password: string, by: Owner): Promise<string[]>;
+  end(password: string, by: Owner): Promise<{ cookies: string[] }>;
+}
+
+export function openTwoFactor({ ask, attempts }: { ask: Ask; attempts: Attempts }): TwoFactor {
+  const asOwner = async ({ identityId, caller }: Owner, path: string, body: object): Promise<Answer> => {
+    await attempts.take("identity", identityId);
+    const answer = await ask(caller, { path: `/two-factor/${path}`, body });
+    await attempts.forget("identity", identityId);
+    return answer;
+  };
+  return {
+    async begin(password, by) {
+      const { body } = await asOwner(by, "enable", { password });
+      const { totpURI: uri, backupCodes } = body as { totpURI: string; backupCodes: string[] };
+      const secret = new URL(uri).searchParams.get("secret");
+      invariant(secret !== null, "a TOTP address without its secret");
+      return { uri, secret, backupCodes };
+    },
+    async confirm(code, by) {
+      const { cookies } = await asOwner(by, "verify-totp", { code });
+      return { cookies };
+    },
+    async newBackupCodes(password, by) {
+      const { body } = await asOwner(by, "generate-backup-codes", { password });
+      return (body as { backupCodes: string[] }).backupCodes;
+    },
+    async end(password, by) {
+      const { cookies } = await asOwner(by, "disable", { password });
+      return { cookies };
+    },
+  };
+}

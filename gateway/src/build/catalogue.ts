@@ -1,0 +1,54 @@
+/** The models on offer and the meters that count for them. */
+
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { invariant } from "../base/invariant.ts";
+import { type Broadcast, CATALOGUE_TOPIC } from "../db/broadcast.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { recordPrices } from "../ledger/prices.ts";
+import type { Catalogue } from "../metering/catalogue.ts";
+import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
+import { openMetering } from "../metering/metering.ts";
+import type { Ground } from "./ground.ts";
+
+export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
+
+export async function openMeters({ log, progress, onClose }: Ground): Promise<Gateway["meter"]> {
+  progress("loading the tokenizers");
+  const metering = await openMetering({ log });
+  onClose(() => metering.close());
+  return (tokenizer) => {
+    const found = metering.meter(tokenizer);
+    invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
+    return found;
+  };
+}
+
+export async function openCatalogue(
+  { config, log }: Ground,
+  { pool, broadcast, meter }: { pool: pg.Pool; broadcast: Broadcast; meter: Gateway["meter"] },
+): Promise<LiveCatalogue> {
+  const catalogue = await openLiveCatalogue({
+    file: config.catalogueFile ?? CATALOGUE_FILE,
+    async accept(candidate) {
+      for (const { build } of candidate.active.values()) meter(build.tokenizer);
+      await recordPrices(pool, priceRows(candidate));
+    },
+  });
+  broadcast.on(CATALOGUE_TOPIC, () => {
+    catalogue.reload().then(
+      () => log.info({ priceVersion: catalogue.current().priceVersion }, "the catalogue was read again"),
+      (error) => log.error({ err: error }, "the catalogue was not replaced"),
+    );
+  });
+  return catalogue;
+}
+
+export function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {
+  return [...catalogue.active.values()].map((model) => ({
+    version: model.priceVersion,
+    model: model.id,
+    in: model.prices.in,
+    out: model.prices.out,
+  }));
+}

@@ -1,0 +1,91 @@
+/** The nodes: who may work, who gets the next request, who is trusted. */
+import { parseId, publicId } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
+import { CREDENTIAL_TTL_MS_MAX } from "../dispatch/credentials/user-jwt.ts";
+import { openDispatcher } from "../dispatch/dispatcher.ts";
+import type { Plane } from "../dispatch/plane.ts";
+import { Roster } from "../dispatch/roster.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { type Trust, watchNodes } from "../trust/trust.ts";
+import type { Ground } from "./ground.ts";
+
+export interface Floor {
+  plane: Plane;
+  fleet: Fleet;
+  broadcast: Broadcast;
+}
+
+export type Enforce = (nodeId: string | undefined) => Promise<void>;
+
+export function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
+  const { config, clock, random, log, gatewayId, onClose } = ground;
+  const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
+  onClose(() => roster.close());
+  /** What the records say of a node holds from now on, on every gateway that hears of it. */
+  const enforce = async (nodeId: string | undefined): Promise<void> => {
+    await roster.review(nodeId);
+    if (nodeId === undefined || !(await isBarred(fleet, nodeId))) return;
+    // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
+    await plane.revoke(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a node is not refused yet"));
+  };
+  broadcast.on(NODE_TOPIC, (nodeId) => {
+    enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));
+  });
+  broadcast.on(ACCOUNT_TOPIC, () => {
+    roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
+  });
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
+  onClose(() => dispatcher.close());
+  return { roster, dispatcher, enforce };
+}
+
+/** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
+export async function openTrust(
+  ground: Ground,
+  { gateway, plane, fleet, roster, broadcast, enforce }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce },
+): Promise<Trust> {
+  const { config, clock, random, newId, log, onClose } = ground;
+  const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
+  const refuse = (node: string): Promise<void> =>
+    // A plane that is away makes up for it when it is back.
+    plane.revoke(node).catch((error) => log.error({ err: error, node }, "a barred node is not refused yet"));
+  await Promise.all(barred.map((id) => refuse(publicId("node", id))));
+  const trust = watchNodes({
+    gateway,
+    roster,
+    automatic: config.autoQuarantine,
+    newId,
+    clock,
+    random,
+    log,
+    async quarantine(nodeId, { reason, evidence }) {
+      const id = parseId("node", nodeId);
+      invariant(id !== undefined, "a connected node has a public id");
+      await fleet.quarantine(id, { reason, evidence, by: "platform" });
+      log.warn({ node: nodeId, reason, evidence }, "a node was put in quarantine");
+      await enforce(nodeId);
+      await broadcast.send(NODE_TOPIC, nodeId);
+    },
+  });
+  onClose(() => trust.stop());
+  return trust;
+}
+
+export async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
+  const id = parseId("node", nodeId);
+  const node = id === undefined ? undefined : await fleet.find(null, id);
+  return node?.standing === "quarantined" || node?.standing === "retired";
+}
+
+/** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
+export async function licence(
+  fleet: Fleet,
+  nodeId: string,
+): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
+  const id = parseId("node", nodeId);
+  const node = id === undefined ? undefined : await fleet.find(null, id);
+  if (node === undefined || node.standing !== "ready" || node.hostSuspended) return undefined;
+  return { nodeId: node.id, hostAccountId: node.accountId, models: node.models };
+}

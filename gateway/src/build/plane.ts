@@ -1,0 +1,42 @@
+/** The dispatch plane: the hub inside the gateway, or NATS servers. */
+
+import { readFile } from "node:fs/promises";
+import { invariant } from "../base/invariant.ts";
+import { absentPlane } from "../dispatch/absent-plane.ts";
+import { openHub } from "../dispatch/hub/hub.ts";
+import { openNatsPlane } from "../dispatch/nats/plane.ts";
+import type { Plane } from "../dispatch/plane.ts";
+import type { ServerSecrets } from "../server-secrets.ts";
+import type { Ground } from "./ground.ts";
+
+export async function openPlane(ground: Ground, secrets: ServerSecrets): Promise<Plane> {
+  const { config, clock, random, log, gatewayId, onClose } = ground;
+  if (config.plane.absent) return absentPlane();
+  const { host, port, publicUrl, credentialTtlMs, tls, nats } = config.plane;
+  const { planeSeed: accountSeed } = secrets;
+  const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
+  if (nats !== undefined) {
+    invariant(accountSeed !== undefined, "the configuration has an account's seed beside NATS_URL");
+    const plane = await openNatsPlane({ ...common, ...nats, accountSeed, gatewayId });
+    onClose(() => plane.close());
+    return plane;
+  }
+  const hub = await openHub({
+    ...common,
+    host,
+    port,
+    ...(accountSeed !== undefined && { accountSeed }),
+    ...(tls !== undefined && { tls: await readCertificate(tls) }),
+  });
+  onClose(() => hub.close());
+  await secrets.keepPlaneSeed(hub.accountSeed);
+  return hub;
+}
+
+export async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
+  const read = (file: string, variable: string): Promise<string> =>
+    readFile(file, "utf8").catch((cause) => {
+      throw new Error(`${variable}: ${file} cannot be read (${cause.code})`, { cause });
+    });
+  return { cert: await read(certFile, "PLANE_TLS_CERT"), key: await read(keyFile, "PLANE_TLS_KEY") };
+}

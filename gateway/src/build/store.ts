@@ -1,0 +1,35 @@
+/** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
+
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { startPrivatePostgres } from "../db/embedded.ts";
+import { migrate } from "../db/migrate.ts";
+import { type Connection, openPool } from "../db/pool.ts";
+import type { Ground } from "./ground.ts";
+
+export const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
+
+export interface Store {
+  pool: pg.Pool;
+  connection: Connection;
+  /** Of the private PostgreSQL; null when the store is another. */
+  pid: number | null;
+}
+
+export async function openStore({ config, log, clock, progress, onLost, onClose }: Ground): Promise<Store> {
+  let connection: Connection;
+  let pid: number | null = null;
+  if (config.databaseUrl === undefined) {
+    const postgres = await startPrivatePostgres({ dataDir: config.dataDir, log, clock, progress, onLost });
+    onClose(() => postgres.stop());
+    connection = postgres.connection;
+    pid = postgres.pid;
+  } else {
+    connection = { connectionString: config.databaseUrl };
+  }
+  const pool = openPool(connection, { log, sizeMax: config.databasePoolMax });
+  onClose(() => pool.end());
+  progress("bringing the database up to date");
+  await migrate(pool, { directory: SQL_DIRECTORY, log });
+  return { pool, connection, pid };
+}

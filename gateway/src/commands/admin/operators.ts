@@ -1,0 +1,39 @@
+/**
+ * `tollgate admin operator create`: makes somebody an operator. A new one needs a password, read from standard input with
+ * `--password -` so that no shell or process list keeps it; an identity that has proven its address is promoted instead.
+ */
+import { text } from "node:stream/consumers";
+import { z } from "zod";
+import { createOperator } from "../../accounts/enrolment.ts";
+import { publicId } from "../../base/ids.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const operatorCommands: Record<string, AdminCommand> = {
+  "operator create": {
+    help: "make an operator; --password - reads a new one's password from standard input",
+    flags: ["email", "password", "name"],
+    run: create,
+  },
+};
+
+async function create(run: AdminRun): Promise<number> {
+  const email = z.email().safeParse(run.flags.email);
+  if (!email.success) throw new Error("--email must be an e-mail address");
+  const { name = "Operator" } = run.flags;
+  const password = await readPassword(run.flags.password);
+  const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email.data, details: {} };
+  const { id, promoted } = await openAudit(run).record(act, () =>
+    createOperator(run, { email: email.data, password, name }),
+  );
+  const made = { id: publicId("usr", id), email: email.data.toLowerCase(), promoted };
+  const told = `${made.email} is an operator now${promoted ? " and signs in as before" : ""}.`;
+  run.print(run.json ? JSON.stringify(made) : told);
+  return 0;
+}
+
+async function readPassword(flag: string | undefined): Promise<string | undefined> {
+  if (flag === undefined) return undefined;
+  if (flag !== "-") throw new Error("--password must be -, and the password on standard input: others can see flags");
+  return (await text(process.stdin)).replace(/\r?\n$/, "");
+}

@@ -1,0 +1,13 @@
+/** For a gateway without a dispatch plane: it serves the console and the books, and no node ever connects to it. */
+import type { Plane } from "./plane.ts";
+
+export function absentPlane(): Plane {
+  return {
+    publish() {},
+    subscribe: () => () => {},
+    onNodeGone() {},
+    mint: () => Promise.reject(new Error("there is no dispatch plane")),
+    async revoke() {},
+    async close() {},
+  };
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+
+let testConsole: TestConsole;
+before(async () => {
+  testConsole = await openTestConsole();
+});
+after(() => testConsole.close());
+
+type Accounts = Parameters<TestConsole["person"]>[0];
+
+async function signedIn(accounts: Accounts = [], more?: { operator: boolean }) {
+  const person = await testConsole.person(accounts, more);
+  const browser = new Browser(testConsole);
+  assert.equal((await browser.signIn(person.email)).status, 200);
+  return { ...person, browser };
+}
+
+describe("me", () => {
+  test("says who is signed in and what they own", async () => {
+    const person = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
+    const answer = await person.browser.send("GET", "/console/api/me");
+    assert.equal(answer.status, 200);
+    const [builder, host] = person.accountIds.map((id) => publicId("acc", id));
+    assert.deepEqual(answer.body, {
+      identity: {
+        id: publicId("usr", person.identityId),
+        email: person.email,
+        name: "A person",
+        operator: false,
+        email_verified: true,
+        two_factor: false,
+      },
+      accounts: [
+        { id: builder, kind: "builder", name: "A builder", suspended: false },
+        { id: host, kind: "host", name: "A host", suspended: true },
+      ],
+    });
+  });
+
+  test("answers an operator and a person without accounts", async () => {
+    for (const operator of [true, false]) {
+      const { browser } = await signedIn([], { operator });
+      const { body } = await browser.send("GET", "/console/api/me");
+      assert.equal(body.identity?.operator, operator);
+      assert.deepEqual(body.accounts, []);
+    }
+  });
+});
+
+describe("accounts", () => {
+  const open = (browser: Browser, body: object) => browser.send("POST", "/console/api/accounts", { body });
+
+  test("who signed up opens a builder and a host account, and acts for them", async () => {
+    const { browser } = await signedIn();
+    const builder = await open(browser, { kind: "builder", name: "Work" });
+    assert.equal(builder.status, 201);
+    const { id, ...rest } = builder.body;
+    assert.match(String(id), /^acc_[0-9a-z]{26}$/);
+    assert.deepEqual(rest, { kind: "builder", name: "Work", suspended: false });
+    assert.equal((await open(browser, { kind: "host", name: "Farm" })).status, 201);
+    const me = await browser.send("GET", "/console/api/me");
+    assert.deepEqual(
+      (me.body.accounts as { kind: string }[]).map(({ kind }) => kind),
+      ["builder", "host"],
+    );
+    const balance = await browser.send("GET", "/console/api/balance");
+    assert.equal(balance.body.balance_micro, "0.000000");
+  });
+
+  test("400 names the field", async () => {
+    const { browser } = await signedIn();
+    for (const [body, param] of [
+      [{ name: "Work" }, "kind"],
+      [{ kind: "operator", name: "Work" }, "kind"],
+      [{ kind: "builder" }, "name"],
+      [{ kind: "builder", name: "" }, "name"],
+      [{ kind: "builder", name: "a\u0007b" }, "name"],
+      [{ kind: "builder", name: "x".repeat(201) }, "name"],
+    ] as const) {
+      const answer = await open(browser, body);
+      assert.equal(answer.status, 400, JSON.stringify(body));
+      assert.equal(answer.body.error?.param, param);
+    }
+  });
+
+  test("who was suspended does not begin again under another name", async () => {
+    for (const accounts of [
+      [{ kind: "builder", suspended: true }],
+      [{ kind: "builder", suspended: true }, { kind: "host" }],
+    ] satisfies Accounts[]) {
+      const { browser, identityId } = await signedIn(accounts);
+      const answer = await open(browser, { kind: "builder", name: "Again" });
+      assert.equal(answer.status, 403);
+      assert.equal(answer.body.error?.code, "account_suspended");
+      assert.equal((await testConsole.identities.accountsOf(identityId)).length, accounts.length);
+    }
+  });
+
+  test("401 without a session", async () => {
+    const answer = await open(new Browser(testConsole), { kind: "builder", name: "Work" });
+    assert.equal(answer.body.error?.code, "not_authenticated");
+  });
+
+  test("an account is renamed by its owner, and by nobody else", async () => {
+    const owner = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
+    const stranger = await signedIn([{ kind: "builder" }]);
+    const [mine, closed] = owner.accountIds.map((id) => `/console/api/accounts/${publicId("acc", id)}`) as [
+      string,
+      string,
+    ];
+    const body = { name: "New name" };
+    const renamed = await owner.browser.send("PATCH", mine, { body });
+    assert.equal(renamed.status, 200);
+    assert.equal(renamed.body.name, "New name");
+    assert.equal((await testConsole.identities.accountsOf(owner.identityId))[0]?.name, "New name");
+    assert.equal((await owner.browser.send("PATCH", mine, { body: { name: "" } })).body.error?.param, "name");
+    assert.equal((await owner.browser.send("PATCH", closed, { body })).body.error?.code, "account_suspended");
+    for (const url of [mine, "/console/api/accounts/acc_nonsense"]) {
+      const answer = await stranger.browser.send("PATCH", url, { body: { name: "Stolen" } });
+      assert.equal(answer.status, 404);
+      assert.equal(answer.body.error?.code, "not_found");
+    }
+    assert.equal((await testConsole.identities.accountsOf(owner.identityId))[0]?.name, "New name");
+  });
+});
+
+describe("sessions", () => {
+  interface Listed {
+    id: string;
+    current: boolean;
+    address: string;
+    user_agent: string | null;
+  }
+  const list = async (browser: Browser) =>
+    (await browser.send("GET", "/console/api/sessions")).body.data as unknown as Listed[];
+
+  test("are listed with where they are, and ended one by one", async () => {
+    const { email, browser } = await signedIn();
+    const other = new Browser(testConsole);
+    const headers = { "sec-fetch-site": "same-origin", "user-agent": "Other browser" };
+    const body = { email, password: PASSWORD };
+    await other.send("POST", "/console/api/auth/sign-in/email", { body, headers });
+    const listed = await list(browser);
+    assert.deepEqual(
+      listed.map(({ current, address }) => ({ current, address })),
+      [
+        { current: false, address: other.address },
+        { current: true, address: browser.address },
+      ],
+    );
+    assert.equal(listed[0]?.user_agent, "Other browser");
+    for (const { id } of listed) assert.match(id, /^ses_[0-9a-z]{26}$/);
+    const ended = await browser.send("DELETE", `/console/api/sessions/${listed[0]?.id}`);
+    assert.equal(ended.status, 200, ended.text);
+    assert.equal((await other.send("GET", "/console/api/me")).status, 401);
+    assert.equal((await list(browser)).length, 1);
+    const again = await browser.send("DELETE", `/console/api/sessions/${listed[0]?.id}`);
+    assert.equal(again.status, 404);
+    assert.equal(again.body.error?.code, "not_found");
+  });
+
+  test("all others are ended at once", async () => {
+    const { email, browser } = await signedIn();
+    const others = [new Browser(testConsole), new Browser(testConsole)];
+    for (const other of others) await other.signIn(email);
+    const answer = await browser.send("DELETE", "/console/api/sessions");
+    assert.deepEqual(answer.body, { ended: 2 });
+    for (const other of others) assert.equal((await other.send("GET", "/console/api/me")).status, 401);
+    assert.equal((await browser.send("GET", "/console/api/me")).status, 200);
+  });
+
+  test("somebody else's session is neither seen nor ended", async () => {
+    const victim = await signedIn();
+    const stranger = await signedIn();
+    const [theirs] = await list(victim.browser);
+    assert.equal((await list(stranger.browser)).length, 1);
+    const answer = await stranger.browser.send("DELETE", `/console/api/sessions/${theirs?.id}`);
+    assert.equal(answer.status, 404);
+    await stranger.browser.send("DELETE", "/console/api/sessions");
+    assert.equal((await victim.browser.send("GET", "/console/api/me")).status, 200);
+  });
+
+  test("ending one's own session signs out", async () => {
+    const { browser, identityId } = await signedIn();
+    const [mine] = await list(browser);
+    assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);
+    assert.equal((await browser.send("GET", "/console/api/me")).status, 401);
+    assert.deepEqual(await testConsole.identities.sessions.of(identityId as Uuid), []);
+  });
+});

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { totp } from "../../accounts/testing/totp.ts";
+import { type Answer, Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+
+const AUTH = "/console/api/auth";
+
+let testConsole: TestConsole;
+before(async () => {
+  testConsole = await openTestConsole();
+});
+after(() => testConsole.close());
+
+const post = (browser: Browser, path: string, body: object): Promise<Answer> =>
+  browser.send("POST", `${AUTH}/${path}`, { body });
+
+async function signedIn() {
+  const person = await testConsole.person([{ kind: "builder" }]);
+  const browser = new Browser(testConsole);
+  await browser.signIn(person.email);
+  return { ...person, browser };
+}
+
+interface Setup {
+  secret: string;
+  uri: string;
+  backup_codes: string[];
+}
+
+async function withTwoFactor() {
+  const person = await signedIn();
+  const begun = await post(person.browser, "two-factor/enable", { password: PASSWORD });
+  assert.equal(begun.status, 200, begun.text);
+  const { secret, uri, backup_codes } = begun.body as unknown as Setup;
+  const confirmed = await post(person.browser, "two-factor/confirm", { code: totp(secret) });
+  assert.deepEqual(confirmed.body, { status: "enabled" }, confirmed.text);
+  return { ...person, secret, uri, backupCodes: backup_codes };
+}
+
+const isOn = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity?.two_factor;
+
+/** The password's half of signing in. */
+async function begin(email: string): Promise<Browser> {
+  const browser = new Browser(testConsole);
+  const answer = await browser.signIn(email);
+  assert.deepEqual(answer.body, { status: "two_factor_required" });
+  return browser;
+}
+
+test("once on, a password alone is not enough; a code of the app is", async () => {
+  const { email, secret, uri, browser } = await withTwoFactor();
+  assert.equal(await isOn(browser), true);
+  const address = new URL(uri);
+  assert.equal(address.protocol, "otpauth:");
+  assert.equal(address.searchParams.get("issuer"), "Tollgate");
+  const next = await begin(email);
+  assert.equal(next.cookies.has("tollgate.session_token"), false);
+  assert.equal((await next.send("GET", "/console/api/me")).status, 401);
+  const entered = await post(next, "sign-in/code", { code: totp(secret, 1) });
+  assert.deepEqual(entered.body, { status: "signed_in" }, entered.text);
+  assert.equal((await next.send("GET", "/console/api/me")).status, 200);
+});
+
+test("turning it on needs the password, and a code that proves the app has the secret", async () => {
+  const { email, browser } = await signedIn();
+  const wrong = await post(browser, "two-factor/enable", { password: "not the one" });
+  assert.equal(wrong.status, 400);
+  assert.equal(wrong.body.error?.param, "password");
+  const early = await post(browser, "two-factor/confirm", { code: "123456" });
+  assert.equal(early.status, 400, early.text);
+  const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
+  const { secret } = begun.body as unknown as Setup;
+  // Not confirmed: signing in goes on as before.
+  assert.deepEqual((await new Browser(testConsole).signIn(email)).body, { status: "signed_in" });
+  const guess = totp(secret) === "000000" ? "000001" : "000000";
+  const bad = await post(browser, "two-factor/confirm", { code: guess });
+  assert.equal(bad.status, 400);
+  assert.equal(bad.body.error?.param, "code");
+  assert.equal(await isOn(browser), false);
+  assert.equal((await post(browser, "two-factor/confirm", { code: totp(secret) })).status, 200);
+  assert.equal(await isOn(browser), true);
+  const again = await post(browser, "two-factor/enable", { password: PASSWORD });
+  assert.equal(again.status, 400);
+  assert.match(again.body.error?.message ?? "", /on already/);
+});
+
+test("a code is good once", async () => {
+  const { email, secret } = await withTwoFactor();
+  const code = totp(secret, 1);
+  assert.equal((await post(await begin(email), "sign-in/code", { code })).status, 200);
+  const onlooker = await begin(email);
+  const second = await post(onlooker, "sign-in/code", { code });
+  assert.equal(second.status, 400);
+  assert.equal(second.body.error?.param, "code");
+  assert.equal(onlooker.cookies.has("tollgate.session_token"), false);
+  assert.equal((await onlooker.send("GET", "/console/api/me")).status, 401);
+});
+
+test("a backup code is good once, and new ones replace the old", async () => {
+  const { email, browser, backupCodes } = await withTwoFactor();
+  assert.equal(new Set(backupCodes).size, 10);
+  const [first, second] = backupCodes as [string, string];
+  assert.equal((await post(await begin(email), "sign-in/code", { code: first })).status, 200);
+  const again = await post(await begin(email), "sign-in/code", { code: first });
+  assert.equal(again.status, 400);
+  assert.equal(again.body.error?.param, "code");
+  assert.equal((await post(browser, "two-factor/backup-codes", { password: "not the one" })).status, 400);
+  const renewed = await post(browser, "two-factor/backup-codes", { password: PASSWORD });
+  const [fresh] = renewed.body.backup_codes as string[];
+  assert.equal((await post(await begin(email), "sign-in/code", { code: second })).status, 400);
+  assert.equal((await post(await begin(email), "sign-in/code", { code: String(fresh) })).status, 200);
+});
+
+test("turning it off needs the password; then the password is enough again", async () => {
+  const { email, browser } = await withTwoFactor();
+  assert.equal((await post(browser, "two-factor/disable", { password: "not the one" })).body.error?.param, "password");
+  assert.equal(await isOn(browser), true);
+  assert.deepEqual((await post(browser, "two-factor/disable", { password: PASSWORD })).body, { status: "disabled" });
+  assert.equal(await isOn(browser), false);
+  assert.deepEqual((await new Browser(testConsole).signIn(email)).body, { status: "signed_in" });
+  const { rowCount } = await testConsole.pool.query(
+    "select from identity_two_factor t join identity i on i.id = t.identity_id where i.email = $1",
+    [email],
+  );
+  assert.equal(rowCount, 0);
+});
+
+test("without a password first there is nothing to give a code for", async () => {
+  const { secret, browser } = await withTwoFactor();
+  const stranger = await post(new Browser(testConsole), "sign-in/code", { code: totp(secret, 1) });
+  assert.equal(stranger.status, 401);
+  assert.equal(stranger.body.error?.code, "not_authenticated");
+  // Nor does a session of one's own stand in for the password.
+  assert.equal((await post(browser, "sign-in/code", { code: totp(secret, 1) })).status, 401);
+});
+
+test("after five wrong codes the password is asked again; after ten the second factor rests, everywhere", async () => {
+  const { email, secret } = await withTwoFactor();
+  const guess = ["000000", "000001", "000002", "000003"].find((code) =>
+    [-1, 0, 1, 2].every((steps) => totp(secret, steps) !== code),
+  ) as string;
+  const first = await begin(email);
+  for (let i = 0; i < 5; i++) assert.equal((await post(first, "sign-in/code", { code: guess })).status, 400);
+  const used = await post(first, "sign-in/code", { code: totp(secret, 1) });
+  assert.equal(used.status, 401);
+  const second = await begin(email);
+  for (let i = 0; i < 5; i++) assert.equal((await post(second, "sign-in/code", { code: guess })).status, 400);
+  const locked = await post(await begin(email), "sign-in/code", { code: totp(secret, 1) });
+  assert.equal(locked.status, 429);
+  assert.equal(locked.headers["retry-after"], "900");
+  await testConsole.pool.query("update identity_two_factor set locked_until = now() - interval '1 s'");
+  assert.equal((await post(await begin(email), "sign-in/code", { code: totp(secret, 1) })).status, 200);
+});
+
+test("secret and backup codes are encrypted at rest", async () => {
+  const { identityId, secret, backupCodes } = await withTwoFactor();
+  const { rows } = await testConsole.pool.query(
+    "select secret, backup_codes, t::text as row from identity_two_factor t where identity_id = $1",
+    [identityId],
+  );
+  for (const clear of [secret, ...backupCodes]) assert.ok(!rows[0].row.includes(clear));
+  assert.ok(rows[0].secret.length > 64 && rows[0].backup_codes.length > 64);
+});
+
+test("400 and 401: fields, and no session", async () => {
+  const { browser } = await signedIn();
+  for (const [path, body, param] of [
+    ["sign-in/code", {}, "code"],
+    ["sign-in/code", { code: "12" }, "code"],
+    ["two-factor/confirm", { code: "abcdef" }, "code"],
+    ["two-factor/enable", {}, "password"],
+    ["two-factor/disable", { password: 1 }, "password"],
+  ] as const) {
+    const answer = await post(browser, path, body);
+    assert.equal(answer.status, 400, path);
+    assert.equal(answer.body.error?.param, param);
+  }
+  for (const path of ["enable", "confirm", "backup-codes", "disable"]) {
+    const answer = await post(new Browser(testConsole), `two-factor/${path}`, { password: PASSWORD, code: "123456" });
+    assert.equal(answer.body.error?.code, "not_authenticated", path);
+  }
+});

@@ -1,0 +1,19 @@
+/** Whose request it is, when proxies stand before us. By default none is trusted, and the address is the socket's. */
+import type { IncomingMessage } from "node:http";
+import { isIP } from "node:net";
+
+/** Each trusted proxy adds the address it was called from to the end of X-Forwarded-For; what stands before is hearsay. */
+export function clientAddress({ headers, socket }: IncomingMessage, trustedProxies: number): string {
+  const own = plain(socket.remoteAddress ?? "");
+  const told = [headers["x-forwarded-for"] ?? []].flat().flatMap((line) => line.split(","));
+  const chain = [...told.map(plain), own];
+  const address = chain[Math.max(0, chain.length - 1 - trustedProxies)] ?? own;
+  // A proxy that says something else than an address is not configured as we were told: it answers for its callers.
+  return isIP(address) === 0 ? own : address;
+}
+
+/** `[2001:db8::1]:4711` → `2001:db8::1`; `::ffff:192.0.2.1` → `192.0.2.1`; `192.0.2.1:4711` → `192.0.2.1`. */
+function plain(text: string): string {
+  const bare = /^\[(.*)\](?::\d+)?$/.exec(text.trim())?.[1] ?? text.trim().replace(/^([\d.]+):\d+$/, "$1");
+  return bare.replace(/^::ffff:(?=[\d.]+$)/i, "");
+}

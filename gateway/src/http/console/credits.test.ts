@@ -1,0 +1,266 @@
+/** Buying credits through the console, on a real database with the real library. Grouped by status. */
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import Fastify, { type FastifyInstance } from "fastify";
+import type { AccountKind } from "../../accounts/accounts.ts";
+import { systemClock } from "../../base/clock.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { dollars } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type DemoProvider, openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
+import { openPayments, type Payments } from "../../payments/payments.ts";
+import type { PaymentProvider } from "../../payments/provider.ts";
+import { stripeProvider } from "../../payments/stripe.ts";
+import { stripeAt } from "../../payments/testing.ts";
+import { creditRoutes, noCreditRoutes, originOf } from "./credits.ts";
+import { guardsOf } from "./guards.ts";
+import { openRouter } from "./router.ts";
+import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+
+const log = createLog("silent");
+let testConsole: TestConsole;
+let demo: DemoProvider;
+let app: FastifyInstance;
+before(async () => {
+  testConsole = await openTestConsole();
+  demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  app = serve(paymentsAt(stripeAt(demo)));
+});
+after(async () => {
+  await app.close();
+  await demo.close();
+  await testConsole.close();
+});
+
+function paymentsAt(provider: PaymentProvider): Payments {
+  const { pool, newId } = testConsole;
+  return openPayments({ pool, provider, newId, log });
+}
+
+/** The purchase routes alone; sessions are those of the whole console. */
+function serve(payments: Payments | undefined, publicUrl?: string): FastifyInstance {
+  const server = Fastify({ logger: false, exposeHeadRoutes: false });
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  const door = { clock: systemClock, newId: testConsole.newId, log };
+  if (payments === undefined) noCreditRoutes(server, door);
+  openRouter(server, { door, publicUrl, trustedProxies: 0 }, (route) => {
+    if (payments !== undefined) creditRoutes(route, guardsOf(testConsole.identities), { payments, publicUrl });
+  });
+  return server;
+}
+
+interface Who {
+  operator?: boolean;
+  suspended?: boolean;
+  server?: FastifyInstance;
+}
+
+async function person(kinds: AccountKind[], { operator = false, suspended = false, server = app }: Who = {}) {
+  const made = await testConsole.person(
+    kinds.map((kind) => ({ kind, suspended })),
+    { operator },
+  );
+  const front = new Browser(testConsole);
+  assert.equal((await front.signIn(made.email)).status, 200);
+  const browser = new Browser({ app: server });
+  for (const [name, value] of front.cookies) browser.cookies.set(name, value);
+  return { browser, accounts: made.accountIds };
+}
+
+const balance = async (id: Uuid): Promise<bigint | undefined> => (await testConsole.ledger.balance(id))?.balance;
+
+const buy = (browser: Browser, body: unknown = { pack_id: "pack_20" }, headers?: Record<string, string>) =>
+  browser.send("POST", "/console/api/credits/checkout", { body, ...(headers && { headers }) });
+
+function assertRefused(answer: Answer, status: number, code: string): void {
+  assert.equal(answer.status, status, answer.text);
+  assert.deepEqual([answer.body.error?.code, answer.body.error?.type], [code, code]);
+  assert.match(String(answer.headers["x-request-id"]), /^req_/);
+}
+
+async function checkouts(): Promise<number> {
+  const { rows } = await testConsole.pool.query("select count(*)::int as count from payment_checkout");
+  return rows[0].count;
+}
+
+describe("200", () => {
+  test("the packs on offer", async () => {
+    const { browser } = await person(["builder"]);
+    const { status, body } = await browser.send("GET", "/console/api/packs");
+    assert.equal(status, 200);
+    const pack = (amount: number) => ({
+      id: `pack_${amount}`,
+      object: "pack",
+      name: `$${amount} of credits`,
+      currency: "usd",
+      price_micro: `${amount}000000.000000`,
+      credit_micro: `${amount}000000.000000`,
+    });
+    assert.deepEqual(body, { object: "list", data: [5, 20, 100, 500].map(pack), next_cursor: null });
+  });
+
+  test("a checkout is on record before its address is told, and costs what its pack costs", async () => {
+    const { browser, accounts } = await person(["builder", "host"]);
+    for (const amount of [5, 20, 100, 500]) {
+      const { status, body } = await buy(browser, { pack_id: `pack_${amount}` });
+      assert.equal(status, 200);
+      const sale = demo.shop.sales.at(-1);
+      assert.equal(sale?.cents, amount * 100);
+      assert.deepEqual(body, {
+        object: "checkout",
+        id: sale?.reference,
+        url: `${demo.url}/pay/${sale?.session}`,
+        pack_id: `pack_${amount}`,
+        amount_micro: `${amount}000000.000000`,
+      });
+      assert.match(String(body.id), /^pay_[0-9a-z]{26}$/);
+      const { rows } = await testConsole.pool.query(
+        "select account_id, pack, state, live, provider_payment from payment_checkout where provider_session = $1",
+        [sale?.session],
+      );
+      const [account_id] = accounts;
+      assert.deepEqual(rows, [
+        { account_id, pack: `pack_${amount}`, state: "open", live: false, provider_payment: null },
+      ]);
+      assert.equal(sale?.metadata.tollgate_account, publicId("acc", account_id as Uuid));
+    }
+  });
+
+  test("the buyer comes back to where the console is: as configured, or as the browser called it", async () => {
+    const { browser } = await person(["builder"]);
+    await buy(browser);
+    const here = demo.shop.sales.at(-1);
+    assert.equal(here?.successUrl, `http://console.test/console?purchase=done&checkout=${here?.reference}`);
+    assert.equal(here?.cancelUrl, `http://console.test/console?purchase=cancelled&checkout=${here?.reference}`);
+    const behind = serve(paymentsAt(stripeAt(demo)), "https://tollgate.example/");
+    const { browser: other } = await person(["builder"], { server: behind });
+    await buy(other);
+    assert.match(String(demo.shop.sales.at(-1)?.successUrl), /^https:\/\/tollgate\.example\/console\?/);
+    await behind.close();
+  });
+});
+
+test("the address of the console, from the headers of a request", () => {
+  assert.equal(originOf({ host: "a.test:8080" }), "http://a.test:8080");
+  assert.equal(originOf({ host: "a.test", origin: "https://a.test" }), "https://a.test");
+  assert.equal(originOf({ host: "a.test", origin: "https://evil.test" }), "http://a.test");
+  assert.equal(originOf({ host: "a.test", origin: "null" }), "http://a.test");
+  assert.equal(originOf({ host: "[::1]:8080", origin: "http://[::1]:8080" }), "http://[::1]:8080");
+  for (const host of [undefined, "", "a b", "a.test/evil", "user@a.test"]) {
+    assert.throws(() => originOf({ ...(host !== undefined && { host }) }), { status: 400 }, String(host));
+  }
+});
+
+test("400: the field and its rule", async () => {
+  const { browser } = await person(["builder"]);
+  for (const body of [{}, { pack_id: null }, { pack_id: 20 }, { pack_id: ["pack_20"] }]) {
+    const answer = await buy(browser, body);
+    assert.equal(answer.status, 400);
+    assert.equal(answer.body.error?.param, "pack_id");
+    assert.match(String(answer.body.error?.message), /must be a string/);
+  }
+});
+
+test("401 not_authenticated", async () => {
+  const browser = new Browser({ app });
+  assertRefused(await buy(browser), 401, "not_authenticated");
+  assertRefused(await browser.send("GET", "/console/api/packs"), 401, "not_authenticated");
+});
+
+describe("403", () => {
+  const rows: [string, AccountKind[], Who, string][] = [
+    ["a host", ["host"], {}, "not_a_builder"],
+    ["an operator without an account", [], { operator: true }, "member_only"],
+    ["a person without an account", [], {}, "no_account"],
+    ["a suspended builder", ["builder"], { suspended: true }, "account_suspended"],
+  ];
+  for (const [who, kinds, more, code] of rows) {
+    test(`${code}: ${who}`, async () => {
+      const [before, sales] = [await checkouts(), demo.shop.sales.length];
+      const { browser } = await person(kinds, more);
+      assertRefused(await buy(browser), 403, code);
+      assert.deepEqual([await checkouts(), demo.shop.sales.length], [before, sales]);
+    });
+  }
+
+  test("cross_site_blocked: another site's page", async () => {
+    const { browser } = await person(["builder"]);
+    const sales = demo.shop.sales.length;
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://evil.test" }, { "x-none": "1" }]) {
+      assertRefused(
+        await buy(browser, { pack_id: "pack_5" }, headers as Record<string, string>),
+        403,
+        "cross_site_blocked",
+      );
+    }
+    assert.equal(demo.shop.sales.length, sales);
+  });
+});
+
+test("404 billing_disabled: as if the routes were absent, whoever asks and however", async () => {
+  const closed = serve(undefined);
+  const strangers = new Browser({ app: closed });
+  const { browser } = await person(["builder"], { server: closed });
+  for (const visitor of [strangers, browser]) {
+    for (const url of ["/console/api/packs", "/console/api/credits/checkout"]) {
+      for (const method of ["GET", "POST", "PUT", "DELETE"] as const) {
+        const headers = { "sec-fetch-site": "cross-site" };
+        assertRefused(await visitor.send(method, url, { headers }), 404, "billing_disabled");
+      }
+    }
+  }
+  await closed.close();
+});
+
+test("405 names the method", async () => {
+  const browser = new Browser({ app });
+  const answer = await browser.send("GET", "/console/api/credits/checkout");
+  assert.deepEqual([answer.status, answer.headers.allow], [405, "POST"]);
+  assert.equal((await browser.send("POST", "/console/api/packs")).status, 405);
+});
+
+test("422 unknown_pack: the message names those on offer", async () => {
+  const { browser } = await person(["builder"]);
+  for (const packId of ["pack_21", "", "PACK_20", "constructor", "pack_20 "]) {
+    const answer = await buy(browser, { pack_id: packId });
+    assertRefused(answer, 422, "unknown_pack");
+    assert.match(String(answer.body.error?.message), /pack_5, pack_20, pack_100, pack_500/);
+  }
+});
+
+describe("502 payment_provider_unavailable: nothing is charged and nothing is written", () => {
+  const rows: [string, RequestListener][] = [
+    [
+      "it refuses",
+      (_request, response) => void response.writeHead(400).end('{"error":{"type":"invalid_request_error"}}'),
+    ],
+    ["it fails", (_request, response) => void response.writeHead(500).end("{}")],
+    ["it hangs", () => undefined],
+    ["it hangs up", (request) => request.socket.destroy()],
+  ];
+  for (const [what, listener] of rows) {
+    test(what, async () => {
+      const server = createServer(listener);
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const apiBase = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { secretKey, webhookSecret } = demo;
+      const provider = stripeProvider({ secretKey, webhookSecret, apiBase, clock: systemClock, callMsMax: 200 });
+      const failing = serve(paymentsAt(provider));
+      const { browser, accounts } = await person(["builder"], { server: failing });
+      const before = await checkouts();
+      const answer = await buy(browser);
+      assertRefused(answer, 502, "payment_provider_unavailable");
+      assert.match(String(answer.body.error?.message), /Nothing was charged/);
+      assert.equal(answer.headers["x-should-retry"], "true");
+      assert.equal(await checkouts(), before);
+      assert.equal(await balance(accounts[0] as Uuid), dollars(5));
+      server.closeAllConnections();
+      await failing.close();
+      await new Promise((resolve) => server.close(resolve));
+    });
+  }
+});

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import Fastify from "fastify";
+import { systemClock } from "../../base/clock.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { ACCOUNT_HEADER, guardsOf } from "./guards.ts";
+import { openRouter } from "./router.ts";
+import { Browser, openTestConsole, type TestConsole } from "./testing.ts";
+
+/** One route behind each guard, on the same identities. */
+let testConsole: TestConsole;
+let app: TestConsole["app"];
+before(async () => {
+  testConsole = await openTestConsole();
+  app = Fastify({ logger: false, exposeHeadRoutes: false });
+  const guards = guardsOf(testConsole.identities);
+  const door = { clock: systemClock, newId: testConsole.newId, log: createLog("silent") };
+  openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => {
+    for (const name of ["anyone", "signedIn", "operator"] as const) {
+      route("GET", `/console/api/${name}`, guards[name], async ({ json }) => json({ passed: true }));
+    }
+    for (const name of ["builder", "buyer", "host"] as const) {
+      route("GET", `/console/api/${name}`, guards[name], async ({ account, json }) => json({ account: account.name }));
+      route("POST", `/console/api/${name}`, guards[name], async ({ account, json }) => json({ account: account.name }));
+    }
+  });
+});
+after(async () => {
+  await app.close();
+  await testConsole.close();
+});
+
+const GUARDS = ["anyone", "signedIn", "builder", "buyer", "host", "operator"] as const;
+type Outcome = Record<(typeof GUARDS)[number], string>;
+type Accounts = Parameters<TestConsole["person"]>[0];
+
+const builder = { kind: "builder" } as const;
+const host = { kind: "host" } as const;
+const suspended = { suspended: true };
+
+const ROWS: { who: string; accounts?: Accounts; operator?: boolean; outcome: Outcome }[] = [
+  {
+    who: "nobody",
+    outcome: {
+      anyone: "passes",
+      signedIn: "not_authenticated",
+      builder: "not_authenticated",
+      buyer: "not_authenticated",
+      host: "not_authenticated",
+      operator: "not_authenticated",
+    },
+  },
+  {
+    who: "a person without accounts",
+    accounts: [],
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "no_account",
+      buyer: "no_account",
+      host: "no_account",
+      operator: "operator_only",
+    },
+  },
+  {
+    who: "an operator without accounts",
+    accounts: [],
+    operator: true,
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "member_only",
+      buyer: "member_only",
+      host: "host_only",
+      operator: "passes",
+    },
+  },
+  {
+    who: "a builder",
+    accounts: [builder],
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "passes",
+      buyer: "passes",
+      host: "host_only",
+      operator: "operator_only",
+    },
+  },
+  {
+    who: "a host",
+    accounts: [host],
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "member_only",
+      buyer: "not_a_builder",
+      host: "passes",
+      operator: "operator_only",
+    },
+  },
+  {
+    who: "a host whose builder account is suspended",
+    accounts: [{ ...builder, ...suspended }, host],
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "member_only",
+      buyer: "not_a_builder",
+      host: "passes",
+      operator: "operator_only",
+    },
+  },
+  {
+    who: "a person whose accounts are all suspended",
+    accounts: [
+      { ...builder, ...suspended },
+      { ...host, ...suspended },
+    ],
+    outcome: {
+      anyone: "passes",
+      signedIn: "passes",
+      builder: "account_suspended",
+      buyer: "account_suspended",
+      host: "account_suspended",
+      operator: "operator_only",
+    },
+  },
+];
+
+async function browserOf(accounts: Accounts | undefined, operator: boolean) {
+  const browser = new Browser({ app });
+  if (accounts === undefined) return { browser, accountIds: [] };
+  const person = await testConsole.person(accounts, { operator });
+  const signIn = new Browser(testConsole);
+  await signIn.signIn(person.email);
+  for (const [name, value] of signIn.cookies) browser.cookies.set(name, value);
+  return { browser, accountIds: person.accountIds };
+}
+
+for (const { who, accounts, operator = false, outcome } of ROWS) {
+  test(`each guard tells ${who}`, async () => {
+    const { browser } = await browserOf(accounts, operator);
+    for (const guard of GUARDS) {
+      const { status, body } = await browser.send("GET", `/console/api/${guard}`);
+      assert.equal(status === 200 ? "passes" : body.error?.code, outcome[guard], guard);
+      if (status !== 200) assert.equal(status, outcome[guard] === "not_authenticated" ? 401 : 403);
+    }
+  });
+}
+
+test("the account is named by a header, and has to be where there are several", async () => {
+  const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
+  const stranger = await testConsole.person([builder]);
+  const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));
+  const theirs = publicId("acc", stranger.accountIds[0] as Uuid);
+  await testConsole.pool.query("update account set name = 'Second' where id = $1", [accountIds[1]]);
+  const ask = async (guard: string, named?: string) => {
+    const headers = { "sec-fetch-site": "same-origin", ...(named !== undefined && { [ACCOUNT_HEADER]: named }) };
+    const { status, body } = await browser.send("GET", `/console/api/${guard}`, { headers });
+    return status === 200 ? body.account : (body.error?.code ?? `${status} ${body.error?.param}`);
+  };
+  assert.equal(await ask("builder"), "400 x-tollgate-account");
+  assert.equal(await ask("builder", first), "A builder");
+  assert.equal(await ask("builder", second), "Second");
+  assert.equal(await ask("buyer", second), "Second");
+  assert.equal(await ask("builder", farm), "member_only");
+  assert.equal(await ask("buyer", farm), "not_a_builder");
+  assert.equal(await ask("host"), "A host");
+  assert.equal(await ask("host", first), "host_only");
+  assert.equal(await ask("host", closed), "account_suspended");
+  for (const named of [theirs, publicId("acc", testConsole.newId()), "acc_nonsense", ""]) {
+    assert.equal(await ask("builder", named), "400 x-tollgate-account", named);
+  }
+});
+
+test("another site is refused before anybody looks at the session", async () => {
+  const { browser } = await browserOf(undefined, false);
+  const answer = await browser.send("POST", "/console/api/builder", { headers: { origin: "http://evil.test" } });
+  assert.equal(answer.body.error?.code, "cross_site_blocked");
+  const ours = await browser.send("POST", "/console/api/builder");
+  assert.equal(ours.body.error?.code, "not_authenticated");
+});
+
+test("a path with several methods names them all", async () => {
+  const { browser } = await browserOf(undefined, false);
+  const answer = await browser.send("DELETE", "/console/api/builder");
+  assert.equal(answer.status, 405);
+  assert.equal(answer.headers.allow, "GET, POST");
+});

@@ -1,0 +1,102 @@
+/**
+ * Live numbers for open pages, as server-sent events. The books are read once a second per account that somebody looks at,
+ * however many pages are open, and only what changed is sent. Any gateway can serve them, whichever served the requests.
+ */
+import type { ServerResponse } from "node:http";
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { Fault, fault } from "../../faults.ts";
+
+const LOOK_EVERY_MS = 1_000;
+const KEEP_ALIVE_MS = 15_000;
+/** A page reconnects by itself; a session that ended meanwhile is noticed then. */
+const STREAM_MS_MAX = 5 * 60_000;
+const VIEWERS_MAX = 50;
+const UNREAD_BYTES_MAX = 256 * 1024;
+
+/** What is shown, by the event's name. */
+export type LiveNumbers = Record<string, unknown>;
+
+interface Feed {
+  viewers: Set<(event: string) => void>;
+  /** The last text of each event, so that only changes are sent. */
+  sent: Map<string, string>;
+  stop: () => void;
+}
+
+export class Live {
+  readonly #feeds = new Map<string, Feed>();
+  readonly #clock: Clock;
+  readonly #log: Log;
+
+  constructor({ clock, log }: { clock: Clock; log: Log }) {
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Opens a stream of the numbers that `read` gives. Viewers of the same `name` share the reading. */
+  open(name: string, response: ServerResponse, read: () => Promise<LiveNumbers>): void {
+    const feed = this.#feeds.get(name) ?? this.#start(name, read);
+    if (feed.viewers.size >= VIEWERS_MAX) throw fault("too_many_viewers");
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    const view = (event: string): void => {
+      // A page that does not read is closed; it comes back when it is looked at.
+      if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
+      else response.write(event);
+    };
+    feed.viewers.add(view);
+    const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => view(": keep-alive\n\n"));
+    const stopLater = this.#clock.after(STREAM_MS_MAX, () => response.end());
+    response.once("close", () => {
+      stopKeepAlive();
+      stopLater();
+      feed.viewers.delete(view);
+      if (feed.viewers.size === 0) this.#end(name, feed);
+    });
+    view("retry: 2000\n\n");
+    for (const [event, data] of feed.sent) view(frame(event, data));
+  }
+
+  close(): void {
+    for (const [name, feed] of this.#feeds) this.#end(name, feed);
+  }
+
+  #start(name: string, read: () => Promise<LiveNumbers>): Feed {
+    let reading = false;
+    const look = (): void => {
+      if (reading) return;
+      reading = true;
+      this.#look(feed, read).finally(() => {
+        reading = false;
+      });
+    };
+    const feed: Feed = { viewers: new Set(), sent: new Map(), stop: this.#clock.every(LOOK_EVERY_MS, look) };
+    this.#feeds.set(name, feed);
+    look();
+    return feed;
+  }
+
+  async #look(feed: Feed, read: () => Promise<LiveNumbers>): Promise<void> {
+    try {
+      for (const [event, value] of Object.entries(await read())) {
+        const data = JSON.stringify(value);
+        if (feed.sent.get(event) === data) continue;
+        feed.sent.set(event, data);
+        for (const view of feed.viewers) view(frame(event, data));
+      }
+    } catch (error) {
+      this.#log.warn({ err: error instanceof Fault ? error.message : error }, "live numbers could not be read");
+    }
+  }
+
+  #end(name: string, feed: Feed): void {
+    feed.stop();
+    this.#feeds.delete(name);
+  }
+}
+
+const frame = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`;

@@ -1,0 +1,115 @@
+/**
+ * Sends events as signed webhooks until they are acknowledged, as the real provider does: in no particular order, each with
+ * growing pauses, the signature made anew for each attempt.
+ */
+import { createHmac } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
+
+const FIRST_PAUSE_MS = 200;
+const PAUSE_MS_MAX = 30_000;
+const ANSWER_MS_MAX = 20_000;
+
+export interface ProviderEvent {
+  id: string;
+  object: "event";
+  api_version: string;
+  created: number;
+  data: { object: object };
+  livemode: false;
+  pending_webhooks: number;
+  request: { id: null; idempotency_key: null };
+  type: string;
+}
+
+export interface Delivery {
+  event: ProviderEvent;
+  attempts: number;
+  /** The last answer: a status, or why there was none. */
+  answer: string | null;
+  acknowledged: boolean;
+}
+
+export class Deliveries {
+  readonly #clock: Clock;
+  readonly #secret: string;
+  readonly #changed: () => void;
+  readonly #closing = new AbortController();
+  readonly #timers = new Set<() => void>();
+  readonly #underWay = new Set<Promise<void>>();
+  #url: string | undefined;
+  readonly all: Delivery[];
+
+  constructor(options: { clock: Clock; secret: string; earlier: Delivery[]; changed: () => void }) {
+    this.#clock = options.clock;
+    this.#secret = options.secret;
+    this.#changed = options.changed;
+    this.all = options.earlier;
+  }
+
+  /** Where webhooks go from now on. What was not acknowledged yet is sent at once. */
+  to(url: string): void {
+    this.#url = url;
+    for (const stop of this.#timers) stop();
+    this.#timers.clear();
+    for (const delivery of this.all) if (!delivery.acknowledged) this.#send(delivery);
+  }
+
+  add(event: ProviderEvent): void {
+    const delivery: Delivery = { event, attempts: 0, answer: null, acknowledged: false };
+    this.all.push(delivery);
+    this.#send(delivery);
+  }
+
+  /** Sends an event once more, acknowledged or not, as the real provider's dashboard can. */
+  again(delivery: Delivery): void {
+    this.#send(delivery);
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const stop of this.#timers) stop();
+    await Promise.all(this.#underWay);
+  }
+
+  #send(delivery: Delivery): void {
+    if (this.#url === undefined || this.#closing.signal.aborted) return;
+    const sending = this.#attempt(delivery, this.#url).finally(() => this.#underWay.delete(sending));
+    this.#underWay.add(sending);
+  }
+
+  async #attempt(delivery: Delivery, url: string): Promise<void> {
+    delivery.attempts += 1;
+    const body = JSON.stringify(delivery.event);
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(ANSWER_MS_MAX)]);
+    const headers = { "content-type": "application/json; charset=utf-8", "stripe-signature": this.sign(body) };
+    let acknowledged = false;
+    try {
+      const response = await fetch(url, { method: "POST", headers, body, signal });
+      await response.body?.cancel();
+      acknowledged = response.ok;
+      delivery.answer = String(response.status);
+    } catch (error) {
+      // A receiver that cannot be reached is what the next attempt is for.
+      delivery.answer = error instanceof Error ? error.message : String(error);
+    }
+    delivery.acknowledged ||= acknowledged;
+    if (!acknowledged) this.#laterAgain(delivery);
+    this.#changed();
+  }
+
+  #laterAgain(delivery: Delivery): void {
+    if (this.#closing.signal.aborted) return;
+    const pauseMs = Math.min(PAUSE_MS_MAX, FIRST_PAUSE_MS * 2 ** (delivery.attempts - 1));
+    const stop = this.#clock.after(pauseMs, () => {
+      this.#timers.delete(stop);
+      this.#send(delivery);
+    });
+    this.#timers.add(stop);
+  }
+
+  /** `t=…,v1=…`: an HMAC over the time and the body as it is sent. */
+  sign(body: string): string {
+    const at = Math.floor(this.#clock.now() / 1000);
+    return `t=${at},v1=${createHmac("sha256", this.#secret).update(`${at}.${body}`).digest("hex")}`;
+  }
+}

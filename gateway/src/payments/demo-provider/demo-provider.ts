@@ -1,0 +1,91 @@
+/**
+ * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts at it, a
+ * person pays on its page, and it sends signed webhooks until they are acknowledged. For `npm start -- --payments demo` and
+ * for tests; a production gateway never loads it. It listens on loopback only, and no money moves.
+ */
+import type { AddressInfo } from "node:net";
+import Fastify from "fastify";
+import type { Clock } from "../../base/clock.ts";
+import { base62 } from "../../base/ids.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { Api } from "./api.ts";
+import { Deliveries } from "./delivery.ts";
+import { openKept } from "./kept.ts";
+import { demoRoutes } from "./routes.ts";
+import { Shop } from "./shop.ts";
+
+const HOST = "127.0.0.1";
+const API_VERSION = "2026-10-28.endive";
+const BODY_BYTES_MAX = 64 * 1024;
+
+export interface DemoProviderOptions {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  /** Where sales and webhooks are kept from one run to the next. Undefined: nowhere. */
+  file?: string;
+}
+
+export interface DemoProvider {
+  /** `http://127.0.0.1:…`: the API, the buyers' pages, and at its root the operator's. */
+  url: string;
+  secretKey: string;
+  webhookSecret: string;
+  shop: Shop;
+  deliveries: Deliveries;
+  close(): Promise<void>;
+}
+
+export async function openDemoProvider({ clock, random, log, file }: DemoProviderOptions): Promise<DemoProvider> {
+  const secretKey = `sk_test_${base62(random, 24)}`;
+  const webhookSecret = `whsec_${base62(random, 32)}`;
+  const kept = await openKept(file, log);
+  const deliveries = new Deliveries({
+    clock,
+    secret: webhookSecret,
+    earlier: kept.deliveries,
+    changed: () => kept.save(),
+  });
+  const shop = new Shop({
+    clock,
+    random,
+    sales: kept.sales,
+    emit(type, object) {
+      deliveries.add({
+        id: `evt_${base62(random, 24)}`,
+        object: "event",
+        api_version: API_VERSION,
+        created: Math.floor(clock.now() / 1000),
+        data: { object },
+        livemode: false,
+        pending_webhooks: 1,
+        request: { id: null, idempotency_key: null },
+        type,
+      });
+    },
+  });
+  const app = Fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    bodyLimit: BODY_BYTES_MAX,
+  });
+  let url = "";
+  const api = new Api({ shop, secretKey, pageUrl: ({ session }) => `${url}/pay/${session}` });
+  demoRoutes(app, { api, shop, deliveries, changed: () => kept.save() });
+  await app.listen({ host: HOST, port: 0 });
+  url = `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
+  return {
+    url,
+    secretKey,
+    webhookSecret,
+    shop,
+    deliveries,
+    async close() {
+      await app.close();
+      await deliveries.close();
+      await kept.saved();
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Sales and webhooks in one JSON file, so that a demonstration goes on where it was stopped or killed. */
+import { rename, writeFile } from "node:fs/promises";
+import { readIfThere } from "../../base/files.ts";
+import type { Log } from "../../base/log.ts";
+import type { Delivery } from "./delivery.ts";
+import type { Sale } from "./sale.ts";
+
+export interface Kept {
+  sales: Sale[];
+  deliveries: Delivery[];
+  /** Both arrays were changed: writes them, now or right after the write under way. */
+  save(): void;
+  /** Resolves when all that was to be saved is. */
+  saved(): Promise<void>;
+}
+
+export async function openKept(file: string | undefined, log: Log): Promise<Kept> {
+  const text = file === undefined ? undefined : await readIfThere(file);
+  const { sales, deliveries }: Pick<Kept, "sales" | "deliveries"> =
+    text === undefined ? { sales: [], deliveries: [] } : parse(file as string, text);
+  let writing: Promise<void> = Promise.resolve();
+  let waiting = false;
+  const write = async (to: string): Promise<void> => {
+    waiting = false;
+    await writeFile(`${to}.new`, JSON.stringify({ sales, deliveries }), { mode: 0o600 });
+    await rename(`${to}.new`, to);
+  };
+  return {
+    sales,
+    deliveries,
+    save() {
+      if (file === undefined || waiting) return;
+      waiting = true;
+      writing = writing
+        .then(() => write(file))
+        .catch((error) => log.error({ err: error, file }, "the demonstration's payments were not kept"));
+    },
+    saved: () => writing,
+  };
+}
+
+function parse(file: string, text: string): Pick<Kept, "sales" | "deliveries"> {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${file} is damaged. Remove it to start the demonstration's payments afresh.`, { cause });
+  }
+}

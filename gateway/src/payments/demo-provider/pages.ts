@@ -1,0 +1,90 @@
+/** What the buyer sees at a checkout's address, and what an operator of the demonstration sees at the root. */
+import type { Delivery } from "./delivery.ts";
+import { dollars, type Html, html, page } from "./html.ts";
+import { refundable, refunded, type Sale } from "./sale.ts";
+
+const STATES: Record<Sale["state"], string> = {
+  open: "not paid yet",
+  pending: "promised: the money is on its way",
+  paid: "paid",
+  failed: "the promised money did not come",
+  expired: "expired",
+};
+
+export function checkoutPage(sale: Sale): string {
+  const at = `/pay/${sale.session}`;
+  const choices = html`
+    ${button(`${at}/now`, "Pay")}
+    ${button(`${at}/later`, "Pay later by bank transfer")}
+    ${sale.cancelUrl === null ? [] : html`<p><a href="${sale.cancelUrl}">Cancel and go back</a></p>`}`;
+  const over = html`<p>This checkout is over: ${STATES[sale.state]}.</p>
+    <p><a href="${sale.successUrl}">Back to the shop</a></p>`;
+  return page(
+    `Pay ${dollars(sale.cents)}`,
+    html`<div class="card"><h1>${sale.product}</h1><p class="price">${dollars(sale.cents)}</p>
+      ${sale.state === "open" ? choices : over}</div>`,
+  );
+}
+
+export function messagePage(title: string, text: string): string {
+  return page(title, html`<div class="card"><h1>${title}</h1><p>${text}</p><p><a href="/">All payments</a></p></div>`);
+}
+
+export function operatorPage(sales: Sale[], deliveries: Delivery[]): string {
+  return page(
+    "Payments of the demonstration",
+    html`<h1>Payments</h1>
+      <p>What a payment provider's dashboard does: let a promised payment arrive or fail, refund, dispute. Each step sends
+      signed webhooks to the gateway. <a href="/">Reload</a></p>
+      <div class="wide" role="region" aria-label="Checkouts" tabindex="0"><table><caption>Checkouts</caption>
+      <thead><tr>${["Checkout", "What", "Price", "State", "Steps"].map(heading)}</tr></thead>
+      <tbody>${sales.length === 0 ? empty(5, "Nothing was bought yet.") : sales.toReversed().map(saleRow)}</tbody></table></div>
+      <div class="wide" role="region" aria-label="Webhooks" tabindex="0"><table><caption>Webhooks</caption>
+      <thead><tr>${["Event", "Type", "Attempts", "Last answer", "Steps"].map(heading)}</tr></thead>
+      <tbody>${deliveries.length === 0 ? empty(5, "None was sent yet.") : deliveries.toReversed().map(deliveryRow)}</tbody>
+      </table></div>`,
+  );
+}
+
+function saleRow(sale: Sale): Html {
+  const at = `/sales/${sale.session}`;
+  const steps = {
+    open: () => html`<a href="/pay/${sale.session}">Open its page</a> ${button(`${at}/expire`, "Let it expire")}`,
+    pending: () => html`${button(`${at}/arrive`, "The money arrives")} ${button(`${at}/fail`, "It does not come")}`,
+    paid: () => paidSteps(sale, at),
+    failed: () => html`–`,
+    expired: () => html`–`,
+  };
+  const back = refunded(sale) > 0 ? `, ${dollars(refunded(sale))} refunded` : "";
+  const disputed = sale.disputes.map(({ status }) => `, dispute ${status.replace("_", " ")}`).join("");
+  return html`<tr><th scope="row"><code>${sale.reference ?? sale.session}</code></th><td>${sale.product}</td>
+    <td>${dollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
+}
+
+function paidSteps(sale: Sale, at: string): Html {
+  const left = refundable(sale);
+  const field = `refund-${sale.session}`;
+  const refund = html`<form method="post" action="${at}/refund"><label for="${field}">Cents</label>
+    <input id="${field}" name="cents" type="number" min="1" max="${left}" value="${left}" required>
+    <button>Refund</button></form>`;
+  const returns = sale.refunds
+    .filter(({ status }) => status === "succeeded")
+    .map(({ id, cents }) => button(`${at}/fail-refund/${id}`, `The refund of ${dollars(cents)} bounces`));
+  const open = sale.disputes.filter(({ status }) => status === "needs_response");
+  const closes = open.map(
+    ({ id }) => html`${button(`${at}/win/${id}`, "We win the dispute")} ${button(`${at}/lose/${id}`, "We lose it")}`,
+  );
+  return html`${left > 0 ? refund : []} ${returns}
+    ${sale.disputes.length === 0 ? button(`${at}/dispute`, "Dispute it") : []} ${closes}`;
+}
+
+function deliveryRow({ event, attempts, answer, acknowledged }: Delivery): Html {
+  return html`<tr><th scope="row"><code>${event.id}</code></th><td>${event.type}</td><td>${attempts}</td>
+    <td>${acknowledged ? `acknowledged (${answer ?? ""})` : (answer ?? "not sent yet")}</td>
+    <td>${button(`/events/${event.id}/again`, "Send again")}</td></tr>`;
+}
+
+const heading = (text: string): Html => html`<th scope="col">${text}</th>`;
+const empty = (columns: number, text: string): Html => html`<tr><td colspan="${columns}">${text}</td></tr>`;
+const button = (action: string, label: string): Html =>
+  html`<form method="post" action="${action}"><button>${label}</button></form>`;

@@ -1,0 +1,107 @@
+/** The demonstration's addresses: the API for the library, a page for the buyer, a page with steps for the operator. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Api } from "./api.ts";
+import type { Deliveries } from "./delivery.ts";
+import { checkoutPage, messagePage, operatorPage } from "./pages.ts";
+import type { Reversal, Sale } from "./sale.ts";
+import { type Shop, StepRefused } from "./shop.ts";
+
+export interface DemoRoutesOptions {
+  api: Api;
+  shop: Shop;
+  deliveries: Deliveries;
+  /** A sale or a webhook was added or changed. */
+  changed: () => void;
+}
+
+type Params = Record<string, string>;
+type Step = (sale: Sale, request: { body: string; id: string }) => void;
+
+/** Nothing is loaded and nothing runs on these pages. */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
+
+export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, changed }: DemoRoutesOptions): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.setErrorHandler((error: Error, _request, reply) => {
+    const refused = error instanceof StepRefused;
+    return show(reply, messagePage("This is not possible", error.message), refused ? 409 : 500);
+  });
+  app.setNotFoundHandler((_request, reply) => show(reply, messagePage("Not found", "There is no such page."), 404));
+
+  app.post("/v1/checkout/sessions", (request, reply) => {
+    const key = request.headers["idempotency-key"];
+    const answer = api.createSession({
+      authorization: request.headers.authorization,
+      idempotencyKey: key?.toString(),
+      body: text(request),
+    });
+    changed();
+    return reply.status(answer.status).send(answer.body);
+  });
+
+  const saleOf = (request: FastifyRequest): Sale => {
+    const sale = shop.find((request.params as Params).session ?? "");
+    if (sale === undefined) throw new StepRefused("There is no such checkout.");
+    return sale;
+  };
+  const step = (url: string, take: Step, then: (sale: Sale) => string): void => {
+    app.post(url, (request, reply) => {
+      refuseOtherSites(request);
+      const sale = saleOf(request);
+      take(sale, { body: text(request), id: (request.params as Params).id ?? "" });
+      changed();
+      return reply.redirect(then(sale), 303);
+    });
+  };
+
+  app.get("/pay/:session", (request, reply) => show(reply, checkoutPage(saleOf(request))));
+  step("/pay/:session/now", (sale) => shop.pay(sale), returnUrl);
+  step("/pay/:session/later", (sale) => shop.payLater(sale), returnUrl);
+
+  app.get("/", (_request, reply) => show(reply, operatorPage(shop.sales, deliveries.all)));
+  const operator = (name: string, take: Step): void => step(`/sales/:session/${name}`, take, () => "/");
+  operator("expire", (sale) => shop.expire(sale));
+  operator("arrive", (sale) => shop.arrive(sale));
+  operator("fail", (sale) => shop.fail(sale));
+  operator("refund", (sale, { body }) => shop.refund(sale, Number(new URLSearchParams(body).get("cents"))));
+  operator("fail-refund/:id", (sale, { id }) => shop.failRefund(sale, reversal(sale.refunds, id)));
+  operator("dispute", (sale) => shop.dispute(sale));
+  operator("win/:id", (sale, { id }) => shop.closeDispute(sale, reversal(sale.disputes, id), "won"));
+  operator("lose/:id", (sale, { id }) => shop.closeDispute(sale, reversal(sale.disputes, id), "lost"));
+  app.post("/events/:id/again", (request, reply) => {
+    refuseOtherSites(request);
+    const delivery = deliveries.all.find(({ event }) => event.id === (request.params as Params).id);
+    if (delivery === undefined) throw new StepRefused("There is no such event.");
+    deliveries.again(delivery);
+    return reply.redirect("/", 303);
+  });
+}
+
+/** Another site's page could post here without being able to read the answer; only our own pages may. */
+function refuseOtherSites({ headers }: FastifyRequest): void {
+  const site = headers["sec-fetch-site"] ?? "same-origin";
+  if (site !== "same-origin" && site !== "none") throw new StepRefused("This came from another site.");
+}
+
+/** The real provider puts the session's id where it is asked to. */
+const returnUrl = ({ successUrl, session }: Sale): string => successUrl.replaceAll("{CHECKOUT_SESSION_ID}", session);
+
+function reversal(all: Reversal[], id: string): Reversal {
+  const found = all.find((one) => one.id === id);
+  if (found === undefined) throw new StepRefused("There is no such refund or dispute.");
+  return found;
+}
+
+const text = ({ body }: FastifyRequest): string => (typeof body === "string" ? body : "");
+
+function show(reply: FastifyReply, body: string, status = 200): FastifyReply {
+  return reply
+    .status(status)
+    .headers({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": POLICY,
+      "cache-control": "no-store",
+    })
+    .send(body);
+}

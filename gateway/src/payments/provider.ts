@@ -1,0 +1,82 @@
+/**
+ * The payment provider as the rest of the folder sees it: it opens checkouts, and what it sends us afterwards is read into
+ * news. Amounts are in the currency's smallest unit, as providers count.
+ */
+import { type Pico, pico } from "../base/money.ts";
+
+export interface Money {
+  minor: bigint;
+  /** ISO 4217, lower case. */
+  currency: string;
+}
+
+export const CURRENCY = "usd";
+const PICO_PER_CENT = 10_000_000_000n;
+
+/** What a checkout asks for; every price is a whole number of cents. */
+export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
+
+/** Undefined for money of another currency, which is never converted. */
+export const inPico = ({ minor, currency }: Money): Pico | undefined =>
+  currency === CURRENCY ? pico(minor * PICO_PER_CENT) : undefined;
+
+export interface CheckoutOrder {
+  /** `pay_…`: names the checkout at the provider, and makes repeats of this call one. */
+  reference: string;
+  /** `acc_…`, for the provider's records. */
+  account: string;
+  product: string;
+  price: Pico;
+  successUrl: string;
+  cancelUrl: string;
+}
+
+export interface OpenedCheckout {
+  session: string;
+  /** Where the buyer pays. */
+  url: string;
+}
+
+export type ReversalKind = "refund" | "dispute";
+
+/** What an event tells, in our words. `payment` is the provider's id of the payment. */
+export type News =
+  | {
+      kind: "session";
+      session: string;
+      reference: string | null;
+      payment: string | null;
+      seen: "pending" | "expired" | "failed" | "paid";
+      total: Money | null;
+    }
+  /** All refunds of a payment until then, together. */
+  | { kind: "refunded"; payment: string; total: Money }
+  | { kind: "reversal"; reversal: ReversalKind; id: string; payment: string; amount: Money; status: string }
+  | { kind: "other" };
+
+export interface ProviderEvent {
+  id: string;
+  type: string;
+  live: boolean;
+  occurredAt: Date;
+  news: News;
+}
+
+export interface PaymentProvider {
+  /** Whether it moves real money. */
+  live: boolean;
+  /** Throws ProviderUnavailable; then nothing can be paid. */
+  openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
+  /** Throws a fault: 400 `invalid_signature`, or 400 for what is signed but cannot be read. */
+  readEvent(body: Buffer, signature: string | undefined): ProviderEvent;
+}
+
+/** The provider did not open a checkout. `details` are safe to log. */
+export class ProviderUnavailable extends Error {
+  override name = "ProviderUnavailable";
+  readonly details: Record<string, unknown>;
+  constructor(message: string, details: Record<string, unknown> = {}) {
+    super(message);
+    this.details = details;
+  }
+}

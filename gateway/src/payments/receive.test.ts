@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
+import { chargeObject, disputeObject, refundObject, sessionObject } from "./demo-provider/objects.ts";
+import type { Reversal, Sale } from "./demo-provider/sale.ts";
+import { assertBooksBalance, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+
+let t: TestPayments;
+before(async () => {
+  t = await openTestPayments();
+});
+after(async () => {
+  await assertBooksBalance(t.db);
+  await t.close();
+});
+
+const send = (type: string, object: object, more?: Parameters<typeof eventBody>[2]): Promise<void> =>
+  deliver(t.receivers[0], t.demo, eventBody(type, object, more));
+
+/** The balance in dollars. */
+const dollarsOf = async (accountId: Uuid): Promise<number> =>
+  Number((await t.balance(accountId)) / (PICO_PER_DOLLAR / 100n)) / 100;
+
+async function bought(packId = "pack_20"): Promise<{ account: Uuid; id: Uuid; sale: Sale; paid: Sale }> {
+  const account = await t.openBuilder();
+  const { id, sale } = await t.start(account, packId);
+  const payment = `pi_${id}`;
+  return { account, id, sale, paid: { ...sale, state: "paid", payment, charge: `ch_${id}` } };
+}
+
+async function stateOf(id: Uuid): Promise<string> {
+  const { rows } = await t.db.pool.query("select state from payment_checkout where id = $1", [id]);
+  return rows[0].state;
+}
+
+async function outcomeOf(event: string): Promise<{ outcome: string; deliveries: number } | undefined> {
+  const { rows } = await t.db.pool.query("select outcome, deliveries from payment_event where provider_event = $1", [
+    event,
+  ]);
+  return rows[0];
+}
+
+const reversal = (id: string, cents: number, status: string): Reversal => ({ id, cents, status });
+
+describe("what a payment does to the account", () => {
+  test("a paid checkout is credited once, with a reason its owner can read", async () => {
+    const { account, id, paid } = await bought("pack_100");
+    await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
+    assert.equal(await dollarsOf(account), 100);
+    assert.equal(await stateOf(id), "paid");
+    await send("checkout.session.completed", sessionObject(paid), { id: "evt_paid" });
+    await send("checkout.session.async_payment_succeeded", sessionObject(paid));
+    assert.equal(await dollarsOf(account), 100);
+    const { rows } = await t.db.pool.query("select kind, amount, reason from transfer where account_id = $1", [
+      account,
+    ]);
+    const reason = `pack_100 bought (${publicId("pay", id)})`;
+    assert.deepEqual(rows, [{ kind: "purchase", amount: dollars(100), reason }]);
+    assert.deepEqual(await outcomeOf("evt_paid"), { outcome: "applied", deliveries: 2 });
+  });
+
+  test("a promised payment waits for its money", async () => {
+    const { account, id, paid } = await bought();
+    await send("checkout.session.completed", sessionObject({ ...paid, state: "pending" }));
+    assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "pending"]);
+    await send("checkout.session.async_payment_succeeded", sessionObject(paid));
+    assert.deepEqual([await dollarsOf(account), await stateOf(id)], [20, "paid"]);
+  });
+
+  test("a promised payment that fails, and a checkout that expires, credit nothing", async () => {
+    const failed = await bought();
+    await send("checkout.session.completed", sessionObject({ ...failed.paid, state: "pending" }));
+    await send("checkout.session.async_payment_failed", sessionObject({ ...failed.paid, state: "failed" }));
+    assert.deepEqual([await dollarsOf(failed.account), await stateOf(failed.id)], [0, "failed"]);
+    const expired = await bought();
+    await send("checkout.session.expired", sessionObject({ ...expired.sale, state: "expired" }));
+    assert.deepEqual([await dollarsOf(expired.account), await stateOf(expired.id)], [0, "expired"]);
+  });
+
+  test("refunds debit the difference to what was refunded before, and may go below zero", async () => {
+    const { account, paid } = await bought();
+    await send("checkout.session.completed", sessionObject(paid));
+    await t.ledger.transfer({
+      id: t.newId(),
+      kind: "payout",
+      accountId: account,
+      amount: dollars(19),
+      reason: "spent",
+    });
+    const refunds = [reversal("re_a", 500, "succeeded"), reversal("re_b", 1500, "succeeded")];
+    await send("charge.refunded", chargeObject({ ...paid, refunds: refunds.slice(0, 1) }));
+    assert.equal(await dollarsOf(account), -4);
+    await send("charge.refunded", chargeObject({ ...paid, refunds }));
+    await send("charge.refunded", chargeObject({ ...paid, refunds: refunds.slice(0, 1) }));
+    assert.equal(await dollarsOf(account), -19);
+    const { rows } = await t.db.pool.query("select overdrawn from ledger_account where id = $1", [account]);
+    assert.equal(rows[0].overdrawn, true);
+  });
+
+  test("a refund that is told twice over, alone and in the total, is debited once; one that fails is given back", async () => {
+    const { account, paid } = await bought();
+    const refund = reversal("re_c", 700, "pending");
+    await send("checkout.session.completed", sessionObject(paid));
+    await send("refund.created", refundObject(paid, refund));
+    assert.equal(await dollarsOf(account), 13);
+    await send("charge.refunded", chargeObject({ ...paid, refunds: [refund] }));
+    assert.equal(await dollarsOf(account), 13);
+    await send("refund.failed", refundObject(paid, { ...refund, status: "failed" }), { created: 1_900_000_001 });
+    assert.equal(await dollarsOf(account), 20);
+    // The next refund brings the total to where it was: it is another one all the same.
+    const second = reversal("re_d", 700, "succeeded");
+    await send("charge.refunded", chargeObject({ ...paid, refunds: [second] }), { created: 1_900_000_002 });
+    await send("refund.created", refundObject(paid, second), { created: 1_900_000_002 });
+    assert.equal(await dollarsOf(account), 13);
+  });
+
+  test("a dispute debits, a won one credits back, a lost one does not", async () => {
+    for (const [result, balance] of [
+      ["won", 20],
+      ["lost", 0],
+    ] as const) {
+      const { account, id, paid } = await bought();
+      const dispute = reversal(`du_${id}`, 2000, "needs_response");
+      await send("checkout.session.completed", sessionObject(paid));
+      await send("charge.dispute.created", disputeObject(paid, dispute));
+      await send("charge.dispute.funds_withdrawn", disputeObject(paid, dispute));
+      assert.equal(await dollarsOf(account), 0);
+      await send("charge.dispute.closed", disputeObject(paid, { ...dispute, status: result }), {
+        created: 1_900_000_001,
+      });
+      assert.equal(await dollarsOf(account), balance, result);
+    }
+  });
+
+  test("an inquiry takes nothing; the dispute that it becomes does", async () => {
+    const { account, id, paid } = await bought();
+    const inquiry = reversal(`du_${id}`, 2000, "warning_needs_response");
+    await send("checkout.session.completed", sessionObject(paid));
+    await send("charge.dispute.created", disputeObject(paid, inquiry));
+    assert.equal(await dollarsOf(account), 20);
+    await send("charge.dispute.updated", disputeObject(paid, { ...inquiry, status: "under_review" }), {
+      created: 1_900_000_001,
+    });
+    assert.equal(await dollarsOf(account), 0);
+  });
+});
+
+describe("what does not fit is never credited", () => {
+  const cases: [string, (session: object) => object][] = [
+    ["less was paid", (session) => ({ ...session, amount_total: 1999 })],
+    ["more was paid", (session) => ({ ...session, amount_total: 2001 })],
+    ["another currency", (session) => ({ ...session, currency: "eur" })],
+    ["no amount", (session) => ({ ...session, amount_total: null })],
+    [
+      "nothing had to be paid",
+      (session) => ({ ...session, payment_status: "no_payment_required", payment_intent: null }),
+    ],
+    ["another checkout's name", (session) => ({ ...session, client_reference_id: `pay_${"0".repeat(26)}` })],
+    ["no name", (session) => ({ ...session, client_reference_id: null })],
+  ];
+  for (const [what, change] of cases) {
+    test(what, async () => {
+      const { account, id, paid } = await bought();
+      await send("checkout.session.completed", change(sessionObject(paid)), { id: `evt_${id}` });
+      assert.deepEqual([await dollarsOf(account), await stateOf(id)], [0, "mismatch"]);
+      assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
+      const alert = t.logged.findLast(({ event }) => event === `evt_${id}`);
+      assert.equal(alert?.level, 50);
+      assert.match(String(alert?.msg), /does not fit/);
+      // Its money goes back to the buyer; the account never had it.
+      await send("charge.refunded", chargeObject({ ...paid, refunds: [reversal(`re_${id}`, 2000, "succeeded")] }));
+      assert.equal(await dollarsOf(account), 0);
+    });
+  }
+
+  test("a refund in another currency debits nothing and raises an alert", async () => {
+    const { account, id, paid } = await bought();
+    await send("checkout.session.completed", sessionObject(paid));
+    const refund = refundObject({ ...paid, currency: "eur" }, reversal(`re_${id}`, 2000, "succeeded"));
+    await send("refund.created", refund, { id: `evt_${id}` });
+    assert.equal(await dollarsOf(account), 20);
+    assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
+    assert.ok(t.logged.some(({ event, level }) => event === `evt_${id}` && level === 50));
+  });
+
+  test("a second payment in the same checkout is an alert, not a second credit", async () => {
+    const { account, id, paid } = await bought();
+    await send("checkout.session.completed", sessionObject(paid));
+    await send("checkout.session.completed", sessionObject({ ...paid, payment: `pi_other_${id}` }), {
+      id: `evt_${id}`,
+    });
+    assert.equal(await dollarsOf(account), 20);
+    assert.equal((await outcomeOf(`evt_${id}`))?.outcome, "mismatch");
+  });
+
+  test("a checkout that is not here is recorded and raises an alert; another product's is ignored", async () => {
+    const { sale, paid } = await bought();
+    const stranger = { ...sessionObject(paid), id: "cs_test_stranger" };
+    await send("checkout.session.completed", stranger, { id: "evt_stranger" });
+    assert.equal((await outcomeOf("evt_stranger"))?.outcome, "unknown");
+    assert.ok(t.logged.some(({ event, level }) => event === "evt_stranger" && level === 50));
+    await send("checkout.session.completed", { ...stranger, client_reference_id: "order-7" }, { id: "evt_other" });
+    assert.equal((await outcomeOf("evt_other"))?.outcome, "ignored");
+    assert.equal(sale.state, "open");
+  });
+});
+
+test("an event of no interest is acknowledged and recorded as ignored", async () => {
+  await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
+  assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
+});
+
+test("live and test mode do not mix", async () => {
+  const { account, paid } = await bought();
+  const body = sessionObject(paid);
+  await assert.rejects(send("checkout.session.completed", body, { id: "evt_live", livemode: true }), {
+    name: "Fault",
+    status: 400,
+    message: /live mode.*test mode/,
+  });
+  assert.equal(await outcomeOf("evt_live"), undefined);
+  assert.equal(await dollarsOf(account), 0);
+});

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { parseId, type Uuid } from "../base/ids.ts";
+import { pico } from "../base/money.ts";
+import { transferIdOf } from "./moves.ts";
+import { due, furthest, type Known, movesLeft, newest, type Reversal, STATES, type Sums } from "./rules.ts";
+
+const at = (second: number): Date => new Date(second * 1000);
+const refund = (amount: bigint, status: string): Reversal => ({
+  kind: "refund",
+  amount: pico(amount),
+  status,
+  asOf: at(0),
+});
+const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amount, status), kind: "dispute" });
+
+describe("what should have been moved", () => {
+  const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
+    ["a paid checkout is credited", {}, { purchase: 100n }],
+    ...STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
+      `${state}: nothing, whatever is told of its payment`,
+      { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
+      {},
+    ]),
+    ["a total alone", { refundedTotal: pico(40n) }, { purchase: 100n, refund: -40n }],
+    [
+      "refunds alone",
+      { reversals: [refund(10n, "succeeded"), refund(20n, "pending")] },
+      { purchase: 100n, refund: -30n },
+    ],
+    [
+      "both, and one of the refunds was not told yet",
+      { refundedTotal: pico(40n), reversals: [refund(10n, "succeeded")] },
+      { purchase: 100n, refund: -40n },
+    ],
+    [
+      "a refund of the total failed",
+      { refundedTotal: pico(40n), reversals: [refund(10n, "failed")] },
+      { purchase: 100n, refund: -30n },
+    ],
+    [
+      "more failed than the total ever held",
+      { refundedTotal: pico(10n), reversals: [refund(10n, "failed"), refund(10n, "canceled")] },
+      { purchase: 100n },
+    ],
+    [
+      "two disputes, one won",
+      { reversals: [dispute(60n, "won"), dispute(40n, "needs_response")] },
+      { purchase: 100n, dispute: -40n },
+    ],
+    [
+      "a refund and a dispute each take their own",
+      { refundedTotal: pico(100n), reversals: [dispute(100n, "lost")] },
+      { purchase: 100n, refund: -100n, dispute: -100n },
+    ],
+  ];
+  for (const [what, known, expected] of rows) {
+    test(what, () => {
+      const sums = due({ state: "paid", amount: pico(100n), refundedTotal: pico(0n), reversals: [], ...known });
+      assert.deepEqual(sums, { purchase: 0n, refund: 0n, dispute: 0n, ...expected });
+    });
+  }
+});
+
+const statuses = ["warning_needs_response", "needs_response", "under_review", "lost", "appeal_under_review", "won"];
+const words = fc.array(
+  fc.record(
+    {
+      kind: fc.constant("dispute" as const),
+      amount: fc.bigInt({ min: 1n, max: 3n }).map(pico),
+      status: fc.constantFrom(...statuses),
+      asOf: fc.nat(3).map(at),
+    },
+    { noNullPrototype: true },
+  ),
+  { minLength: 1, maxLength: 8 },
+);
+
+test("the last word on a dispute does not depend on the order in which the words came", () => {
+  const last = (all: Reversal[]): Reversal => all.reduce((a, b) => newest(a, b));
+  fc.assert(
+    fc.property(
+      words.chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length }))),
+      ([all, shuffled]) => {
+        assert.deepEqual(last(shuffled), last(all));
+        assert.deepEqual(last([...shuffled, ...all]), last(all));
+      },
+    ),
+  );
+});
+
+test("a later word outweighs an earlier one, and in one second the one further on", () => {
+  const word = (status: string, second: number): Reversal => ({ ...dispute(1n, status), asOf: at(second) });
+  assert.equal(newest(word("won", 1), word("under_review", 2)).status, "under_review");
+  assert.equal(newest(word("won", 1), word("needs_response", 1)).status, "won");
+  assert.equal(newest(word("lost", 1), word("won", 1)).status, "won");
+});
+
+test("a state never goes back, and money outweighs everything", () => {
+  for (const a of STATES) {
+    assert.equal(furthest(a, "paid"), "paid");
+    assert.equal(furthest("open", a), a);
+    for (const b of STATES) assert.equal(furthest(a, b), furthest(b, a));
+  }
+});
+
+test("whatever was moved before, what is left brings it to what is due; then nothing is left", () => {
+  const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
+  const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
+  fc.assert(
+    fc.property(made, words, fc.constantFrom(...STATES), (before, reversals, state) => {
+      const known = { state, amount: pico(100n), refundedTotal: pico(7n), reversals };
+      const sums: Sums = { ...before };
+      for (const move of movesLeft(known, before)) {
+        assert.notEqual(move.amount, 0n);
+        sums[move.kind] = pico(sums[move.kind] + move.amount);
+      }
+      assert.deepEqual(sums, due(known));
+      assert.deepEqual(movesLeft(known, sums), []);
+    }),
+  );
+});
+
+test("a transfer's id follows from its checkout and number, is a UUIDv7, and has its checkout's time", () => {
+  const checkout = parseId("pay", "pay_06dg3m8q6pfxs3nxrk5mfa3ygc") as Uuid;
+  const ids = Array.from({ length: 1000 }, (_, i) => transferIdOf(checkout, i + 1));
+  assert.equal(new Set(ids).size, ids.length);
+  assert.equal(transferIdOf(checkout, 1), ids[0]);
+  for (const id of ids) {
+    assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.equal(id.slice(0, 13), checkout.slice(0, 13));
+  }
+});

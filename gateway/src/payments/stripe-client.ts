@@ -1,0 +1,47 @@
+/** The official library, set up: where Stripe is, how long it may take, and what of its answers reaches the library. */
+import Stripe from "stripe";
+
+const REPEATS_MAX = 1;
+
+export interface StripeClientOptions {
+  secretKey: string;
+  /** Undefined: Stripe's own address. */
+  apiBase: string | undefined;
+  callMsMax: number;
+}
+
+export function stripeClient({ secretKey, apiBase, callMsMax }: StripeClientOptions): Stripe {
+  return new Stripe(secretKey, {
+    ...addressOf(apiBase),
+    httpClient: objectsOnly(),
+    timeout: callMsMax,
+    maxNetworkRetries: REPEATS_MAX,
+    telemetry: false,
+  });
+}
+
+function addressOf(apiBase: string | undefined): Stripe.StripeConfig {
+  if (apiBase === undefined) return {};
+  const { protocol, hostname, port } = new URL(apiBase);
+  const scheme = protocol === "http:" ? "http" : "https";
+  // The library's own default port is 443, whatever the protocol.
+  const standard = scheme === "http" ? 80 : 443;
+  return { protocol: scheme, host: hostname.replace(/^\[|\]$/g, ""), port: port === "" ? standard : port };
+}
+
+/** The library takes it for granted that an answer is a JSON object; another one would end the process. */
+function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
+  const client = Stripe.createNodeHttpClient();
+  const makeRequest = client.makeRequest.bind(client);
+  client.makeRequest = async (...request) => {
+    const response = await makeRequest(...request);
+    const toJSON = response.toJSON.bind(response);
+    response.toJSON = async () => {
+      const body: unknown = await toJSON();
+      if (typeof body !== "object" || body === null) throw new TypeError("the answer is not a JSON object");
+      return body;
+    };
+    return response;
+  };
+  return client;
+}

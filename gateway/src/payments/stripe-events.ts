@@ -1,0 +1,109 @@
+/**
+ * Stripe's events in our words. Only the few fields that matter are read, because the rest changes with the version of
+ * its API that the webhook endpoint was made with. An event that tells of money and cannot be read is refused, never
+ * acknowledged: Stripe then shows it as failed and sends it again.
+ */
+import { z } from "zod";
+import { invalidRequest } from "../faults.ts";
+import type { Money, News, ProviderEvent, ReversalKind } from "./provider.ts";
+import { isKnownStatus } from "./rules.ts";
+
+const ID_CHARS_MAX = 255;
+const Id = z.string().min(1).max(ID_CHARS_MAX);
+const Minor = z.int().nonnegative();
+
+const Envelope = z.object({
+  object: z.literal("event"),
+  id: Id,
+  type: Id,
+  created: z.int().nonnegative(),
+  livemode: z.boolean(),
+  data: z.object({ object: z.unknown() }),
+});
+
+const Session = z.object({
+  id: Id,
+  client_reference_id: z.string().nullable(),
+  payment_intent: Id.nullable(),
+  payment_status: z.enum(["paid", "unpaid", "no_payment_required"]),
+  amount_total: Minor.nullable(),
+  currency: z.string().nullable(),
+});
+const Charge = z.object({ payment_intent: Id.nullable(), amount_refunded: Minor, currency: z.string() });
+const Reversal = z.object({
+  id: Id,
+  payment_intent: Id.nullable(),
+  amount: Minor,
+  currency: z.string(),
+  status: z.string().nullable(),
+});
+
+type Read = (object: unknown) => News;
+
+/** The events that tell of money; all others are ignored. */
+const READERS: Record<string, Read> = {
+  "checkout.session.completed": (object) => session(object, "completed"),
+  "checkout.session.async_payment_succeeded": (object) => session(object, "completed"),
+  "checkout.session.async_payment_failed": (object) => session(object, "failed"),
+  "checkout.session.expired": (object) => session(object, "expired"),
+  "charge.refunded": refunded,
+  "charge.refund.updated": (object) => reversal(object, "refund"),
+  "refund.created": (object) => reversal(object, "refund"),
+  "refund.updated": (object) => reversal(object, "refund"),
+  "refund.failed": (object) => reversal(object, "refund"),
+  "charge.dispute.created": (object) => reversal(object, "dispute"),
+  "charge.dispute.updated": (object) => reversal(object, "dispute"),
+  "charge.dispute.closed": (object) => reversal(object, "dispute"),
+  "charge.dispute.funds_withdrawn": (object) => reversal(object, "dispute"),
+  "charge.dispute.funds_reinstated": (object) => reversal(object, "dispute"),
+};
+
+/** What an operator has to subscribe the webhook endpoint to. */
+export const EVENT_TYPES = Object.keys(READERS);
+
+export function readStripeEvent(event: unknown): ProviderEvent {
+  const { id, type, created, livemode, data } = parse(Envelope, event, "");
+  const read = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+  const news: News = read === undefined ? { kind: "other" } : read(data.object);
+  return { id, type, live: livemode, occurredAt: new Date(created * 1000), news };
+}
+
+function session(object: unknown, told: "completed" | "failed" | "expired"): News {
+  const read = parse(Session, object);
+  // A completed session is not always a paid one: a bank transfer may take days.
+  const completed = read.payment_status === "unpaid" ? "pending" : "paid";
+  const total = read.amount_total === null || read.currency === null ? null : money(read.amount_total, read.currency);
+  return {
+    kind: "session",
+    session: read.id,
+    reference: read.client_reference_id,
+    payment: read.payment_intent,
+    seen: told === "completed" ? completed : told,
+    total,
+  };
+}
+
+function refunded(object: unknown): News {
+  const { payment_intent: payment, amount_refunded: amount, currency } = parse(Charge, object);
+  // Every payment of a checkout has an intent; a charge without one is of another product.
+  return payment === null ? { kind: "other" } : { kind: "refunded", payment, total: money(amount, currency) };
+}
+
+function reversal(object: unknown, kind: ReversalKind): News {
+  const { id, payment_intent: payment, amount, currency, status } = parse(Reversal, object);
+  if (payment === null) return { kind: "other" };
+  if (status === null || !isKnownStatus(kind, status)) {
+    throw invalidRequest("data.object.status", `data.object.status must be a status of a ${kind} that is known here.`);
+  }
+  return { kind: "reversal", reversal: kind, id, payment, amount: money(amount, currency), status };
+}
+
+const money = (minor: number, currency: string): Money => ({ minor: BigInt(minor), currency });
+
+function parse<T extends z.ZodType>(schema: T, value: unknown, place = "data.object."): z.infer<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0] as z.core.$ZodIssue;
+  const field = `${place}${issue.path.join(".")}`;
+  throw invalidRequest(field, `${field}: ${issue.message}`, result.error);
+}

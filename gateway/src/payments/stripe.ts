@@ -1,0 +1,130 @@
+/**
+ * Stripe behind the provider's port, through its official library. Imported only where payments are configured: the library
+ * takes a quarter of a second and 30 MB to load.
+ */
+import Stripe from "stripe";
+import type { Clock } from "../base/clock.ts";
+import { fault, invalidRequest } from "../faults.ts";
+import {
+  type CheckoutOrder,
+  inCents,
+  type OpenedCheckout,
+  type PaymentProvider,
+  ProviderUnavailable,
+} from "./provider.ts";
+import { stripeClient } from "./stripe-client.ts";
+import { readStripeEvent } from "./stripe-events.ts";
+
+/** A person waits: one call may take so long, it may be repeated once, and all of it ends by the deadline. */
+const CALL_MS_MAX = 6_000;
+const DEADLINE_MS = 15_000;
+/** Older webhooks are replays. */
+const SIGNATURE_AGE_S_MAX = 300;
+
+export interface StripeOptions {
+  secretKey: string;
+  webhookSecret: string;
+  /** Undefined: Stripe's own address. */
+  apiBase: string | undefined;
+  clock: Clock;
+  callMsMax?: number;
+  deadlineMs?: number;
+}
+
+export function stripeProvider(options: StripeOptions): PaymentProvider {
+  const { secretKey, webhookSecret, clock, callMsMax = CALL_MS_MAX, deadlineMs = DEADLINE_MS } = options;
+  const live = /^[a-z]+_live_/.test(secretKey);
+  const stripe = stripeClient({ secretKey, apiBase: options.apiBase, callMsMax });
+  return {
+    live,
+    async openCheckout(order) {
+      const creating = stripe.checkout.sessions.create(sessionOf(order), { idempotencyKey: order.reference });
+      const session = await within(clock, deadlineMs, creating).catch((error) => {
+        throw unavailable(error);
+      });
+      return opened(session, { order, live });
+    },
+    readEvent(body, signature = "") {
+      const [age, now] = [SIGNATURE_AGE_S_MAX, clock.now()];
+      const check = () => stripe.webhooks.constructEvent(body, signature, webhookSecret, age, undefined, now);
+      return readStripeEvent(verified(check));
+    },
+  };
+}
+
+function sessionOf({ reference, account, product, price, successUrl, cancelUrl }: CheckoutOrder) {
+  const { minor, currency } = inCents(price);
+  const metadata = { tollgate_checkout: reference, tollgate_account: account };
+  return {
+    mode: "payment",
+    client_reference_id: reference,
+    line_items: [
+      { quantity: 1, price_data: { currency, unit_amount: Number(minor), product_data: { name: product } } },
+    ],
+    // Prices are in dollars for everybody; what is paid must be what was asked for, to the cent.
+    adaptive_pricing: { enabled: false },
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+    metadata,
+    payment_intent_data: { metadata },
+  } as const satisfies Stripe.Checkout.SessionCreateParams;
+}
+
+/** The session as it was asked for, or an error: an address is handed on only when it leads to the right price. */
+function opened(
+  session: Stripe.Checkout.Session,
+  { order, live }: { order: CheckoutOrder; live: boolean },
+): OpenedCheckout {
+  const { id, url, livemode, amount_total: total, currency, client_reference_id: reference } = session;
+  const price = inCents(order.price);
+  const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
+  const asAsked =
+    typeof id === "string" &&
+    (protocol === "https:" || protocol === "http:") &&
+    livemode === live &&
+    reference === order.reference &&
+    currency === price.currency &&
+    total === Number(price.minor);
+  if (!asAsked) {
+    throw new ProviderUnavailable("the session is not what was asked for", { session: id, livemode, total, currency });
+  }
+  return { session: id, url: url as string };
+}
+
+/**
+ * Whatever the library throws: it also stumbles over answers that are not what it expects. Its own errors carry headers and
+ * bodies; only what tells them apart is kept.
+ */
+function unavailable(error: unknown): ProviderUnavailable {
+  if (error instanceof ProviderUnavailable) return error;
+  if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));
+  const { type, code, statusCode, requestId } = error;
+  return new ProviderUnavailable(type, { code, status: statusCode, provider_request: requestId });
+}
+
+async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Promise<T> {
+  let stop = (): void => undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    stop = clock.after(deadlineMs, () =>
+      reject(new ProviderUnavailable("no answer in time", { deadline_ms: deadlineMs })),
+    );
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    stop();
+  }
+}
+
+/** Runs the library's check; what it throws after the signature held is about the body. */
+function verified(check: () => unknown): unknown {
+  try {
+    return check();
+  } catch (cause) {
+    if (cause instanceof SyntaxError) throw invalidRequest(null, "The body must be valid JSON.", cause);
+    if (cause instanceof Error && cause.message.includes("thin event")) {
+      throw invalidRequest("object", "This receiver takes snapshot events, not thin ones.", cause);
+    }
+    throw fault("invalid_signature", { cause });
+  }
+}

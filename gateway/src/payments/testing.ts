@@ -1,0 +1,117 @@
+/** Payments on a real database for tests: the real library, the demonstration's provider, and receivers with pools of their own. */
+import assert from "node:assert/strict";
+import type pg from "pg";
+import { openAccounts } from "../accounts/accounts.ts";
+import { systemClock } from "../base/clock.ts";
+import { type NewId, newIds, type Uuid } from "../base/ids.ts";
+import { createLog, type Log } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { openPool } from "../db/pool.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkBooks } from "../ledger/check.ts";
+import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
+import type { Sale } from "./demo-provider/sale.ts";
+import { openPayments, type Payments } from "./payments.ts";
+import { stripeProvider } from "./stripe.ts";
+
+const RECEIVERS = 2;
+
+export interface TestPayments {
+  db: TestDatabase;
+  pools: pg.Pool[];
+  ledger: Ledger;
+  newId: NewId;
+  demo: DemoProvider;
+  /** Two gateways' worth of them, on one database. */
+  receivers: [Payments, Payments];
+  /** What they logged, parsed. */
+  logged: Record<string, unknown>[];
+  openBuilder(): Promise<Uuid>;
+  /** A checkout that nobody has paid, and the provider's side of it. */
+  start(accountId: Uuid, packId?: string): Promise<{ id: Uuid; sale: Sale }>;
+  balance(accountId: Uuid): Promise<bigint>;
+  close(): Promise<void>;
+}
+
+export async function openTestPayments(): Promise<TestPayments> {
+  const db = await openTestDatabase();
+  const random = systemRandom();
+  const newId = newIds(systemClock, random);
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
+  const demo = await openDemoProvider({ clock: systemClock, random, log });
+  const pools = Array.from({ length: RECEIVERS }, () =>
+    openPool(db.connection, { log: createLog("silent"), sizeMax: 8 }),
+  );
+  const receivers = pools.map((pool) => openPayments({ pool, provider: stripeAt(demo), newId, log }));
+  const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+  const accounts = openAccounts({ pool: db.pool, newId });
+  return {
+    db,
+    pools,
+    ledger,
+    newId,
+    demo,
+    receivers: receivers as [Payments, Payments],
+    logged,
+    openBuilder: () => accounts.open("builder", "A builder"),
+    async start(accountId, packId = "pack_20") {
+      const { id } = await (receivers[0] as Payments).checkout({
+        accountId,
+        packId,
+        successUrl: () => "http://console.test/done",
+        cancelUrl: () => "http://console.test/back",
+      });
+      return { id, sale: demo.shop.sales.at(-1) as Sale };
+    },
+    async balance(accountId) {
+      return (await ledger.balance(accountId))?.balance as bigint;
+    },
+    async close() {
+      await demo.close();
+      await Promise.all(pools.map((pool) => pool.end()));
+      await db.close();
+    },
+  };
+}
+
+/** The library as the gateway uses it, pointed at the demonstration's provider. */
+export function stripeAt(demo: Pick<DemoProvider, "url" | "secretKey" | "webhookSecret">) {
+  const { url: apiBase, secretKey, webhookSecret } = demo;
+  return stripeProvider({ apiBase, secretKey, webhookSecret, clock: systemClock });
+}
+
+let events = 0;
+
+/** An event's body as the provider sends it. */
+export function eventBody(
+  type: string,
+  object: object,
+  more: { id?: string; created?: number; livemode?: boolean } = {},
+): string {
+  const { id = `evt_test_${++events}`, created = 1_900_000_000, livemode = false } = more;
+  return JSON.stringify({ object: "event", id, type, created, livemode, data: { object } });
+}
+
+/** Signs and delivers. */
+export const deliver = (to: Payments, demo: DemoProvider, body: string): Promise<void> =>
+  to.receive(Buffer.from(body), demo.deliveries.sign(body));
+
+export async function assertBooksBalance(db: TestDatabase): Promise<void> {
+  const differing = (await checkBooks(db.pool)).filter(({ differences }) => differences.length > 0);
+  assert.deepEqual(differing, []);
+  // And what the payments say was moved is what the ledger moved.
+  const { rows } = await db.pool.query(
+    `select m.transfer_id from payment_move m join transfer t on t.id = m.transfer_id
+       join payment_checkout c on c.id = m.checkout_id
+      where t.account_id <> c.account_id or t.amount <> abs(m.amount)
+         or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end
+     union all
+     select id from transfer where kind in ('purchase', 'refund', 'dispute')
+        and id not in (select transfer_id from payment_move)`,
+  );
+  assert.deepEqual(rows, []);
+}
+
+export const silentLog = (): Log => createLog("silent");
