@@ -31,7 +31,7 @@ export const Sampling = z.object({
   top_p: z.number().optional(),
   presence_penalty: z.number().optional(),
   frequency_penalty: z.number().optional(),
-  seed: z.int().optional(),
+  seed: z.number().refine(Number.isInteger).optional(),
   stop: z.array(z.string()).max(4).optional(),
 });
 export type Sampling = z.infer<typeof Sampling>;

@@ -98,11 +98,13 @@ export class Offers {
     sink: DispatchSink,
     signal: AbortSignal,
   ): Promise<Attempt> {
-    const { plane, roster, clock, gatewayId } = this.#options;
+    const { plane, roster, clock } = this.#options;
+    const job = `${order.request}-${String(number).padStart(2, "0")}`;
+    const frames = this.#framesOf(order, job, node);
     return new Promise((resolve) => {
       const onAbort = (): void => this.#step(attempt, "cancel");
       const attempt: Live = {
-        job: `${order.request}-${String(number).padStart(2, "0")}`,
+        job,
         model: order.header.model,
         stream: order.header.stream,
         node,
@@ -132,14 +134,23 @@ export class Offers {
       };
       this.#live.set(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
-      const frames = cutJob({ ...order.header, job: attempt.job, gateway: gatewayId }, order.body);
-      for (const frame of frames) plane.publish(toNode(node.id), encode(frame));
+      for (const frame of frames) plane.publish(toNode(node.id), frame);
       this.#watch(attempt, QUIET_MAX_MS);
     });
   }
 
   close(): void {
     this.#unsubscribe();
+  }
+
+  /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
+  #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): Uint8Array[] {
+    try {
+      return cutJob({ ...header, job, gateway: this.#options.gatewayId }, body).map((frame) => encode(frame));
+    } catch (error) {
+      this.#options.roster.ended(node);
+      throw error;
+    }
   }
 
   #hear(nodeId: string | undefined, payload: Uint8Array): void {

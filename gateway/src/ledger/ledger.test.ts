@@ -229,6 +229,26 @@ describe("the ledger", () => {
     assert.deepEqual(rows, [{ id: abandoned.id, outcome: "gateway_lost", charge_pico: 0n }]);
   });
 
+  test("renewing waits for no hold that is just ending, and renews the others", async () => {
+    const builder = await openAccount("builder", dollars(1));
+    const [lasting, ending] = [order(builder, 10n), order(builder, 20n)];
+    await Promise.all([lasting, ending].map((o) => ledger.hold(o)));
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where account_id = $1", [builder]);
+    const client = await db.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("delete from hold where id = $1", [ending.id]);
+      await ledger.renew([lasting.id, ending.id]);
+      // What the settlement of a batch does next; it must not wait for the renewal either.
+      await client.query("delete from hold where id = $1", [lasting.id]);
+      await client.query("rollback");
+    } finally {
+      client.release();
+    }
+    assert.equal(await ledger.expire(), 1);
+    assert.equal((await balance(builder)).held, 10n);
+  });
+
   test("a refund may take a builder below zero; nothing else may, and nobody is served there", async () => {
     const builder = await openAccount("builder", pico(100n));
     const hold = order(builder, 80n);

@@ -224,7 +224,7 @@ describe("the bounds themselves, and what is ignored", () => {
       [{ top_p: 0 }, { top_p: 1 }],
       [{ presence_penalty: -2 }, { presence_penalty: 2 }],
       [{ frequency_penalty: -2 }, { frequency_penalty: 2 }],
-      [{ seed: Number.MIN_SAFE_INTEGER }, { seed: Number.MAX_SAFE_INTEGER }],
+      [{ seed: -(2 ** 53) }, { seed: 2 ** 53 }],
     ]) {
       assert.deepEqual(chat.parse({ ...good, ...least }).sampling, least);
       assert.deepEqual(completions.parse({ model: "m", ...most }).sampling, most);

@@ -7,7 +7,21 @@ const between = (min: number, max: number) =>
     .min(min, `must be between ${min} and ${max}`)
     .max(max, `must be between ${min} and ${max}`);
 
-const PositiveInteger = z.int("must be an integer of 1 or more").min(1, "must be an integer of 1 or more");
+/** What exceeds the context limit counts as the context limit, however large. */
+const POSITIVE = "must be an integer of 1 or more";
+const PositiveInteger = z
+  .number(POSITIVE)
+  .refine(Number.isInteger, POSITIVE)
+  .min(1, POSITIVE)
+  .meta({ type: "integer" });
+const SEED_MAX = 2 ** 53;
+const SEED = "must be an integer within ±2^53";
+const Seed = z
+  .number(SEED)
+  .refine(Number.isInteger, SEED)
+  .min(-SEED_MAX, SEED)
+  .max(SEED_MAX, SEED)
+  .meta({ type: "integer" });
 const NonEmpty = z.string("must be a string").min(1, "must not be empty");
 
 /** A job's header carries its stop strings: four of these, each character escaped, must fit in it. */
@@ -53,7 +67,7 @@ const Generation = {
   top_p: between(0, 1).optional(),
   presence_penalty: between(-2, 2).optional(),
   frequency_penalty: between(-2, 2).optional(),
-  seed: z.int("must be an integer within ±2^53").optional().describe("Within ±2^53."),
+  seed: Seed.optional().describe("Within ±2^53."),
   stop: z
     .union(
       [StopString, z.array(StopString).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],

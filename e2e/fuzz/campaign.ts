@@ -1,0 +1,104 @@
+/** A run: so many requests, a bounded number at once, every answer judged, and a tally of what came back. */
+import { fire, type Hit, shownAnswer, shownShot } from "./fire.ts";
+import { AgentSender } from "./send-agent.ts";
+import type { Shot } from "./shot.ts";
+import { shotOf } from "./shots.ts";
+import type { Target } from "./target.ts";
+
+export interface Finding {
+  index: number;
+  kind: string;
+  text: string;
+}
+
+export interface Tally {
+  requests: number;
+  findings: Finding[];
+  /** By kind and then by status; "–" where nothing came. */
+  byKind: Map<string, Map<string, number>>;
+  /** Whole answers of generation and embedding requests, each of which must be on record. */
+  served: number;
+}
+
+export interface CampaignOptions {
+  target: Target;
+  seed: number;
+  from: number;
+  to: number;
+  concurrency: number;
+  onFinding: (finding: Finding) => void;
+  onProgress: (done: number) => void;
+}
+
+export const emptyTally = (): Tally => ({ requests: 0, findings: [], byKind: new Map(), served: 0 });
+
+/** Adds the run's requests to the tally. */
+export async function campaign(options: CampaignOptions, tally: Tally): Promise<void> {
+  const { target, seed, from, to, concurrency } = options;
+  const agent = new AgentSender(target, concurrency);
+  let next = from;
+  const worker = async (): Promise<void> => {
+    while (next < to) {
+      const index = next++;
+      const shot = shotOf(seed, index);
+      const hit = await fire(shot, target, agent);
+      count(tally, shot, hit);
+      if (hit.mistakes.length > 0) {
+        const finding = { index, kind: shot.kind, text: findingText({ seed, index, shot, hit }) };
+        tally.findings.push(finding);
+        options.onFinding(finding);
+      }
+      options.onProgress(tally.requests);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: concurrency }, worker));
+  } finally {
+    agent.close();
+  }
+}
+
+function count(tally: Tally, { kind }: Shot, { answers }: Hit): void {
+  const statuses = tally.byKind.get(kind) ?? new Map<string, number>();
+  tally.byKind.set(kind, statuses);
+  const seen = answers.length === 0 ? ["–"] : answers.map(({ status }) => String(status));
+  for (const status of seen) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+  tally.requests += 1;
+  tally.served += answers.filter(({ status, text }) => status === 200 && isServed(text)).length;
+}
+
+const isServed = (text: string): boolean =>
+  text.startsWith("data: ") || /^\{("id":"(chat)?cmpl-|"object":"list","data":\[\{"object":"embedding")/.test(text);
+
+export function findingText({ seed, index, shot, hit }: { seed: number; index: number; shot: Shot; hit: Hit }): string {
+  return [
+    `FINDING in "${shot.kind}": ${hit.mistakes.join("; ")}`,
+    `again: node e2e/fuzz/run.ts --seed ${seed} --only ${index}`,
+    "--- request",
+    shownShot(shot),
+    ...hit.answers.flatMap((answer) => ["--- answer", shownAnswer(answer)]),
+    "---",
+  ].join("\n");
+}
+
+/** Kinds down, statuses across. */
+export function tallyTable({ byKind }: Tally): string {
+  const statuses = [...new Set([...byKind.values()].flatMap((row) => [...row.keys()]))].sort();
+  const line = (name: string, cells: string[]): string =>
+    name.padEnd(22) + cells.map((cell) => cell.padStart(8)).join("");
+  const total = (status: string): number => [...byKind.values()].reduce((sum, row) => sum + (row.get(status) ?? 0), 0);
+  const rows = [...byKind].map(([kind, row]) =>
+    line(
+      kind,
+      statuses.map((status) => String(row.get(status) ?? "")),
+    ),
+  );
+  return [
+    line("", statuses),
+    ...rows,
+    line(
+      "all",
+      statuses.map((status) => String(total(status))),
+    ),
+  ].join("\n");
+}

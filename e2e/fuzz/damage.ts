@@ -1,0 +1,134 @@
+/** What goes wrong with a body that was right: fields of the wrong type, missing, renamed, absurd; then its text. */
+import type { Body, Endpoint } from "./bodies.ts";
+import { anyValue, hostileNumber, hostileText } from "./hostile.ts";
+import { RawJson } from "./json.ts";
+import type { Random } from "./random.ts";
+
+const GENERATION_FIELDS = [
+  "model",
+  "max_tokens",
+  "max_completion_tokens",
+  "temperature",
+  "top_p",
+  "presence_penalty",
+  "frequency_penalty",
+  "seed",
+  "stop",
+  "n",
+  "stream",
+  "stream_options",
+  "response_format",
+];
+export const FIELDS: Record<Endpoint, string[]> = {
+  chat: [...GENERATION_FIELDS, "messages"],
+  completion: [...GENERATION_FIELDS, "prompt"],
+  embedding: ["model", "input"],
+};
+
+/** One value of each type, and those that nearly pass. */
+export function wrongValue(random: Random): unknown {
+  const makers: (() => unknown)[] = [
+    () => null,
+    () => random.chance(0.5),
+    () => random.pick([0, -1, 1.5, 3, 1e6]),
+    () => hostileNumber(random),
+    () => hostileText(random),
+    () => [],
+    () => [null],
+    () => [1, 2, 3],
+    () => random.times(1, 6, () => random.pick(["", "x", null, 7])),
+    () => [["x"]],
+    () => ({}),
+    () => ({ type: random.pick(["text", "image_url", null, 1]), text: random.pick(["x", 5, null]) }),
+    () => ({ include_usage: random.pick([1, "true", {}, true]) }),
+    () => [{ role: random.pick(["user", "boss", 1, null]), content: random.pick(["x", 5, null, {}, [{}]]) }],
+    () => [{ role: "user", content: [{ type: random.pick(["text", "input_audio"]), text: random.pick(["x", 1]) }, 5] }],
+    () => [{ role: "assistant", content: random.pick([null, "x"]), tool_calls: random.pick([null, [], 1, {}]) }],
+    () => anyValue(random),
+  ];
+  return random.pick(makers)();
+}
+
+/** The same body with a field of the dialect set to something it may not be. */
+export function spoilField(random: Random, endpoint: Endpoint, body: Body): Body {
+  const spoilt: Body = { ...body };
+  for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
+    const field = random.pick(FIELDS[endpoint]);
+    if (random.chance(0.12)) delete spoilt[field];
+    else spoilt[field] = wrongValue(random);
+  }
+  return spoilt;
+}
+
+/** Something anywhere inside the body is replaced, removed or moved. */
+export function mutate(random: Random, body: Body): unknown {
+  const copy = structuredClone(body);
+  for (let left = random.int(1, 4); left > 0; left--) {
+    const places = placesIn(copy);
+    if (places.length === 0) return copy;
+    const { holder, key } = random.pick(places);
+    const held = holder as Record<string | number, unknown>;
+    switch (random.int(0, 5)) {
+      case 0:
+        if (Array.isArray(holder)) holder.splice(Number(key), 1);
+        else delete held[key];
+        break;
+      case 1:
+        held[key] = [held[key]];
+        break;
+      case 2:
+        if (!Array.isArray(holder)) held[hostileText(random)] = held[key];
+        break;
+      case 3:
+        held[key] = typeof held[key] === "string" ? hostileText(random) + held[key] : hostileNumber(random);
+        break;
+      default:
+        held[key] = wrongValue(random);
+    }
+  }
+  return copy;
+}
+
+function placesIn(value: unknown): { holder: object; key: string | number }[] {
+  if (typeof value !== "object" || value === null || value instanceof RawJson) return [];
+  const keys = Array.isArray(value) ? value.map((_, i) => i) : Object.keys(value);
+  return keys.flatMap((key) => [{ holder: value, key }, ...placesIn((value as Record<string | number, unknown>)[key])]);
+}
+
+/** Bytes that were JSON, or nearly were. */
+export function spoilText(random: Random, text: string): Buffer {
+  const bytes = Buffer.from(text);
+  const at = random.int(0, Math.max(0, bytes.length - 1));
+  const insert = (more: Uint8Array): Buffer => Buffer.concat([bytes.subarray(0, at), more, bytes.subarray(at)]);
+  const makers: (() => Buffer)[] = [
+    () => bytes.subarray(0, at),
+    () => Buffer.from(bytes.map((byte, i) => (i === at ? byte ^ (1 << random.int(0, 7)) : byte))),
+    () => insert(random.bytes(random.int(1, 4))),
+    () =>
+      insert(random.pick([Buffer.of(0xff), Buffer.of(0xc0, 0x80), Buffer.of(0xed, 0xa0, 0x80), Buffer.of(0xf4, 0x90)])),
+    () => Buffer.concat([bytes, random.pick([Buffer.from("}"), Buffer.from("\0"), bytes, Buffer.from("//")])]),
+    () => Buffer.concat([Buffer.of(0xef, 0xbb, 0xbf), bytes]),
+    () => Buffer.from(text, "utf16le"),
+    () => Buffer.from(text.replaceAll('"', "'")),
+    () => Buffer.from(text.replace(/[}\]]/, ",$&")),
+    () => Buffer.from(`/* */${text}`),
+    () =>
+      Buffer.from(
+        text.replace(/:[^,}\]]*/, random.pick([":NaN", ":+1", ":01", ":.5", ":1.", ":Infinity", ":undefined"])),
+      ),
+    () => Buffer.from("[".repeat(random.pick([63, 64, 65, 1000, 100_000]))),
+    () => Buffer.from(`{"messages":`.repeat(random.pick([63, 64, 65, 20_000]))),
+    () => nested(text, random.pick([60, 62, 63, 64, 65, 66, 500])),
+    () => Buffer.alloc(0),
+    () =>
+      Buffer.from(random.pick(["null", "0", '"x"', "[]", "[{}]", "true", " ", "\n", "{}", "--", "a=b&c=d", "<xml/>"])),
+    () => random.bytes(random.int(1, 200)),
+  ];
+  return random.pick(makers)();
+}
+
+/** The body with an ignored field as deep as that. */
+function nested(text: string, depth: number): Buffer {
+  const inner = "[".repeat(depth) + "]".repeat(depth);
+  return Buffer.from(text.replace(/^\s*\{/, `{"metadata":${inner},`));
+}

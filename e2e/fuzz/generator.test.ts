@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { shownShot } from "./fire.ts";
+import { expectedOf } from "./oracle.ts";
+import { Random } from "./random.ts";
+import { shotOf } from "./shots.ts";
+
+test("a request depends on its seed and its index alone", () => {
+  const shown = (seed: number, index: number): string => shownShot(shotOf(seed, index));
+  const alone = shown(7, 400);
+  for (let index = 390; index < 400; index++) shotOf(7, index);
+  assert.equal(shown(7, 400), alone);
+  const many = Array.from({ length: 200 }, (_, index) => [shown(7, index), shown(8, index)]).flat();
+  assert.ok(new Set(many).size > 300, "other seeds and indexes give other requests");
+});
+
+test("choices are as likely as they weigh, and bounds are kept", () => {
+  const random = new Random(1, 1);
+  const list = [
+    { name: "rare", weight: 1 },
+    { name: "usual", weight: 9 },
+  ];
+  const rare = Array.from({ length: 5000 }, () => random.weighted(list)).filter(({ name }) => name === "rare").length;
+  assert.ok(rare > 350 && rare < 650, `${rare} of 5000`);
+  const numbers = new Set(Array.from({ length: 500 }, () => random.int(-2, 2)));
+  assert.deepEqual(
+    [...numbers].sort((a, b) => a - b),
+    [-2, -1, 0, 1, 2],
+  );
+});
+
+test("what the contract says of a body", () => {
+  const chat = (more: object): object => ({ model: "tiny-3b", messages: [{ role: "user", content: "x" }], ...more });
+  const due = (body: unknown): unknown => expectedOf("chat", Buffer.from(JSON.stringify(body)));
+  assert.deepEqual(due([]), [{ status: 400, param: null }]);
+  assert.deepEqual(due(chat({ n: 2, stop: ["a", ""] })), [{ status: 400, param: ["n", "stop[1]"] }]);
+  assert.deepEqual(due(chat({ model: "large-70b" })), [{ status: 404, code: "model_not_found" }]);
+  assert.deepEqual(due(chat({ max_tokens: 4, temperature: null })), [
+    { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 4 },
+  ]);
+  assert.deepEqual(due(chat({ messages: [{ role: "boss", content: [{ type: "text" }, 5] }] })), [
+    { status: 400, param: ["messages[0].role", "messages[0].content[0].text", "messages[0].content[1]"] },
+  ]);
+});

@@ -1,0 +1,152 @@
+/** Well-framed requests whose key, method, path or headers are the matter. */
+import { METHODS } from "node:http";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
+import { PATHS, validBody } from "./bodies.ts";
+import { anyEndpoint, KEYED, post } from "./body-shots.ts";
+import { type Expected, NOT_FOUND, UNAUTHORIZED } from "./expected.ts";
+import { writeJson } from "./json.ts";
+import type { Random } from "./random.ts";
+import { type AgentShot, KEY } from "./shot.ts";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+export function badKey(random: Random): AgentShot {
+  const token = (): string => `tsk_live_${random.word(12, BASE62)}_${random.word(43, BASE62)}`;
+  const authorization = random.pick([
+    () => "",
+    () => "Bearer",
+    () => "Bearer ",
+    () => KEY,
+    () => `Basic ${KEY}`,
+    () => `Bearer ${KEY}x`,
+    () => `Bearer ${KEY} ${KEY}`,
+    () => `Bearer, ${KEY}`,
+    () => `Bearer ${token()}`,
+    () => `Bearer ${token().replace("tsk", "tht")}`,
+    () => `Bearer ${token().toLowerCase()}`,
+    () => `Bearer tsk_live_${random.word(random.int(0, 8000))}`,
+    () => `Bearer \u00ff\u00fe${random.word(5)}`,
+    () => "Bearer null",
+  ])();
+  const endpoint = anyEndpoint(random);
+  const { authorization: _, ...headers } = KEYED;
+  const body = Buffer.from(random.chance(0.7) ? writeJson(validBody(random, endpoint)) : "{");
+  const withHeader = random.chance(0.9) ? { ...headers, authorization } : headers;
+  return { via: "agent", method: "POST", path: PATHS[endpoint], headers: withHeader, body, expected: [UNAUTHORIZED] };
+}
+
+export function wrongMethod(random: Random): AgentShot {
+  const gets = ["/v1/models", "/v1/catalog/rates"];
+  const path = random.pick([...Object.values(PATHS), ...gets]);
+  const allow = gets.includes(path) ? "GET" : "POST";
+  const method = random.pick(METHODS.filter((method) => method !== allow && method !== "CONNECT"));
+  const hasBody = random.chance(0.4) && method !== "HEAD";
+  const body = hasBody ? Buffer.from(random.pick(["{}", "x", '{"model":"tiny-3b"}'])) : null;
+  const headers = random.chance(0.5)
+    ? { ...KEYED }
+    : { ...KEYED, "content-type": random.pick([";;", "", "text/plain"]) };
+  return { via: "agent", method, path, headers, body, expected: [{ status: 405, allow }] };
+}
+
+const MODELS: Expected = { status: 200, answer: "models" };
+const RATES: Expected = { status: 200, answer: "rates" };
+const PAGE: Expected = { status: 200, answer: "any" };
+
+const PLACES: [path: string, ...expected: Expected[]][] = [
+  ["/", NOT_FOUND],
+  ["/v1", NOT_FOUND],
+  ["/v1/", NOT_FOUND],
+  ["/v1/chat/completions/", NOT_FOUND],
+  ["/v1/chat%2Fcompletions", NOT_FOUND],
+  ["/V1/models", NOT_FOUND],
+  ["//v1/models", NOT_FOUND],
+  ["/v1/models/", NOT_FOUND],
+  ["/v1/models/tiny-3b", NOT_FOUND],
+  ["/v1/models;a=b", NOT_FOUND],
+  ["/v1/models%00", NOT_FOUND],
+  ["/v1/../v1/models", NOT_FOUND],
+  ["/v1/%2e%2e/models", NOT_FOUND],
+  ["/v1/%zz", NOT_FOUND],
+  ["/%", NOT_FOUND],
+  ["/v1/%ff%fe", NOT_FOUND],
+  ["/v1/messages", NOT_FOUND],
+  ["/v1/messages/count_tokens?beta=true", NOT_FOUND],
+  ["/anthropic/v1/messages", NOT_FOUND],
+  ["/v1/responses", NOT_FOUND],
+  ["/v1/responses/resp_1", NOT_FOUND],
+  ["/v1/files", NOT_FOUND],
+  ["/v1/batches", NOT_FOUND],
+  ["/metrics", NOT_FOUND],
+  ["/healthz", NOT_FOUND],
+  ["/console/api/me", { status: 401, code: "not_authenticated" }],
+  ["/node/v1/nodes", { status: 401, code: "invalid_host_token" }],
+  ["/v1/models?limit=%zz&__proto__=1", MODELS],
+  ["/v1/mo%64els", MODELS],
+  ["/v1/catalog/rates?x", RATES],
+  ["/docs", PAGE],
+  ["/openapi.json", PAGE],
+  ["/console", PAGE],
+  ["/.well-known/tollgate-receipts", PAGE],
+];
+
+export function otherPath(random: Random): AgentShot {
+  const places: typeof PLACES = [
+    ...PLACES,
+    [`/v1/${random.word(random.int(1, 9000))}`, NOT_FOUND],
+    [`/v1/${encodeURIComponent(random.word(3, "äß漢 \n\0\u2028"))}`, NOT_FOUND],
+  ];
+  const [path, ...expected] = random.pick(places);
+  return { via: "agent", method: "GET", path, headers: { ...KEYED }, body: null, expected };
+}
+
+export function catalogue(random: Random): AgentShot {
+  const isModels = random.chance(0.5);
+  const path = isModels ? "/v1/models" : "/v1/catalog/rates";
+  const expected = isModels ? [MODELS] : [RATES];
+  const tag = random.chance(0.2) && !isModels;
+  const headers = tag ? { ...KEYED, "if-none-match": random.pick(["*", 'W/"x", *', '"x"', ","]) } : KEYED;
+  if (tag) expected.push({ status: 304 });
+  return { via: "agent", method: "GET", path, headers, body: null, expected };
+}
+
+export function strangeHeaders(random: Random): AgentShot {
+  const latin = (length: number): string => random.word(length, "abc ;,=\"'()<>@\\/[]?{}\u00e9\u00ff\u0080").trim();
+  const headers = random.pick<() => Record<string, string>>([
+    () => ({
+      "content-type": random.pick(["", ";;;", "/", "a", "text/plain", "application/json; charset=utf-16", latin(60)]),
+    }),
+    () => ({ accept: random.pick(["text/html", "image/*", latin(500)]) }),
+    () => ({ "accept-version": random.pick(["1.x", "9.9.9", latin(9)]) }),
+    () => ({ "user-agent": latin(random.int(0, 4000)) }),
+    () => ({ "x-stainless-lang": "js", "x-stainless-package-version": random.pick(["5.0.0", "x", latin(99)]) }),
+    () => ({ cookie: latin(6000) }),
+    () => ({ host: random.pick(["", "evil.example", "a:99999", latin(20)]) }),
+    () => ({ "x-request-id": latin(40), "x-forwarded-for": latin(40), forwarded: latin(40) }),
+    () => ({ "x-http-method-override": "DELETE", "content-md5": latin(9), range: "bytes=0-1", te: "gzip" }),
+    () => ({ expect: random.pick(["100-continue", "100-Continue", "tea", "200-ok"]) }),
+    () => ({ connection: "close" }),
+    () => ({ "transfer-encoding": "chunked" }),
+    () => Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`x-${i}`, latin(9)])),
+  ])();
+  const endpoint = anyEndpoint(random);
+  return post(endpoint, Buffer.from(writeJson(validBody(random, endpoint))), headers);
+}
+
+export function compressed(random: Random): AgentShot {
+  const endpoint = anyEndpoint(random);
+  const plain = Buffer.from(writeJson(validBody(random, endpoint)));
+  const refused = (encoding: string, body: Buffer): AgentShot => ({
+    ...post(endpoint, body, { "content-encoding": encoding }),
+    expected: [{ status: 415 }],
+  });
+  return random.pick([
+    () => refused("gzip", gzipSync(plain)),
+    () => refused("br", brotliCompressSync(plain)),
+    () => refused("deflate", deflateSync(plain)),
+    () => refused(random.pick(["zstd", "gzip, identity", "x".repeat(500), "\u00ff"]), plain),
+    () => refused("gzip", gzipSync(Buffer.alloc(1_000_000))),
+    () => post(endpoint, plain, { "content-encoding": random.pick(["identity", "IDENTITY"]) }),
+    // Compressed, and not a word of it.
+    () => post(endpoint, gzipSync(plain)),
+  ])();
+}

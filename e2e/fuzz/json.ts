@@ -1,0 +1,65 @@
+/** JSON as strange clients write it: numbers no double holds, keys that come twice, escapes where none are needed. */
+import type { Random } from "./random.ts";
+
+/** A value written exactly as its text stands. */
+export class RawJson {
+  readonly text: string;
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export interface Manner {
+  /** Writes so large a share of a string's characters as \\uXXXX. */
+  escapes: number;
+  /** Puts white space between tokens. */
+  spaced: boolean;
+  /** Writes some keys twice, the first time with another value. */
+  twice: boolean;
+}
+
+export const PLAIN: Manner = { escapes: 0, spaced: false, twice: false };
+
+export function anyManner(random: Random): Manner {
+  if (random.chance(0.6)) return PLAIN;
+  return { escapes: random.pick([0, 0.1, 1]), spaced: random.chance(0.5), twice: random.chance(0.3) };
+}
+
+export function writeJson(value: unknown, manner: Manner = PLAIN, random?: Random): string {
+  const gap = (): string => (manner.spaced && random !== undefined ? random.pick(["", " ", "\n", "\t", "\r\n  "]) : "");
+  const text = (value: string): string => {
+    const plain = JSON.stringify(value);
+    if (manner.escapes === 0 || random === undefined) return plain;
+    const units = Array.from({ length: value.length }, (_, i) =>
+      random.chance(manner.escapes) ? escaped(value.charCodeAt(i)) : JSON.stringify(value[i]).slice(1, -1),
+    );
+    return `"${units.join("")}"`;
+  };
+  const write = (value: unknown): string => {
+    if (value instanceof RawJson) return value.text;
+    if (typeof value === "string") return text(value);
+    if (Array.isArray(value)) return `[${value.map((element) => gap() + write(element) + gap()).join(",")}]`;
+    if (typeof value === "object" && value !== null) {
+      const members = Object.entries(value).flatMap(([key, member]) => {
+        const pair = `${gap()}${text(key)}${gap()}:${gap()}${write(member)}${gap()}`;
+        const again = manner.twice && random?.chance(0.4) === true;
+        return again ? [`${text(key)}:${random.pick(["null", "0", '"x"', "[]", "{}"])}`, pair] : [pair];
+      });
+      return `{${members.join(",")}}`;
+    }
+    return JSON.stringify(value) ?? "null";
+  };
+  return gap() + write(value) + gap();
+}
+
+const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, "0")}`;
+
+/** Undefined for what is not JSON. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readAnswers } from "./answers.ts";
+import type { Answer, Expected } from "./expected.ts";
+import { mistakes } from "./judge.ts";
+
+const suffix = "06dfk3v8qe7z2m4x9t1c5n0bga";
+const json = { "x-request-id": `req_${suffix}`, "content-type": "application/json; charset=utf-8" };
+const refused = { ...json, "x-should-retry": "false" };
+const usage = { prompt_tokens: 2, completion_tokens: 1, total_tokens: 3 };
+const whole = {
+  id: `chatcmpl-${suffix}`,
+  object: "chat.completion",
+  created: 1,
+  model: "tiny-3b",
+  choices: [{ index: 0, message: { role: "assistant", content: "x" }, finish_reason: "stop" }],
+  usage,
+};
+const chat: Expected = { status: 200, answer: "chat", model: "tiny-3b", outputTokensMax: 1 };
+const field: Expected = { status: 400, param: ["model"] };
+const error = (parts: object): string =>
+  JSON.stringify({ error: { message: "m", type: "invalid_request_error", ...parts } });
+const head = { id: whole.id, object: "chat.completion.chunk", created: 1, model: "tiny-3b" };
+const chunk = (delta: object, finish_reason: string | null, more: object = {}): string =>
+  `data: ${JSON.stringify({ ...head, ...more, choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+const stream = { ...json, "content-type": "text/event-stream; charset=utf-8" };
+const streamed: Expected = { status: 200, answer: "chat-stream", model: "tiny-3b", usage: false };
+const events = chunk({ role: "assistant", content: "" }, null) + chunk({}, "stop");
+
+const right: [name: string, answer: Answer, expected: Expected][] = [
+  ["an answer", { status: 200, headers: json, text: JSON.stringify(whole) }, chat],
+  ["a refusal", { status: 400, headers: refused, text: error({ param: "model" }) }, field],
+  ["a stream", { status: 200, headers: stream, text: `${events}data: [DONE]\n\n` }, streamed],
+];
+for (const [name, answer, expected] of right) {
+  test(`${name} that is right passes`, () => assert.deepEqual(mistakes(answer, [expected]), []));
+}
+
+const wrong: [name: string, answer: Answer, expected: Expected, mistake: RegExp][] = [
+  ["a 500", { status: 500, headers: refused, text: error({}) }, chat, /answered 500/],
+  ["another status", { status: 404, headers: refused, text: error({}) }, chat, /404 where 200 is due/],
+  [
+    "no id",
+    { status: 400, headers: { ...refused, "x-request-id": "" }, text: error({ param: "model" }) },
+    field,
+    /x-request-id/,
+  ],
+  ["no envelope", { status: 400, headers: refused, text: '{"statusCode":400}' }, field, /Error.error is missing/],
+  ["another param", { status: 400, headers: refused, text: error({ param: "stop" }) }, field, /param is stop/],
+  ["no param", { status: 400, headers: refused, text: error({}) }, field, /param is undefined/],
+  [
+    "a param for nothing",
+    { status: 400, headers: refused, text: error({ param: "n" }) },
+    { status: 400, param: null },
+    /param is n/,
+  ],
+  [
+    "a code",
+    { status: 400, headers: refused, text: error({ code: "internal_error", param: "model" }) },
+    field,
+    /code is/,
+  ],
+  [
+    "a field of its own",
+    { status: 200, headers: json, text: JSON.stringify({ ...whole, x: 1 }) },
+    chat,
+    /x is not documented/,
+  ],
+  [
+    "over the cap",
+    { status: 200, headers: json, text: JSON.stringify(whole) },
+    { ...chat, outputTokensMax: 0 },
+    /exceed the cap/,
+  ],
+  [
+    "another model",
+    { status: 200, headers: json, text: JSON.stringify(whole) },
+    { ...chat, model: "mid-14b" },
+    /the model is/,
+  ],
+  ["no [DONE]", { status: 200, headers: stream, text: events }, streamed, /the stream ends with/],
+  [
+    "no finish",
+    { status: 200, headers: stream, text: `${chunk({}, null)}data: [DONE]\n\n` },
+    streamed,
+    /finish is not in its place/,
+  ],
+  [
+    "a mixture",
+    { status: 200, headers: stream, text: `${events}HTTP/1.1 400\n\ndata: [DONE]\n\n` },
+    streamed,
+    /without data/,
+  ],
+];
+for (const [name, answer, expected, mistake] of wrong) {
+  test(`${name} is noticed`, () => assert.match(mistakes(answer, [expected]).join("; "), mistake));
+}
+
+test("answers are read from bytes, and what is mixed into them is noticed", () => {
+  const one = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi";
+  const two = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n";
+  const { answers, rest } = readAnswers(Buffer.from(`${one}${two}HTTP`));
+  assert.deepEqual(
+    answers.map(({ text }) => text),
+    ["hi", "hi"],
+  );
+  assert.equal(rest.toString(), "HTTP");
+  const mixed = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\nHTTP/1.1 400 Bad Request\r\n\r\n";
+  assert.throws(() => readAnswers(Buffer.from(mixed)), /not HTTP/);
+});

@@ -1,0 +1,73 @@
+/**
+ * How much memory the gateway cannot give back. It is asked through Node's inspector to collect its garbage, left alone for
+ * a moment, and then told apart: what the kernel says is resident, and what live objects and buffers take of it.
+ */
+import type { Platform } from "../platform.ts";
+
+/** Given to a platform as NODE_OPTIONS, so that it listens to the probe, on a port of its own. */
+export const INSPECTED = "--inspect=127.0.0.1:0";
+const QUIET_MS = 3_000;
+
+export interface Memory {
+  residentMb: number;
+  /** JavaScript's heap. */
+  heapMb: number;
+  /** Buffers and what else lives outside the heap. */
+  externalMb: number;
+}
+
+export class MemoryProbe {
+  readonly #socket: WebSocket;
+  readonly #waiting = new Map<number, (result: unknown) => void>();
+  #calls = 0;
+
+  private constructor(socket: WebSocket) {
+    this.#socket = socket;
+    socket.addEventListener("message", ({ data }) => {
+      const { id, result } = JSON.parse(String(data)) as { id: number; result: unknown };
+      this.#waiting.get(id)?.(result);
+      this.#waiting.delete(id);
+    });
+  }
+
+  static async open(platform: Platform): Promise<MemoryProbe> {
+    const url = /^Debugger listening on (ws:\S+)$/m.exec(platform.output())?.[1];
+    if (url === undefined) throw new Error(`the gateway is not inspected:\n${platform.output()}`);
+    const socket = new WebSocket(url);
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve);
+      socket.addEventListener("error", () => reject(new Error(`the gateway's inspector at ${url} does not answer`)));
+    });
+    return new MemoryProbe(socket);
+  }
+
+  async settled(): Promise<Memory> {
+    await this.#call("HeapProfiler.collectGarbage");
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+    await this.#call("HeapProfiler.collectGarbage");
+    return await this.now();
+  }
+
+  async now(): Promise<Memory> {
+    const expression = "JSON.stringify(process.memoryUsage())";
+    const { result } = (await this.#call("Runtime.evaluate", { expression })) as { result: { value: string } };
+    const { rss, heapUsed, external } = JSON.parse(result.value) as NodeJS.MemoryUsage;
+    const mb = (bytes: number): number => Math.round(bytes / 2 ** 20);
+    return { residentMb: mb(rss), heapMb: mb(heapUsed), externalMb: mb(external) };
+  }
+
+  close(): void {
+    this.#socket.close();
+  }
+
+  #call(method: string, params: object = {}): Promise<unknown> {
+    const id = ++this.#calls;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#socket.send(JSON.stringify({ id, method, params }));
+    });
+  }
+}
+
+export const shownMemory = ({ residentMb, heapMb, externalMb }: Memory): string =>
+  `${residentMb} MB resident, ${heapMb} MB of objects, ${externalMb} MB of buffers`;

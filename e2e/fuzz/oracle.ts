@@ -1,0 +1,180 @@
+/**
+ * What the contract says of a body, worked out again from its bytes and from the written rules alone: which answer is due,
+ * and which fields a refusal may name. Nothing here is shared with the gateway.
+ */
+import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
+import type { Expected } from "./expected.ts";
+
+const BODY_BYTES_MAX = 10 * 1024 * 1024;
+const NESTING_MAX = 64;
+const VALUES_MAX = 100_000;
+const ELEMENTS_MAX = 32_768;
+const STOP_CHARS_MAX = 2048;
+const INPUTS_MAX = 2048;
+/** The smallest context of the catalogue. */
+const CONTEXT_TOKENS_MIN = 8192;
+
+export function expectedOf(endpoint: Endpoint, bytes: Buffer): Expected[] {
+  if (bytes.length > BODY_BYTES_MAX) return [{ status: 413, code: "request_too_large" }];
+  const badBody: Expected[] = [{ status: 400, param: null }];
+  if (isExcessive(bytes)) return badBody;
+  let body: unknown;
+  try {
+    body = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return badBody;
+  }
+  if (!isObject(body)) return badBody;
+  const broken = brokenFields(endpoint, body);
+  if (broken.length > 0) return [{ status: 400, param: broken }];
+  const known = endpoint === "embedding" ? EMBEDDING_MODELS : GENERATION_MODELS;
+  if (!known.includes(String(body.model))) return [{ status: 404, code: "model_not_found" }];
+  const answer = answerOf(endpoint, body);
+  return mayExceedContext(endpoint, body) ? [answer, { status: 400, param: promptParams(endpoint, body) }] : [answer];
+}
+
+/** Nesting and number of values are bounded before the text is looked at. Strings do not count. */
+function isExcessive(bytes: Buffer): boolean {
+  let [depth, values, inString] = [0, 1, false];
+  for (let i = 0; i < bytes.length; i++) {
+    const kind = STRUCTURE[bytes[i] as number];
+    if (kind === "quote") inString = !inString;
+    else if (inString) i += kind === "escape" ? 1 : 0;
+    else if (kind === "open") [depth, values] = [depth + 1, values + 1];
+    else if (kind === "close") depth -= 1;
+    else if (kind === "comma") values += 1;
+    if (depth > NESTING_MAX || values > VALUES_MAX) return true;
+  }
+  return false;
+}
+
+const STRUCTURE: (string | undefined)[] = Array(256).fill(undefined);
+for (const [chars, kind] of [
+  ['"', "quote"],
+  ["\\", "escape"],
+  ["[{", "open"],
+  ["]}", "close"],
+  [",", "comma"],
+] as const) {
+  for (const char of chars) STRUCTURE[char.charCodeAt(0)] = kind;
+}
+
+function answerOf(endpoint: Endpoint, body: Body): Expected {
+  if (endpoint === "embedding") {
+    return { status: 200, answer: "embedding", model: String(body.model), vectors: [body.input].flat().length };
+  }
+  const cap = (body.max_completion_tokens ?? body.max_tokens ?? Number.POSITIVE_INFINITY) as number;
+  const expected = { status: 200, model: String(body.model), outputTokensMax: cap };
+  if (body.stream !== true) return { ...expected, answer: endpoint };
+  const usage = isObject(body.stream_options) && body.stream_options.include_usage === true;
+  return { ...expected, answer: `${endpoint}-stream`, usage };
+}
+
+/** Every field that breaks a rule, as a refusal would name it. */
+export function brokenFields(endpoint: Endpoint, body: Body): string[] {
+  const broken = endless(body);
+  const check = (field: string, isRight: (value: unknown) => boolean): void => {
+    const value = body[field];
+    if (value !== undefined && value !== null && !isRight(value)) broken.push(field);
+  };
+  if (typeof body.model !== "string" || body.model === "") broken.push("model");
+  if (endpoint === "embedding")
+    return [...broken, ...brokenTexts("input", body.input, { count: [1, INPUTS_MAX], chars: 1 })];
+  for (const field of ["max_tokens", "max_completion_tokens"])
+    check(field, (v) => Number.isInteger(v) && Number(v) >= 1);
+  check("temperature", within(0, 2));
+  check("top_p", within(0, 1));
+  check("presence_penalty", within(-2, 2));
+  check("frequency_penalty", within(-2, 2));
+  check("seed", (v) => Number.isInteger(v) && Math.abs(Number(v)) <= 2 ** 53);
+  check("n", (v) => v === 1);
+  check("stream", (v) => typeof v === "boolean");
+  const { stop, stream_options: options, response_format: format, prompt } = body;
+  if (stop != null) broken.push(...brokenTexts("stop", stop, { count: [1, 4], chars: 1, charsMax: STOP_CHARS_MAX }));
+  check("stream_options", isObject);
+  if (isObject(options) && options.include_usage != null && typeof options.include_usage !== "boolean") {
+    broken.push("stream_options.include_usage");
+  }
+  check("response_format", isObject);
+  if (isObject(format) && format.type !== "text") broken.push("response_format.type");
+  if (endpoint === "chat") broken.push(...brokenMessages(body.messages));
+  else if (prompt != null) broken.push(...brokenTexts("prompt", prompt, { count: [0, ELEMENTS_MAX], chars: 0 }));
+  return broken;
+}
+
+/** No list may be endless, whether its field means anything or not. */
+function endless(body: Body): string[] {
+  const isEndless = (value: unknown): boolean => Array.isArray(value) && value.length > ELEMENTS_MAX;
+  return Object.entries(body).flatMap(([field, value]) => {
+    if (isEndless(value)) return [field];
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((element, i) => (isEndless(element?.content) ? [`${field}[${i}].content`] : []));
+  });
+}
+
+interface TextRules {
+  count: [min: number, max: number];
+  chars: number;
+  charsMax?: number;
+}
+
+/** A string or a list of them. */
+function brokenTexts(
+  field: string,
+  value: unknown,
+  { count, chars, charsMax = Number.POSITIVE_INFINITY }: TextRules,
+): string[] {
+  const isRight = (text: unknown): boolean =>
+    typeof text === "string" && text.length >= chars && text.length <= charsMax;
+  if (!Array.isArray(value)) return isRight(value) ? [] : [field];
+  const elements = value.flatMap((text, i) => (isRight(text) ? [] : [`${field}[${i}]`]));
+  return value.length < count[0] || value.length > count[1] ? [field, ...elements] : elements;
+}
+
+const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
+
+function brokenMessages(messages: unknown): string[] {
+  if (!Array.isArray(messages) || messages.length === 0) return ["messages"];
+  return messages.flatMap((message, i) => {
+    const at = `messages[${i}]`;
+    if (!isObject(message)) return [at];
+    const { role, content, tool_calls: calls } = message;
+    const broken: string[] = [];
+    if (!ROLES.includes(String(role)) || typeof role !== "string") broken.push(`${at}.role`);
+    if (calls != null && !Array.isArray(calls)) broken.push(`${at}.tool_calls`);
+    if (Array.isArray(content)) broken.push(...content.flatMap((part, j) => brokenPart(part, `${at}.content[${j}]`)));
+    else if (content == null ? role !== "assistant" || calls == null : typeof content !== "string")
+      broken.push(`${at}.content`);
+    return broken;
+  });
+}
+
+function brokenPart(part: unknown, at: string): string[] {
+  if (!isObject(part)) return [at];
+  return [...(part.type === "text" ? [] : [`${at}.type`]), ...(typeof part.text === "string" ? [] : [`${at}.text`])];
+}
+
+/** A UTF-16 unit is three tokens at most, and a message brings a few of its own. */
+function mayExceedContext(endpoint: Endpoint, body: Body): boolean {
+  const texts = [
+    endpoint === "embedding" ? body.input : endpoint === "completion" ? body.prompt : body.messages,
+  ].flat();
+  const tokens = texts.map((text) => JSON.stringify(text ?? "").length * 3 + 16);
+  const most = endpoint === "embedding" ? Math.max(0, ...tokens) : tokens.reduce((sum, count) => sum + count, 100);
+  return most > CONTEXT_TOKENS_MIN;
+}
+
+function promptParams(endpoint: Endpoint, body: Body): string[] {
+  if (endpoint === "chat") return ["messages"];
+  if (endpoint === "completion") return ["prompt"];
+  return ["input", ...[body.input].flat().map((_, i) => `input[${i}]`)];
+}
+
+const within =
+  (min: number, max: number) =>
+  (value: unknown): boolean =>
+    typeof value === "number" && value >= min && value <= max;
+
+export function isObject(value: unknown): value is Body {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,36 @@
+/** What requests on a socket are put together from. */
+import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
+import type { Expected } from "./expected.ts";
+import { writeJson } from "./json.ts";
+import type { Random } from "./random.ts";
+import { KEY, type SocketShot } from "./shot.ts";
+
+export const HOST = "host: fuzz";
+export const AUTHORIZATION = `authorization: Bearer ${KEY}`;
+
+export function head(line: string, ...headers: string[]): Buffer {
+  return Buffer.from([line, HOST, AUTHORIZATION, ...headers, "", ""].join("\r\n"), "latin1");
+}
+
+export const postHead = (endpoint: Endpoint, ...headers: string[]): Buffer =>
+  head(`POST ${PATHS[endpoint]} HTTP/1.1`, ...headers);
+
+interface Post {
+  endpoint: Endpoint;
+  body: Buffer;
+}
+
+export function anyPost(random: Random): Post {
+  const endpoint = random.pick(ENDPOINTS);
+  return { endpoint, body: Buffer.from(writeJson(validBody(random, endpoint))) };
+}
+
+export function listen(pieces: Buffer[], ...answers: Expected[][]): SocketShot {
+  return { via: "socket", pieces, afterwards: "listen", answers };
+}
+
+/** Cut at random places. */
+export function cut(random: Random, bytes: Buffer, countMax: number): Buffer[] {
+  const at = [0, ...random.times(0, countMax, () => random.int(0, bytes.length)), bytes.length].sort((a, b) => a - b);
+  return at.slice(1).map((end, i) => bytes.subarray(at[i], end));
+}

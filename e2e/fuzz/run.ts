@@ -1,0 +1,108 @@
+/**
+ * `node e2e/fuzz/run.ts [--requests N] [--seed N] [--only INDEX] [--concurrency N]`: a run of its own, as long as asked
+ * for. Ends with 1 on any finding; the seed and the index in it make the same request again.
+ */
+import { parseArgs } from "node:util";
+import { type Arena, openArena } from "./arena.ts";
+import { campaign, emptyTally, findingText, tallyTable } from "./campaign.ts";
+import { fire, shownAnswer, shownShot } from "./fire.ts";
+import { INSPECTED, type Memory, MemoryProbe, shownMemory } from "./memory.ts";
+import { AgentSender } from "./send-agent.ts";
+import { shotOf } from "./shots.ts";
+
+const FINDINGS_SHOWN_MAX = 20;
+const PROGRESS_EVERY = 2_500;
+/** Of a run long enough to tell: the second half may not add more than this, resident and in live objects and buffers. */
+const RESIDENT_GROWTH_MB_MAX = 64;
+const LIVE_GROWTH_MB_MAX = 16;
+const LONG_RUN = 20_000;
+
+const { values } = parseArgs({
+  options: {
+    requests: { type: "string", default: "100000" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
+    only: { type: "string" },
+    concurrency: { type: "string", default: "16" },
+  },
+});
+
+function whole(name: "requests" | "seed" | "only" | "concurrency"): number {
+  const value = Number(values[name]);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number of 0 or more`);
+  return value;
+}
+
+const seed = whole("seed");
+console.log(`seed ${seed}`);
+const arena = await openArena({ NODE_OPTIONS: INSPECTED });
+let failed = false;
+try {
+  failed = values.only === undefined ? await runAll(arena) : await runOne(arena, whole("only"));
+} finally {
+  await arena.close();
+}
+process.exit(failed ? 1 : 0);
+
+async function runOne({ target }: Arena, index: number): Promise<boolean> {
+  const agent = new AgentSender(target, 1);
+  const shot = shotOf(seed, index);
+  console.log(`${shot.kind}\n${shownShot(shot)}`);
+  const hit = await fire(shot, target, agent);
+  agent.close();
+  for (const answer of hit.answers) console.log(`---\n${shownAnswer(answer)}`);
+  if (hit.mistakes.length > 0) console.log(findingText({ seed, index, shot, hit }));
+  return hit.mistakes.length > 0;
+}
+
+async function runAll({ platform, target, assertUnharmed }: Arena): Promise<boolean> {
+  const requests = whole("requests");
+  const startedAt = performance.now();
+  const tally = emptyTally();
+  const probe = await MemoryProbe.open(platform);
+  const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const fireAll = (from: number, to: number): Promise<void> =>
+    campaign(
+      {
+        target,
+        seed,
+        from,
+        to,
+        concurrency: whole("concurrency"),
+        onFinding: ({ text }) => {
+          if (tally.findings.length <= FINDINGS_SHOWN_MAX) console.log(text);
+        },
+        onProgress: (done) => {
+          if (done % PROGRESS_EVERY === 0) void tellProgress(done);
+        },
+      },
+      tally,
+    );
+  const tellProgress = async (done: number): Promise<void> => {
+    const memory = shownMemory(await probe.now());
+    console.log(`${done} of ${requests}, ${seconds()}, ${memory}, ${tally.findings.length} findings`);
+  };
+
+  const half = Math.floor(requests / 2);
+  await fireAll(0, half);
+  const before = await probe.settled();
+  await fireAll(half, requests);
+  const after = await probe.settled();
+  probe.close();
+  console.log(`\n${tallyTable(tally)}\n`);
+  console.log(`seed ${seed}: ${requests} requests in ${seconds()}, ${tally.served} of them served`);
+  console.log(`memory, garbage collected, at half: ${shownMemory(before)}; at the end: ${shownMemory(after)}`);
+  const wrong = tally.findings.length > 0 ? [`${tally.findings.length} findings`] : [];
+  if (requests >= LONG_RUN) wrong.push(...growth(before, after));
+  await assertUnharmed(tally.served).catch((error: Error) => wrong.push(error.message));
+  console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED: ${wrong.join("; ")}`);
+  return wrong.length > 0;
+}
+
+function growth(before: Memory, after: Memory): string[] {
+  const residentMb = after.residentMb - before.residentMb;
+  const liveMb = after.heapMb + after.externalMb - before.heapMb - before.externalMb;
+  return [
+    ...(residentMb > RESIDENT_GROWTH_MB_MAX ? [`resident memory grew by ${residentMb} MB`] : []),
+    ...(liveMb > LIVE_GROWTH_MB_MAX ? [`live objects and buffers grew by ${liveMb} MB`] : []),
+  ];
+}

@@ -1,0 +1,68 @@
+/** Sends well-framed requests over connections that are kept. */
+import { Agent, type ClientRequest, type IncomingMessage, request } from "node:http";
+import type { Answer } from "./expected.ts";
+import { type AgentShot, KEY } from "./shot.ts";
+import { ANSWER_MS_MAX, NoAnswer, type Target } from "./target.ts";
+
+export class AgentSender {
+  readonly #target: Target;
+  readonly #agent: Agent;
+
+  constructor(target: Target, connections: number) {
+    this.#target = target;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+  }
+
+  send(shot: AgentShot): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = this.#open(shot);
+      let answered = false;
+      outgoing.setTimeout(ANSWER_MS_MAX, () => outgoing.destroy(new Error(`quiet for ${ANSWER_MS_MAX} ms`)));
+      outgoing.on("error", (cause) => {
+        // A server may close on what is still being sent once it has answered.
+        if (!answered) reject(new NoAnswer(`no answer: ${cause.message}`, { cause }));
+      });
+      outgoing.on("response", (response) => {
+        read(response).then((answer) => {
+          answered = true;
+          resolve(answer);
+          if (!outgoing.writableFinished) outgoing.destroy();
+        }, reject);
+      });
+      outgoing.end(shot.body);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #open({ method, path, headers, body }: AgentShot): ClientRequest {
+    const { port, key } = this.#target;
+    const length = body === null || "transfer-encoding" in headers ? {} : { "content-length": String(body.length) };
+    const filled = Object.entries(headers).map(([name, value]) => [name, value.replaceAll(KEY, key)]);
+    return request({
+      agent: this.#agent,
+      host: "127.0.0.1",
+      port,
+      method,
+      path,
+      headers: { ...Object.fromEntries(filled), ...length },
+    });
+  }
+}
+
+async function read(response: IncomingMessage): Promise<Answer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response) chunks.push(chunk);
+  } catch (cause) {
+    throw new NoAnswer(`the answer broke off after ${Buffer.concat(chunks).length} bytes`, { cause });
+  }
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
+  return {
+    status: response.statusCode ?? 0,
+    headers: Object.fromEntries(headers),
+    text: Buffer.concat(chunks).toString("utf8"),
+  };
+}

@@ -1,0 +1,13 @@
+/** The platform under fire, and what every way of sending has to know of it. */
+export interface Target {
+  port: number;
+  key: string;
+}
+
+/** Longer than anything a request of these may take. */
+export const ANSWER_MS_MAX = 30_000;
+
+/** A request got no answer, or one that cannot be read. */
+export class NoAnswer extends Error {
+  override name = "NoAnswer";
+}

@@ -1,0 +1,17 @@
+/** What an answer says it used, whole or streamed. */
+import type { Expected } from "./expected.ts";
+
+export interface Usage {
+  prompt_tokens: number;
+  /** None for embeddings. */
+  completion_tokens?: number;
+  total_tokens: number;
+}
+
+export function usageMistakes(usage: Usage, { outputTokensMax = Number.POSITIVE_INFINITY }: Expected): string[] {
+  const { prompt_tokens: prompt, completion_tokens: output = 0, total_tokens: total } = usage;
+  const found: string[] = [];
+  if (total !== prompt + output) found.push("the total is not the sum");
+  if (output > outputTokensMax) found.push(`${output} output tokens exceed the cap of ${outputTokensMax}`);
+  return found;
+}
