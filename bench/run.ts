@@ -1,5 +1,6 @@
-/** `npm run bench -- NAME`: one of the benches of this folder. */
+/** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
+  gateway: "./gateway/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",
 };

@@ -7,6 +7,12 @@ import type { Random } from "./random.ts";
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 const VALUE = new Map([...ALPHABET].map((char, value) => [char, BigInt(value)]));
+const [DASH, ZERO, NINE, LETTER_A] = ["-", "0", "9", "a"].map((char) => char.charCodeAt(0)) as [
+  number,
+  number,
+  number,
+  number,
+];
 const SUFFIX = /^[0-9a-hjkmnp-tv-z]{26}$/;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -36,13 +42,19 @@ function hexToUuid(hex: string): Uuid {
 
 /** The 26 characters that stand for a UUID outside the database. */
 export function suffixOf(id: Uuid): string {
-  const hex = id.replaceAll("-", "");
-  // 128 bits in 26 groups of five: the first group holds three bits.
-  let high = BigInt(`0x${hex}`);
+  // 128 bits in 26 groups of five: the first group holds three bits, as if two zeros went before them.
   let out = "";
-  for (let i = 0; i < 26; i++) {
-    out = ALPHABET.charAt(Number(high & 31n)) + out;
-    high >>= 5n;
+  let bits = 0;
+  let count = 2;
+  for (let i = 0; i < id.length; i++) {
+    const code = id.charCodeAt(i);
+    if (code === DASH) continue;
+    bits = (bits << 4) | (code <= NINE ? code - ZERO : code - LETTER_A + 10);
+    count += 4;
+    if (count < 5) continue;
+    count -= 5;
+    out += ALPHABET.charAt(bits >> count);
+    bits &= (1 << count) - 1;
   }
   return out;
 }

@@ -33,8 +33,8 @@ export class Relay implements DispatchSink {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#output = options.meter.openOutput(options.outputTokensMax);
-    this.begin();
+    this.#output = this.#newOutput();
+    this.#splitter = this.#newSplitter();
   }
 
   get reachedClient(): boolean {
@@ -42,9 +42,9 @@ export class Relay implements DispatchSink {
   }
 
   begin(): void {
-    const { meter, model, outputTokensMax } = this.#options;
-    this.#output = meter.openOutput(outputTokensMax);
-    this.#splitter = model.build.reasoning === undefined ? undefined : new ThinkingSplitter(model.build.reasoning);
+    if (!this.hadOutput) return;
+    this.#output = this.#newOutput();
+    this.#splitter = this.#newSplitter();
     this.hadOutput = false;
     this.text = "";
     this.reasoning = "";
@@ -78,6 +78,15 @@ export class Relay implements DispatchSink {
   end(): OutputCount {
     for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
     return this.#output.end();
+  }
+
+  #newOutput(): OutputMeter {
+    return this.#options.meter.openOutput(this.#options.outputTokensMax);
+  }
+
+  #newSplitter(): ThinkingSplitter | undefined {
+    const { reasoning } = this.#options.model.build;
+    return reasoning === undefined ? undefined : new ThinkingSplitter(reasoning);
   }
 
   #pass(channel: Channel, text: string): void {

@@ -1,5 +1,4 @@
 /** The end of a request: what it cost, who is paid, what its record says. */
-import { sleep } from "../base/clock.ts";
 import { ZERO } from "../base/money.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Holder } from "../keys/keys.ts";
@@ -54,7 +53,10 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
       },
       (error) => gw.log.error({ request: hold.id, err: error }, "a request could not be settled; its hold will expire"),
     );
-  await Promise.race([settling, sleep(gw.clock, WAIT_MAX_MS)]);
+  const waited = Promise.withResolvers<void>();
+  const stopWaiting = gw.clock.after(WAIT_MAX_MS, waited.resolve);
+  await Promise.race([settling, waited.promise]);
+  stopWaiting();
 }
 
 const wholeMs = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -10,7 +10,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { keepLastUsed } from "./last-used.ts";
-import { bearerToken, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
+import { bearerToken, cacheKeyOf, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
@@ -130,15 +130,14 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       if (token === undefined) return undefined;
       const reference = referenceOf(kind, token);
       if (reference === undefined) return undefined;
-      const hash = hashToken(token, pepper);
-      const cacheKey = hash.toString("latin1");
+      const cacheKey = cacheKeyOf(token, pepper);
       const now = clock.monotonic();
       const known = remembered.get(cacheKey);
       if (known !== undefined && known.until > now) {
         if (known.holder !== undefined) lastUsed.touch(known.holder.id);
         return known.holder;
       }
-      const holder = await lookUp(reference, hash);
+      const holder = await lookUp(reference, hashToken(token, pepper));
       // The oldest goes first: a Map keeps the order of insertion.
       remembered.delete(cacheKey);
       if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);

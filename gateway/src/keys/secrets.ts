@@ -2,7 +2,7 @@
  * The form of API keys and host tokens: `tsk_live_<reference>_<secret>`. The reference is public and finds the row; the
  * secret is 256 bits, shown once and stored as an HMAC under the server's pepper, so that a stolen database opens nothing.
  */
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, hash, timingSafeEqual } from "node:crypto";
 import { base62 } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 
@@ -27,6 +27,11 @@ export function makeSecret(kind: SecretKind, random: Random, pepper: string): Ne
 
 export function hashToken(token: string, pepper: string): Buffer {
   return createHmac("sha256", pepper).update(token).digest();
+}
+
+/** Finds a token again in memory. It is never stored, so a plain hash will do, which takes a fifth of an HMAC's time. */
+export function cacheKeyOf(token: string, pepper: string): string {
+  return hash("sha256", `${pepper} ${token}`, "base64");
 }
 
 /** The reference of a well-formed token of this kind. */

@@ -22,7 +22,9 @@ const STEP_UNITS = 512;
 
 export class CappedOutput implements OutputMeter {
   readonly #tokensMax: number;
-  readonly #streams: Record<Channel, TextStream>;
+  readonly #openStream: () => TextStream;
+  /** Opened with the first text of their channel: hardly any answer has both. */
+  readonly #streams: Partial<Record<Channel, TextStream>> = {};
   /** The channel that text came on last, and the tokens it may have beside the other. */
   #channel: Channel = "answer";
   #room: number;
@@ -31,16 +33,16 @@ export class CappedOutput implements OutputMeter {
   constructor(tokensMax: number, openStream: () => TextStream) {
     this.#tokensMax = tokensMax;
     this.#room = tokensMax;
-    this.#streams = { answer: openStream(), reasoning: openStream() };
+    this.#openStream = openStream;
   }
 
   push(channel: Channel, text: string): string {
     if (this.full || text === "") return "";
     if (channel !== this.#channel) {
-      this.#room = this.#tokensMax - this.#streams[this.#channel].total();
+      this.#room = this.#tokensMax - this.#total(this.#channel);
       this.#channel = channel;
     }
-    const stream = this.#streams[channel];
+    const stream = this.#streamOf(channel);
     if (stream.tokensMax(text.length) <= this.#room) {
       stream.push(text);
       return text;
@@ -49,10 +51,22 @@ export class CappedOutput implements OutputMeter {
   }
 
   end(): OutputCount {
-    const answerTokens = this.#streams.answer.total();
-    const reasoningTokens = this.#streams.reasoning.total();
+    const answerTokens = this.#total("answer");
+    const reasoningTokens = this.#total("reasoning");
     invariant(answerTokens + reasoningTokens <= this.#tokensMax, "output passed its cap");
     return { answerTokens, reasoningTokens };
+  }
+
+  #streamOf(channel: Channel): TextStream {
+    const known = this.#streams[channel];
+    if (known !== undefined) return known;
+    const opened = this.#openStream();
+    this.#streams[channel] = opened;
+    return opened;
+  }
+
+  #total(channel: Channel): number {
+    return this.#streams[channel]?.total() ?? 0;
   }
 
   #pushNearCap(stream: TextStream, text: string): string {

@@ -49,11 +49,15 @@ export function watchNodes(options: TrustOptions): Trust {
   const { dispatcher } = gateway;
   const records = new Map<string, Reliability>();
   const barring = new Set<string>();
+  const tolerated = new Set<string>();
   const activeModel = (id: string): ActiveModel | undefined => gateway.catalogue().active.get(id);
 
   const suspect = (nodeId: string, verdict: Verdict): void => {
     if (!automatic) {
-      log.warn({ node: nodeId, ...verdict }, "a node would be quarantined; automatic quarantine is off");
+      // Once: what is tolerated now will be tolerated again with the next request.
+      const told = `${nodeId} ${verdict.reason}`;
+      if (!tolerated.has(told)) log.warn({ node: nodeId, ...verdict }, "tolerated: automatic quarantine is off");
+      tolerated.add(told);
       return;
     }
     if (barring.has(nodeId)) return;

@@ -1,5 +1,6 @@
 /** HTTP to an engine: bounded answers, no redirects, and failures as the engine port wants them. */
 import type { z } from "zod";
+import type { Clock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 
@@ -149,6 +150,29 @@ export async function* bytesOf(response: Response): AsyncGenerator<Uint8Array> {
   } catch (cause) {
     throw new EngineAway("engine", "the engine's connection broke", { cause });
   }
+}
+
+/** A last event says that nothing follows; the end of the response follows it within a moment. */
+const REST_BYTES_MAX = 64 * 1024;
+const REST_MS_MAX = 1_000;
+
+/**
+ * Reads a response to its end after the last thing of interest in it, so that its connection can be used again: closing it
+ * here would cost the next job a new one. Bounded, and nobody waits for it.
+ */
+export function letEnd(rest: AsyncGenerator<Uint8Array>, clock: Clock, cutOff: () => void): void {
+  const cancelTimer = clock.after(REST_MS_MAX, cutOff);
+  const read = async (): Promise<void> => {
+    let bytes = 0;
+    for await (const chunk of rest) {
+      bytes += chunk.length;
+      if (bytes > REST_BYTES_MAX) return;
+    }
+  };
+  // What breaks now breaks no job: its answer is whole.
+  read()
+    .catch(() => undefined)
+    .finally(cancelTimer);
 }
 
 /**

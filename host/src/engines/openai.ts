@@ -4,7 +4,7 @@
  */
 import { type Clock, sleep } from "../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Finish, type GenerationJob, type Sink } from "./engine.ts";
-import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Life, textOf } from "./engine-http.ts";
+import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Life, letEnd, textOf } from "./engine-http.ts";
 import { contextTokensOf } from "./fits.ts";
 import { generic } from "./knowledge/generic.ts";
 import type { Dialect, EngineKnowledge, Order, Said } from "./knowledge/knowledge.ts";
@@ -102,10 +102,13 @@ class Client {
   async generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }> {
     const order = this.#dialect.generation(job, this.#nameOf(job.model), contextTokensOf(job.model));
     const vigil = this.#vigil(sink);
+    const cut = new AbortController();
     try {
-      const response = await this.#begin(order, AbortSignal.any([signal, vigil.signal]));
-      return { finish: await this.#relay(response, sink, vigil) };
+      const response = await this.#begin(order, AbortSignal.any([signal, vigil.signal, cut.signal]));
+      return { finish: await this.#relay(response, sink, vigil, () => cut.abort()) };
     } catch (error) {
+      // The engine may still be generating.
+      cut.abort();
       if (signal.aborted) return { finish: "stop" };
       throw this.#failure(error, vigil);
     } finally {
@@ -179,7 +182,7 @@ class Client {
     }
   }
 
-  async #relay(response: Response, sink: Sink, vigil: Vigil): Promise<Finish> {
+  async #relay(response: Response, sink: Sink, vigil: Vigil, cutOff: () => void): Promise<Finish> {
     let finish: Finish | undefined;
     let over = false;
     const take = (said: Said | undefined): void => {
@@ -194,9 +197,12 @@ class Client {
     const dialect = this.#dialect;
     const comment = (text: string): void => take(dialect.readComment?.(text));
     const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
-    for await (const bytes of bytesOf(response)) {
-      for (const data of reader.push(bytes)) take(dialect.read(data));
-      if (over) return finish ?? "stop";
+    const stream = bytesOf(response);
+    for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
+      for (const data of reader.push(next.value)) take(dialect.read(data));
+      if (!over) continue;
+      letEnd(stream, this.#options.clock, cutOff);
+      return finish ?? "stop";
     }
     for (const data of reader.end()) take(dialect.read(data));
     if (finish === undefined && !over) throw new EngineAway("engine", "the engine's stream ended in the middle");

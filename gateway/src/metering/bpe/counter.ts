@@ -11,11 +11,14 @@ export class BpeCounter {
   readonly tables: BpeTables;
   readonly #pieces: PieceCounter;
   readonly #added: AddedTokens;
+  /** For whole texts, which are counted one at a time. */
+  readonly #whole: TextStream;
 
   constructor(tables: BpeTables) {
     this.tables = tables;
     this.#pieces = new PieceCounter(tables);
     this.#added = indexAddedTokens(tables.addedTokens);
+    this.#whole = new TextStream(this.#pieces);
   }
 
   openStream(): TextStream {
@@ -26,7 +29,8 @@ export class BpeCounter {
   countPlain(text: string, limit = Number.POSITIVE_INFINITY): number {
     const tokensMin = this.#tokensMin(text.length);
     if (tokensMin > limit) return tokensMin;
-    const stream = this.openStream();
+    const stream = this.#whole;
+    stream.reset();
     for (let from = 0; from < text.length; from += STEP_UNITS) {
       stream.pushPart(text, from, Math.min(from + STEP_UNITS, text.length));
       if (stream.tokensDecided > limit) return stream.tokensDecided;

@@ -75,6 +75,13 @@ export class TextStream {
     return this.tokensDecided;
   }
 
+  /** Forgets everything, to be used for another text. */
+  reset(): void {
+    this.#undecided.reset();
+    this.#run = null;
+    this.tokensDecided = 0;
+  }
+
   mark(): StreamMark {
     return {
       tokens: this.tokensDecided,

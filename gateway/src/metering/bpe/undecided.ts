@@ -6,6 +6,8 @@ import { CHANGES, CLASSES_END, codePointAt, isHighSurrogate, isLowSurrogate, JOI
 import { widthAt } from "./pieces.ts";
 
 const REPLACEMENT = 0xfffd;
+const UNITS_MIN = 64;
+const NONE = new Uint16Array(0);
 /**
  * NFC sorts all the combining characters on one base. More than this many in a row are normalised in lots of this many:
  * no writing has them, and sorting takes time that grows with their square.
@@ -21,7 +23,8 @@ export interface UndecidedMark {
 export class Undecided {
   readonly #classes: Uint8Array;
   readonly #nfc: boolean;
-  units = new Uint16Array(64);
+  /** Made when the first text comes: many streams never see any. */
+  units: Uint16Array = NONE;
   length = 0;
   /** Up to here the text will not change, whatever follows. */
   normalEnd = 0;
@@ -75,6 +78,13 @@ export class Undecided {
     this.normalEnd -= count;
   }
 
+  /** Forgets everything, to be used for another text. */
+  reset(): void {
+    this.length = 0;
+    this.normalEnd = 0;
+    this.#high = 0;
+  }
+
   mark(): UndecidedMark {
     return { units: this.units.slice(0, this.length), normalEnd: this.normalEnd, high: this.#high };
   }
@@ -88,7 +98,7 @@ export class Undecided {
 
   #reserve(more: number): void {
     if (this.length + more <= this.units.length) return;
-    const grown = new Uint16Array((this.length + more) * 2);
+    const grown = new Uint16Array(Math.max(UNITS_MIN, (this.length + more) * 2));
     grown.set(this.units.subarray(0, this.length));
     this.units = grown;
   }

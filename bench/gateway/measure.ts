@@ -1,0 +1,106 @@
+/** One measured run: a scenario against a target, with what every process involved spent on it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Engine, EngineCounts } from "./engine/engine.ts";
+import { type LoadResult, runLoad } from "./load/load.ts";
+import type { Address } from "./load/requests.ts";
+import {
+  type CpuCount,
+  cpuOf,
+  forgetPeak,
+  machineUs,
+  peakMib,
+  residentMib,
+  spentUs,
+  type Watched,
+} from "./machine/usage.ts";
+import type { Scenario } from "./scenarios.ts";
+import type { Role, Target } from "./targets/target.ts";
+
+/** Streams that an earlier run left behind end within this. */
+const QUIET_WITHIN_MS = 5_000;
+
+export type Payer = Role | "engine" | "generator" | "other" | "stolen";
+
+/** A line of the results. */
+export interface Row extends Omit<LoadResult, "errors"> {
+  scenario: string;
+  target: string;
+  repeat: number;
+  errors: Record<string, number>;
+  /** Processor time of the run in microseconds. `other`: what is none of ours; `stolen`: by other guests. */
+  cpuUs: Partial<Record<Payer, number>>;
+  engineRequests: number;
+  engineEvents: number;
+  /** Memory of the gateway's process before the run, and the most during it. */
+  gatewayBeforeMib: number | undefined;
+  gatewayPeakMib: number | undefined;
+  /** The slowest stream's time over the time its pace would take; undefined without a pace. */
+  slowestOverPace: number | undefined;
+}
+
+export interface Bench {
+  engine: Engine;
+  direct: Address;
+}
+
+interface Snapshot {
+  cpu: Map<Payer, CpuCount>;
+  machine: ReturnType<typeof machineUs>;
+  counts: EngineCounts;
+}
+
+export async function measure(
+  bench: Bench,
+  target: Target,
+  run: { name: string; scenario: Scenario; repeat: number },
+): Promise<Row> {
+  const { name, scenario, repeat } = run;
+  await quiet(bench.engine);
+  await bench.engine.set(scenario);
+  const watched = new Map<Payer, Watched>([
+    ...(Object.entries(target.parts) as [Role, Watched][]),
+    ["engine", { pid: bench.engine.child.pid, withChildren: false }],
+    ["generator", { pid: process.pid, withChildren: false }],
+  ]);
+  const look = async (): Promise<Snapshot> => ({
+    cpu: new Map([...watched].map(([who, part]) => [who, cpuOf(part)])),
+    machine: machineUs(),
+    counts: await bench.engine.counts(),
+  });
+  const { gateway } = target.parts;
+  if (gateway !== undefined) forgetPeak(gateway);
+  const gatewayBeforeMib = gateway === undefined ? undefined : residentMib(gateway);
+  const { address } = target;
+  const { result, before, after } = await runLoad({ address, direct: bench.direct, scenario, look });
+  return {
+    scenario: name,
+    target: target.name,
+    repeat,
+    ...result,
+    cpuUs: spent(before, after),
+    engineRequests: after.counts.requests - before.counts.requests,
+    engineEvents: after.counts.events - before.counts.events,
+    gatewayBeforeMib,
+    gatewayPeakMib: gateway === undefined ? undefined : peakMib(gateway),
+    slowestOverPace:
+      scenario.delayMs > 0 ? (result.latencyMs?.max ?? Number.NaN) / (scenario.tokens * scenario.delayMs) : undefined,
+  };
+}
+
+function spent(before: Snapshot, after: Snapshot): Row["cpuUs"] {
+  const known = [...after.cpu].map(([who, count]): [Payer, number] => [
+    who,
+    spentUs(before.cpu.get(who) as CpuCount, count),
+  ]);
+  const ours = known.reduce((sum, [, us]) => sum + us, 0);
+  return {
+    ...Object.fromEntries(known),
+    other: Math.max(0, after.machine.busy - before.machine.busy - ours),
+    stolen: after.machine.stolen - before.machine.stolen,
+  };
+}
+
+async function quiet(engine: Engine): Promise<void> {
+  const until = performance.now() + QUIET_WITHIN_MS;
+  while ((await engine.counts()).live > 0 && performance.now() < until) await sleep(50);
+}

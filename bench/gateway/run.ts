@@ -1,0 +1,125 @@
+/**
+ * What our gateway costs beside nginx, a bare proxy and another gateway, in one run on the same fake engine. Writes a line
+ * of JSON per measured run and a summary. Flags: `npm run bench -- gateway --help`.
+ */
+import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Engine } from "./engine/engine.ts";
+import { type Flags, HELP, parseFlags } from "./flags.ts";
+import { durableWriteMs } from "./machine/disk.ts";
+import { shareProcessors } from "./machine/processors.ts";
+import { type Bench, measure, type Row } from "./measure.ts";
+import { profiled } from "./profile/profiled.ts";
+import { line } from "./report/line.ts";
+import { type RunFacts, summaryOf } from "./report/summary.ts";
+import { SCENARIOS, type Scenario, shortened } from "./scenarios.ts";
+import { TARGETS } from "./targets/all.ts";
+import { type StartTarget, type Surroundings, type Target, Unavailable } from "./targets/target.ts";
+import { tollgateOf } from "./targets/tollgate.ts";
+import { warmUp } from "./warm-up.ts";
+
+const OUT = fileURLToPath(new URL("./out", import.meta.url));
+const WARM_CPU_SECONDS = { quick: 2, full: 12 };
+
+process.once("SIGINT", () => process.exit(130));
+process.once("SIGTERM", () => process.exit(143));
+const flags = readFlags();
+if (flags.help) console.log(HELP);
+else await run(flags);
+
+function readFlags(): Flags {
+  try {
+    return parseFlags(process.argv.slice(3));
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${HELP}`);
+    process.exit(1);
+  }
+}
+
+async function run(flags: Flags): Promise<void> {
+  const outDir = resolve(flags.out ?? join(OUT, new Date().toISOString().replaceAll(/[:.]/g, "-")));
+  mkdirSync(outDir, { recursive: true });
+  const processors = shareProcessors(flags.pin);
+  const engine = await Engine.start({ processors: processors.others, outDir });
+  const surroundings: Surroundings = { engine, processors, outDir, profile: flags.profile };
+  const bench: Bench = { engine, direct: (await TARGETS.direct(surroundings)).address };
+  const { targets, leftOut } = await startTargets(flags, surroundings, bench);
+  try {
+    const facts: RunFacts = {
+      startedAt: new Date().toISOString(),
+      quick: flags.quick,
+      repeats: flags.repeats,
+      processor: cpus()[0]?.model.trim() ?? "unknown",
+      processors: cpus().length,
+      measuredOn: processors.measured,
+      memoryGib: Math.round(totalmem() / 2 ** 30),
+      node: process.version,
+      durableWriteMs: durableWriteMs(outDir),
+      leftOut,
+    };
+    const rows = await measureAll(flags, { bench, targets, outDir, facts });
+    const summary = summaryOf(facts, rows);
+    writeFileSync(join(outDir, "summary.md"), summary);
+    console.log(`\n${summary}\n${outDir}`);
+  } finally {
+    for (const target of targets) await target.stop();
+    await engine.child.stop();
+  }
+}
+
+/** Starts and warms every target that this machine can run, and says of the others why not. */
+async function startTargets(
+  flags: Flags,
+  surroundings: Surroundings,
+  bench: Bench,
+): Promise<{ targets: Target[]; leftOut: string[] }> {
+  const targets: Target[] = [];
+  const leftOut: string[] = [];
+  const asked: [string, StartTarget][] = flags.targets.map((name) => [name, TARGETS[name]]);
+  if (flags.beside !== undefined) asked.push(["beside", tollgateOf(resolve(flags.beside))]);
+  for (const [name, start] of asked) {
+    let target: Target | undefined;
+    try {
+      target = await start(surroundings);
+      const seconds = await warmUp(bench, target, flags.quick ? WARM_CPU_SECONDS.quick : WARM_CPU_SECONDS.full);
+      console.error(`${name}: up and warm after ${seconds.toFixed(1)} s of processor time`);
+      targets.push(target);
+    } catch (error) {
+      if (!(error instanceof Unavailable)) throw error;
+      await target?.stop();
+      leftOut.push(`${name}: ${error.message}`);
+      console.error(`left out ${name}: ${error.message}`);
+    }
+  }
+  return { targets, leftOut };
+}
+
+/** Every repeat begins with another target, so that a slow drift of the machine hits all alike. */
+async function measureAll(
+  flags: Flags,
+  { bench, targets, outDir, facts }: { bench: Bench; targets: Target[]; outDir: string; facts: RunFacts },
+): Promise<Row[]> {
+  const file = join(outDir, "results.jsonl");
+  appendFileSync(file, `${JSON.stringify(facts)}\n`);
+  const rows: Row[] = [];
+  for (const name of flags.scenarios) {
+    const full: Scenario = SCENARIOS[name];
+    const scenario = flags.quick ? shortened(full) : full;
+    const measured = targets.filter((target) => scenario.mode !== "paired" || target.name !== "direct");
+    if (!flags.quick)
+      for (const target of measured) await measure(bench, target, { name, scenario: shortened(full), repeat: 0 });
+    for (let repeat = 1; repeat <= flags.repeats; repeat++) {
+      const from = repeat % measured.length;
+      for (const target of [...measured.slice(from), ...measured.slice(0, from)]) {
+        const profile = { outDir, name: `${name}-${repeat}` };
+        const row = await profiled(target, profile, () => measure(bench, target, { name, scenario, repeat }));
+        appendFileSync(file, `${JSON.stringify(row)}\n`);
+        rows.push(row);
+        console.error(line(row));
+      }
+    }
+  }
+  return rows;
+}

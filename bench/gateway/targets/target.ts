@@ -1,0 +1,69 @@
+/** What is measured: a gateway in front of the fake engine, and the processes it consists of. */
+import { connect } from "node:net";
+import type { Engine } from "../engine/engine.ts";
+import { MODEL } from "../engine/pieces.ts";
+import type { Address } from "../load/requests.ts";
+import type { Child } from "../machine/children.ts";
+import type { Processors } from "../machine/processors.ts";
+import type { Watched } from "../machine/usage.ts";
+
+/** `agent` is the host's part of our own gateway; the others have none, nor a database. */
+export type Role = "gateway" | "postgres" | "agent";
+
+export interface Target {
+  name: string;
+  address: Address;
+  parts: Partial<Record<Role, Watched>>;
+  /** Of the parts that run on Node, when the run makes profiles. */
+  inspectors: Partial<Record<Role, number>>;
+  stop(): Promise<void>;
+}
+
+export interface Surroundings {
+  engine: Engine;
+  processors: Processors;
+  outDir: string;
+  profile: boolean;
+}
+
+export type StartTarget = (surroundings: Surroundings) => Promise<Target>;
+
+/** It cannot run on this machine; the others go on without it. */
+export class Unavailable extends Error {
+  override name = "Unavailable";
+}
+
+/** A target that hands the engine's own API on. */
+export function passThrough(
+  name: string,
+  child: Child,
+  options: { port: number; headers?: Record<string, string>; withChildren?: boolean },
+): Target {
+  const { port, headers = {}, withChildren = false } = options;
+  return {
+    name,
+    address: {
+      port,
+      models: { chat: MODEL, embedding: MODEL },
+      headers: { authorization: "Bearer sk-bench", ...headers },
+    },
+    parts: { gateway: { pid: child.pid, withChildren } },
+    inspectors: {},
+    stop: () => child.stop(),
+  };
+}
+
+/** Resolves once somebody listens there. */
+export async function listening(child: Child, port: number): Promise<void> {
+  await child.eventually(
+    () =>
+      new Promise<true | undefined>((resolve) => {
+        const socket = connect(port, "127.0.0.1");
+        socket.once("connect", () => {
+          socket.destroy();
+          resolve(true);
+        });
+        socket.once("error", () => resolve(undefined));
+      }),
+  );
+}

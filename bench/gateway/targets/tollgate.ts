@@ -1,0 +1,157 @@
+/**
+ * Our own gateway, as `npm start` runs it, with the private PostgreSQL (durable: fsync on) and a host's agent in front of
+ * the fake engine. Gateway and database share the measured processor; the agent is the host's, and runs with the engine.
+ */
+import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { readIfThere } from "../../../gateway/src/base/files.ts";
+import { dollars } from "../../../gateway/src/base/money.ts";
+import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
+import { MODEL } from "../engine/pieces.ts";
+import { Child, freePort } from "../machine/children.ts";
+import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
+
+const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));
+const GATEWAY = "gateway/bin/tollgate.mjs";
+const AGENT = "host/bin/tollgate-host.mjs";
+const CATALOGUE = "gateway/catalogue/models.json";
+const MODELS = { chat: "tiny-3b", embedding: "embed-m3" };
+
+/** More than any scenario asks for. */
+const SLOTS = 2048;
+const ADMISSION_MAX = 100_000;
+const CONTEXT_LIMIT = 131_072;
+const TOKENS_PER_SECOND_MAX = 1_000_000_000;
+const CREDIT = dollars(1_000_000);
+
+interface Ready {
+  base_url: string;
+  api_key: string;
+  host_token: string;
+  pids: { gateway: number; postgres: number };
+}
+
+export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHECKOUT, surroundings);
+
+/** The gateway and agent of another checkout, to see in one run what a change does. */
+export const tollgateOf =
+  (checkout: string): StartTarget =>
+  (surroundings) =>
+    start("beside", checkout, surroundings);
+
+async function start(name: string, checkout: string, surroundings: Surroundings): Promise<Target> {
+  const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
+  const inspectors: Target["inspectors"] = {};
+  /** The start of a Node command line; with an inspector where the run makes profiles. */
+  const node = async (role: Role): Promise<string[]> => {
+    if (!surroundings.profile) return [process.execPath];
+    inspectors[role] = await freePort();
+    return [process.execPath, `--inspect=127.0.0.1:${inspectors[role]}`];
+  };
+  let [gateway, agent]: (Child | undefined)[] = [];
+  const stop = async (): Promise<void> => {
+    await agent?.stop();
+    await gateway?.stop("SIGINT");
+    await rm(dataDir, { recursive: true, force: true });
+  };
+  try {
+    gateway = await startGateway(name, surroundings, {
+      dataDir,
+      command: [...(await node("gateway")), join(checkout, GATEWAY)],
+      catalogue: join(checkout, CATALOGUE),
+    });
+    const ready = await readyFile(gateway, join(dataDir, "ready.json"));
+    await liftLimits(dataDir);
+    agent = await startAgent(name, surroundings, ready, [...(await node("agent")), join(checkout, AGENT)]);
+    const { base_url: baseUrl, api_key: apiKey, pids } = ready;
+    return {
+      name,
+      address: {
+        port: Number(new URL(baseUrl).port),
+        models: MODELS,
+        headers: { authorization: `Bearer ${apiKey}` },
+      },
+      parts: {
+        gateway: { pid: pids.gateway, withChildren: false },
+        postgres: { pid: pids.postgres, withChildren: true },
+        agent: { pid: agent.pid, withChildren: false },
+      },
+      inspectors,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startGateway(
+  name: string,
+  { processors, outDir }: Surroundings,
+  { dataDir, command, catalogue: original }: { dataDir: string; command: string[]; catalogue: string },
+): Promise<Child> {
+  // As root the database runs as another user, who has to pass through.
+  await chmod(dataDir, 0o711);
+  const catalogue = join(dataDir, "models.json");
+  await writeFile(catalogue, await roomyCatalogue(original));
+  const flags = ["--no-node", "--port", "0", "--data", dataDir, "--ready-file", join(dataDir, "ready.json")];
+  return new Child({
+    name,
+    command: [...command, "dev", ...flags],
+    processors: processors.measured,
+    outDir,
+    env: { CATALOGUE_FILE: catalogue, INTERNAL_PORT: "0" },
+  });
+}
+
+/** The catalogue with room for the load: places for all, any speed, and a context that holds a prompt of 100 KB. */
+async function roomyCatalogue(file: string): Promise<string> {
+  const catalogue: { models: { id: string; context_limit: number }[] } = JSON.parse(await readFile(file, "utf8"));
+  const models = catalogue.models.map((model) => ({
+    ...model,
+    admission_max: ADMISSION_MAX,
+    tps_max: TOKENS_PER_SECOND_MAX,
+    ...(model.id === MODELS.chat ? { context_limit: CONTEXT_LIMIT } : {}),
+  }));
+  return JSON.stringify({ ...catalogue, models });
+}
+
+function readyFile(gateway: Child, file: string): Promise<Ready> {
+  return gateway.eventually(async () => {
+    const text = await readIfThere(file);
+    return text === undefined ? undefined : (JSON.parse(text) as Ready);
+  });
+}
+
+/** Nothing of what a key may do, or pay for, may be what the load meets. Before the key's first use: it is remembered. */
+async function liftLimits(dataDir: string): Promise<void> {
+  const connection = await findPrivatePostgres({ dataDir });
+  const client = new pg.Client(connection);
+  await client.connect();
+  await client.query(
+    "update api_key set in_flight_max = 100000, requests_per_minute_max = 100000000, tokens_per_minute_max = 1000000000000",
+  );
+  await client.query("select ledger_transfer(gen_random_uuid(), 'grant', account_id, $1, 'bench') from api_key", [
+    CREDIT.toString(),
+  ]);
+  await client.end();
+}
+
+async function startAgent(name: string, surroundings: Surroundings, ready: Ready, command: string[]): Promise<Child> {
+  const { engine, processors, outDir } = surroundings;
+  const map = Object.values(MODELS).map((model) => `${model}=${MODEL}`);
+  const flags = ["--gateway", ready.base_url, "--name", "bench", "--slots", String(SLOTS), "--map", map.join(",")];
+  const agent = new Child({
+    name: `${name}-agent`,
+    command: [...command, "up", ...flags, "--engine", "openai", "--engine-url", engine.url],
+    processors: processors.others,
+    outDir,
+    env: { TOLLGATE_HOST_TOKEN: ready.host_token },
+    channel: true,
+  });
+  await agent.message((message) => ((message as { type: string }).type === "online" ? true : undefined));
+  return agent;
+}

@@ -1,0 +1,144 @@
+/** What the console asks of a long history: each question runs the code that the console runs. */
+import type pg from "pg";
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { openEarnings } from "../../gateway/src/history/earnings.ts";
+import { openHistory } from "../../gateway/src/history/history.ts";
+import { USAGE_BY, openUsage } from "../../gateway/src/history/usage.ts";
+import { openStatement } from "../../gateway/src/ledger/statement.ts";
+import { openOverview } from "../../gateway/src/operators/overview.ts";
+import { type Cast, DAYS, MODELS, RARE_OUTCOME } from "./seed.ts";
+
+export interface Question {
+  name: string;
+  /** Returns how many rows it found. */
+  ask: () => Promise<number>;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const PAGE = 51;
+/** Where the 1,000th page of 50 begins. */
+const FAR = 999 * 50;
+
+export async function questionsOf(pool: pg.Pool, cast: Cast, watched: pg.Pool): Promise<Question[]> {
+  return [...(await ofHistory(pool, cast, watched)), ...ofUsage(cast, watched), ...(await ofStatement(pool, cast, watched))]
+    .concat(await ofEarnings(pool, cast, watched))
+    .concat(ofPlatform(watched));
+}
+
+const ago = (days: number): Date => new Date(Date.now() - days * DAY_MS);
+
+async function ofHistory(pool: pg.Pool, cast: Cast, watched: pg.Pool): Promise<Question[]> {
+  const history = openHistory({ pool: watched });
+  const builder = cast.builder as Uuid;
+  const key = (i: number): Uuid => cast.keys[i] as Uuid;
+  const { rows } = await pool.query("select id from request where account_id = $1 order by id desc offset $2 limit 1", [
+    builder,
+    FAR - 1,
+  ]);
+  const far = rows[0].id as Uuid;
+  const filters: Record<string, Parameters<typeof history.list>[1]> = {
+    "first page": { limit: PAGE },
+    "1,000th page": { limit: PAGE, before: far },
+    "a common model": { limit: PAGE, model: MODELS[0] },
+    "a rare model": { limit: PAGE, model: MODELS.at(-1) },
+    "a common key": { limit: PAGE, keyId: key(0) },
+    "a rare key": { limit: PAGE, keyId: key(4) },
+    "a common outcome": { limit: PAGE, outcome: "ok" },
+    "a rare outcome": { limit: PAGE, outcome: RARE_OUTCOME },
+    "an outcome that never was": { limit: PAGE, outcome: "nothing" },
+    "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
+    "model, key and outcome": { limit: PAGE, model: MODELS[1], keyId: key(1), outcome: "upstream_failed" },
+    "model, rare key, outcome and span": {
+      limit: PAGE,
+      model: MODELS[0],
+      keyId: key(4),
+      outcome: "ok",
+      from: ago(50),
+      to: ago(10),
+    },
+    "a common model, 1,000th page": { limit: PAGE, model: MODELS[0], before: far },
+    "a page of the CSV": { limit: 1000, before: far },
+    "a page of the CSV, a rare key": { limit: 1000, keyId: key(4) },
+  };
+  return Object.entries(filters).map(([name, page]) => ({
+    name: `history: ${name}`,
+    ask: async () => (await history.list(builder, page)).length,
+  }));
+}
+
+function ofUsage(cast: Cast, watched: pg.Pool): Question[] {
+  const usage = openUsage({ pool: watched });
+  const builder = cast.builder as Uuid;
+  const [from, to] = [ago(31), new Date()];
+  const questions: Question[] = USAGE_BY.map((by) => ({
+    name: `usage of 31 days by ${by}`,
+    ask: async () => (await usage.sums(builder, { by, from, to })).length,
+  }));
+  return questions.concat(
+    {
+      name: "usage of 31 days by day, split by model",
+      ask: async () => (await usage.sums(builder, { by: "day", split: "model", from, to })).length,
+    },
+    {
+      name: "usage of 31 days by hour, split by key",
+      ask: async () => (await usage.sums(builder, { by: "hour", split: "key", from, to })).length,
+    },
+    {
+      name: `usage of ${DAYS} days by day`,
+      ask: async () => (await usage.sums(builder, { by: "day", from: ago(DAYS + 1), to })).length,
+    },
+    { name: "spend of each key, 31 days", ask: async () => (await usage.byKey(builder, from)).size },
+  );
+}
+
+async function ofStatement(pool: pg.Pool, cast: Cast, watched: pg.Pool): Promise<Question[]> {
+  const statement = openStatement({ pool: watched });
+  const builder = cast.builder as Uuid;
+  const { rows } = await pool.query(
+    "select id::text from ledger_entry where account_id = $1 order by id desc offset $2 limit 1",
+    [builder, FAR - 1],
+  );
+  return [undefined, rows[0].id as string].map((before) => ({
+    name: `statement: ${before === undefined ? "first" : "1,000th"} page`,
+    ask: async () => (await statement.lines(builder, { before, limit: PAGE })).length,
+  }));
+}
+
+async function ofEarnings(pool: pg.Pool, cast: Cast, watched: pg.Pool): Promise<Question[]> {
+  const earnings = openEarnings({ pool: watched });
+  const host = cast.host as Uuid;
+  const { rows } = await pool.query(
+    "select id from request where host_account_id = $1 order by id desc offset $2 limit 1",
+    [host, FAR - 1],
+  );
+  const node = (i: number): Uuid => cast.nodes[i] as Uuid;
+  const pages: Record<string, Parameters<typeof earnings.lines>[1]> = {
+    "first page": { limit: PAGE },
+    "1,000th page": { limit: PAGE, before: rows[0].id },
+    "a common node": { limit: PAGE, nodeId: node(0) },
+    "a rare node": { limit: PAGE, nodeId: node(2) },
+    "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
+    "a rare node and a span": { limit: PAGE, nodeId: node(2), from: ago(50), to: ago(10) },
+  };
+  const lines = Object.entries(pages).map(([name, page]) => ({
+    name: `earnings: ${name}`,
+    ask: async () => (await earnings.lines(host, page)).length,
+  }));
+  const sums = Object.entries({ "of today": { from: ago(1) }, "of a node, 60 days": { nodeId: node(0) }, "of all time": {} });
+  return lines.concat(
+    sums.map(([name, span]) => ({
+      name: `earnings: sum ${name}`,
+      ask: async () => (await earnings.sum(host, span)).requests,
+    })),
+  );
+}
+
+function ofPlatform(watched: pg.Pool): Question[] {
+  const overview = openOverview({ pool: watched });
+  const traffic = (days: number) => async () => (await overview.traffic({ from: ago(days), to: new Date() })).length;
+  return [
+    { name: "operator: totals", ask: async () => (await overview.totals()).builders },
+    { name: "operator: traffic of a day", ask: traffic(1) },
+    { name: "operator: traffic of 31 days", ask: traffic(31) },
+  ];
+}
