@@ -334,7 +334,7 @@ test("a response that ends a moment after its last event leaves its connection f
   let closedByClient = 0;
   let ends = true;
   const url = await stubServer(t, (request, response) => {
-    sockets.add(request.socket);
+    sockets.add(response.socket);
     if (request.method === "GET") return json(response, { object: "list", data: [] });
     response.on("close", () => {
       if (!response.writableFinished) closedByClient += 1;
