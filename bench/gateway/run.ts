@@ -107,7 +107,9 @@ async function measureAll(
   for (const name of flags.scenarios) {
     const full: Scenario = SCENARIOS[name];
     const scenario = flags.quick ? shortened(full) : full;
-    const measured = targets.filter((target) => scenario.mode !== "paired" || target.name !== "direct");
+    const measured = targets
+      .filter((target) => scenario.mode !== "paired" || target.name !== "direct")
+      .filter((target) => !scenario.stream || target.wholeAnswersOnly !== true);
     if (!flags.quick)
       for (const target of measured) await measure(bench, target, { name, scenario: shortened(full), repeat: 0 });
     for (let repeat = 1; repeat <= flags.repeats; repeat++) {

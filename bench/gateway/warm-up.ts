@@ -16,7 +16,7 @@ export async function warmUp(bench: Bench, target: Target, cpuSeconds: number): 
   const until = performance.now() + WALL_MS_MAX;
   let spentUs = 0;
   do {
-    for (const scenario of [CHATS, STREAMS]) {
+    for (const scenario of target.wholeAnswersOnly ? [CHATS] : [CHATS, STREAMS]) {
       const row = await measure(bench, target, { name: "warm-up", scenario, repeat: 0 });
       spentUs += row.cpuUs.gateway ?? 0;
       if (row.ok === 0) throw new Unavailable(`it gives no good answers: ${JSON.stringify(row.errors)}`);

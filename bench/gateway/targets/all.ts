@@ -4,8 +4,15 @@ import { direct } from "./direct.ts";
 import { nginx } from "./nginx.ts";
 import { portkey } from "./portkey.ts";
 import type { StartTarget } from "./target.ts";
-import { tollgate } from "./tollgate.ts";
+import { tollgate, tollgateScripted } from "./tollgate.ts";
 
-export const TARGETS = { direct, nginx, bare, portkey, tollgate } satisfies Record<string, StartTarget>;
+export const TARGETS = {
+  direct,
+  nginx,
+  bare,
+  portkey,
+  tollgate,
+  "tollgate-scripted": tollgateScripted,
+} satisfies Record<string, StartTarget>;
 export type TargetName = keyof typeof TARGETS;
 export const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];

@@ -16,6 +16,8 @@ export interface Target {
   parts: Partial<Record<Role, Watched>>;
   /** Of the parts that run on Node, when the run makes profiles. */
   inspectors: Partial<Record<Role, number>>;
+  /** It has an engine of its own, whose streams are not the fake engine's: only what is not streamed is measured. */
+  wholeAnswersOnly?: boolean;
   stop(): Promise<void>;
 }
 

@@ -36,20 +36,36 @@ interface Ready {
 
 export const tollgate: StartTarget = (surroundings) => start("tollgate", OWN_CHECKOUT, surroundings);
 
+/**
+ * The same with the scripted engine inside the agent: without HTTP to an engine the node is cheap enough to keep the gateway
+ * busy. Answers have about 100 tokens, whatever is asked; for scenarios that do not stream.
+ */
+export const tollgateScripted: StartTarget = async (surroundings) => ({
+  ...(await start("tollgate-scripted", OWN_CHECKOUT, surroundings, ["--engine", "scripted"])),
+  wholeAnswersOnly: true,
+});
+
 /** The gateway and agent of another checkout, to see in one run what a change does. */
 export const tollgateOf =
   (checkout: string): StartTarget =>
   (surroundings) =>
     start("beside", checkout, surroundings);
 
-async function start(name: string, checkout: string, surroundings: Surroundings): Promise<Target> {
+async function start(
+  name: string,
+  checkout: string,
+  surroundings: Surroundings,
+  engine = overHttp(surroundings),
+): Promise<Target> {
   const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
   const inspectors: Target["inspectors"] = {};
   /** The start of a Node command line; with an inspector where the run makes profiles. */
   const node = async (role: Role): Promise<string[]> => {
-    if (!surroundings.profile) return [process.execPath];
+    // As `npm start` and the command's own first line set it.
+    const command = [process.execPath, ...(role === "gateway" ? ["--max-semi-space-size=16"] : [])];
+    if (!surroundings.profile) return command;
     inspectors[role] = await freePort();
-    return [process.execPath, `--inspect=127.0.0.1:${inspectors[role]}`];
+    return [...command, `--inspect=127.0.0.1:${inspectors[role]}`];
   };
   let [gateway, agent]: (Child | undefined)[] = [];
   const stop = async (): Promise<void> => {
@@ -65,7 +81,7 @@ async function start(name: string, checkout: string, surroundings: Surroundings)
     });
     const ready = await readyFile(gateway, join(dataDir, "ready.json"));
     await liftLimits(dataDir);
-    agent = await startAgent(name, surroundings, ready, [...(await node("agent")), join(checkout, AGENT)]);
+    agent = await startAgent(name, surroundings, ready, [...(await node("agent")), join(checkout, AGENT)], engine);
     const { base_url: baseUrl, api_key: apiKey, pids } = ready;
     return {
       name,
@@ -140,13 +156,22 @@ async function liftLimits(dataDir: string): Promise<void> {
   await client.end();
 }
 
-async function startAgent(name: string, surroundings: Surroundings, ready: Ready, command: string[]): Promise<Child> {
-  const { engine, processors, outDir } = surroundings;
+function overHttp({ engine }: Surroundings): string[] {
   const map = Object.values(MODELS).map((model) => `${model}=${MODEL}`);
-  const flags = ["--gateway", ready.base_url, "--name", "bench", "--slots", String(SLOTS), "--map", map.join(",")];
+  return ["--engine", "openai", "--engine-url", engine.url, "--map", map.join(",")];
+}
+
+async function startAgent(
+  name: string,
+  { processors, outDir }: Surroundings,
+  ready: Ready,
+  command: string[],
+  engine: string[],
+): Promise<Child> {
+  const flags = ["--gateway", ready.base_url, "--name", "bench", "--slots", String(SLOTS), ...engine];
   const agent = new Child({
     name: `${name}-agent`,
-    command: [...command, "up", ...flags, "--engine", "openai", "--engine-url", engine.url],
+    command: [...command, "up", ...flags],
     processors: processors.others,
     outDir,
     env: { TOLLGATE_HOST_TOKEN: ready.host_token },

@@ -34,20 +34,24 @@ export class Reliability {
     }
     this.#jobs.push(failure);
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
-    const { jobs, failures } = this.count();
-    const kinds = Object.fromEntries(
-      Object.entries(Object.groupBy(this.#jobs, String)).map(([k, v]) => [k, v?.length]),
-    );
-    delete kinds.null;
-    const evidence = { jobs, failures, kinds };
-    if (failures >= FAILURES_MAX) return { reason: "failures", evidence };
-    if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence };
+    // Most jobs end well, and what was not too many before is not too many now.
+    if (failure === null) return undefined;
+    if (this.count().failures >= FAILURES_MAX) return { reason: "failures", evidence: this.#evidence() };
+    if (this.#of("prompt") >= REFUSED_PROMPTS_MAX) return { reason: "refused_prompts", evidence: this.#evidence() };
     return undefined;
   }
 
   count(): { jobs: number; failures: number } {
     const harmless = this.#of(null) + this.#of("prompt");
     return { jobs: this.#jobs.length, failures: this.#jobs.length - harmless };
+  }
+
+  #evidence(): Verdict["evidence"] {
+    const kinds = new Map<string, number>();
+    for (const failure of this.#jobs) {
+      if (failure !== null) kinds.set(failure, (kinds.get(failure) ?? 0) + 1);
+    }
+    return { ...this.count(), kinds: Object.fromEntries(kinds) };
   }
 
   #of(failure: Failure | null): number {
