@@ -12,7 +12,7 @@ import { receiptKeyRoutes } from "../receipt-keys.ts";
 import * as answers from "./answers.ts";
 import { ErrorEnvelope, PUBLIC_CODES } from "./refusals.ts";
 import * as samples from "./samples.ts";
-import { bareApp, door } from "./testing.ts";
+import { bareApp, door } from "./testing/app.ts";
 
 function fits(schema: z.ZodType, text: string): void {
   const result = schema.safeParse(JSON.parse(text));

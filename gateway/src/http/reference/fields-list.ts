@@ -33,7 +33,7 @@ function within(document: Document, schema: Schema, path: string): Field[] {
   return fieldsOf(document, whole, `${path}.`);
 }
 
-function typeOf(document: Document, schema: Schema): string {
+export function typeOf(document: Document, schema: Schema): string {
   const whole = follow(document, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(" | ");
@@ -53,8 +53,8 @@ function listType(document: Document, { items, minItems = 0, maxItems }: Schema)
 
 function range(min: number | undefined, max: number | undefined): string {
   // The bounds of exact integers say nothing about the field.
-  const lower = min === Number.MIN_SAFE_INTEGER ? undefined : min;
-  const upper = max === Number.MAX_SAFE_INTEGER ? undefined : max;
+  const lower = min !== undefined && min <= Number.MIN_SAFE_INTEGER ? undefined : min;
+  const upper = max !== undefined && max >= Number.MAX_SAFE_INTEGER ? undefined : max;
   if (lower === undefined) return upper === undefined ? "" : ` ≤ ${upper}`;
   return upper === undefined ? ` ≥ ${lower}` : `, ${lower} to ${upper}`;
 }

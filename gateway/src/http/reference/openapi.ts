@@ -17,11 +17,21 @@ export interface Media {
   examples?: Record<string, Example>;
   /** The schema of one event's JSON, for event streams: OpenAPI 3.1 has no word for it. */
   "x-event-schema"?: Schema | Ref;
+  /** The same, where events have names. */
+  "x-event-schemas"?: Record<string, Schema | Ref>;
 }
 
 export interface Header {
   description: string;
   schema: Schema;
+}
+
+export interface Parameter {
+  name: string;
+  in: "path" | "query" | "header";
+  required: boolean;
+  description: string;
+  schema: Schema | Ref;
 }
 
 export interface Response {
@@ -33,14 +43,15 @@ export interface Response {
 export interface Operation {
   operationId: string;
   summary: string;
-  description: string;
+  description?: string;
   tags: string[];
   security?: Record<string, string[]>[];
+  parameters?: (Parameter | Ref)[];
   requestBody?: { required: true; content: Record<string, Media> };
   responses: Record<string, Response | Ref>;
 }
 
-export type Method = "get" | "post";
+export type Method = "get" | "post" | "put" | "patch" | "delete";
 
 export interface Document {
   openapi: "3.1.0";
@@ -54,6 +65,7 @@ export interface Document {
     schemas: Record<string, Schema>;
     responses: Record<string, Response>;
     headers: Record<string, Header>;
+    parameters?: Record<string, Parameter>;
   };
 }
 
@@ -68,6 +80,9 @@ export function operationsOf(document: Document): Endpoint[] {
     Object.entries(item).map(([method, operation]) => ({ method: method as Method, path, operation })),
   );
 }
+
+/** The document as it is committed and served. */
+export const textOf = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
 /** What a `$ref` points to, or undefined where it points nowhere. */
 export function resolve(document: Document, ref: string): unknown {
@@ -104,6 +119,7 @@ export function mistakesIn(document: Document): string[] {
     if (ids.has(operation.operationId)) mistakes.push(`${at}: operationId ${operation.operationId} is taken`);
     ids.add(operation.operationId);
     mistakes.push(...mistakesOf(document, operation).map((mistake) => `${at}: ${mistake}`));
+    mistakes.push(...mistakesOfPath(document, path, operation).map((mistake) => `${at}: ${mistake}`));
   }
   return mistakes;
 }
@@ -120,12 +136,25 @@ function mistakesOf(document: Document, operation: Operation): string[] {
     }
   }
   const statuses = Object.keys(operation.responses);
-  if (!statuses.some((status) => status.startsWith("2"))) mistakes.push("no answer of success");
+  if (!statuses.some((status) => /^[23]/.test(status))) mistakes.push("no answer of success");
   for (const [status, response] of Object.entries(operation.responses)) {
     if (!/^[1-5][0-9][0-9]$/.test(status)) mistakes.push(`${status} is no status`);
     if (!follow(document, response)?.description) mistakes.push(`${status} has no description`);
   }
   return mistakes;
+}
+
+/** Every `{name}` of the path is a parameter, and no other parameter says that it is in the path. */
+function mistakesOfPath(document: Document, path: string, { parameters = [] }: Operation): string[] {
+  const named = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name ?? "");
+  const given = parameters.map((parameter) => follow<Parameter>(document, parameter));
+  const inPath = given.filter((parameter) => parameter.in === "path").map(({ name }) => name);
+  const names = given.map((parameter) => `${parameter.in} ${parameter.name}`);
+  return [
+    ...named.filter((name) => !inPath.includes(name)).map((name) => `{${name}} is no parameter`),
+    ...inPath.filter((name) => !named.includes(name)).map((name) => `the parameter ${name} is not in the path`),
+    ...names.filter((name, i) => names.indexOf(name) !== i).map((name) => `the parameter ${name} is there twice`),
+  ];
 }
 
 function refsIn(value: unknown, found: Set<string> = new Set()): Set<string> {

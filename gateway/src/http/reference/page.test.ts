@@ -1,54 +1,118 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { describe, test } from "node:test";
+import { curl } from "./curl.ts";
+import { type ApiDocument, DOCUMENTS } from "./documents.ts";
 import { fieldsOf } from "./fields-list.ts";
-import { html, marked } from "./html.ts";
-import { operationsOf } from "./openapi.ts";
+import { html, inline, marked } from "./html.ts";
+import { type Endpoint, follow, operationsOf, type Parameter } from "./openapi.ts";
 import { referencePage } from "./page.ts";
 import { publicApi } from "./public-api.ts";
-import { PUBLIC_CODES } from "./refusals.ts";
 
-const document = publicApi();
-const page = referencePage(document, { baseUrl: "https://api.example.test" });
+const BASE_URL = "https://api.example.test";
 
-test("every operation has its anchor, its path and its curl line", () => {
-  for (const { path, operation } of operationsOf(document)) {
-    assert.ok(page.includes(`id="${operation.operationId}"`), path);
-    assert.ok(page.includes(`href="#${operation.operationId}"`), path);
-    assert.ok(page.includes(`curl &#34;$TOLLGATE_BASE_URL${path}&#34;`), path);
-  }
-  assert.ok(page.includes("export TOLLGATE_BASE_URL=https://api.example.test\n"));
-});
+for (const api of DOCUMENTS) {
+  describe(`the page of the ${api.name}`, () => {
+    const document = api.make();
+    const page = referencePage(api, { document, baseUrl: BASE_URL, all: DOCUMENTS });
 
-test("the key is sent where one is needed, and nowhere else", () => {
-  const keyed = operationsOf(document).filter(({ operation }) => operation.security === undefined);
-  assert.equal(page.match(/Bearer \$TOLLGATE_API_KEY/g)?.length, keyed.length);
-});
+    test("every operation has its anchor, its path and its curl line", () => {
+      for (const { path, operation } of operationsOf(document)) {
+        assert.ok(page.includes(`id="${operation.operationId}"`), path);
+        assert.ok(page.includes(`href="#${operation.operationId}"`), path);
+        assert.ok(page.includes(`<code>${path}</code>`), path);
+        const address = path.replace("{id}", "$ID").replace("{provider}", "$PROVIDER");
+        assert.ok(page.includes(`curl &#34;$TOLLGATE_BASE_URL${address}&#34;`), path);
+      }
+      assert.ok(page.includes(`export TOLLGATE_BASE_URL=${BASE_URL}\n`) || page.includes(`=${BASE_URL}</code>`));
+    });
 
-test("every link within the page leads somewhere, and no id is there twice", () => {
-  const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
-  assert.equal(new Set(ids).size, ids.length);
-  for (const [, id] of page.matchAll(/(?:href="#|aria-labelledby=")([^"]+)"/g)) assert.ok(ids.includes(id), id);
-});
+    test("every parameter is there with its description", () => {
+      for (const { operation } of operationsOf(document)) {
+        for (const parameter of operation.parameters ?? []) {
+          const { name, description } = follow<Parameter>(document, parameter);
+          assert.ok(page.includes(`<code>${name}</code>`), name);
+          assert.ok(page.includes(inline(description).text), name);
+        }
+      }
+    });
 
-test("every code is in the table of errors", () => {
-  const table = page.slice(page.indexOf("<table>"), page.indexOf("</table>")).replaceAll("<wbr>", "");
-  for (const code of PUBLIC_CODES) assert.ok(table.includes(`<code>${code}</code>`), code);
-});
+    test("the other pages and the document are linked, and this page is marked", () => {
+      for (const { pageUrl, name } of DOCUMENTS) {
+        const here = pageUrl === api.pageUrl ? ' aria-current="page"' : "";
+        assert.ok(page.includes(`<a href="${pageUrl}"${here}>${name}</a>`), name);
+      }
+      assert.ok(page.includes(`<a href="${api.url}">`));
+    });
 
-test("nothing is inline and nothing comes from another host", () => {
-  assert.doesNotMatch(page, /<script|<style|\sstyle=|\son[a-z]+=/);
-  assert.doesNotMatch(page, /(?:href|src)="(?:https?:|\/\/)/);
-});
+    test("every link within the page leads somewhere, and no id is there twice", () => {
+      const ids = [...page.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
+      assert.equal(new Set(ids).size, ids.length);
+      for (const [, id] of page.matchAll(/(?:href="#|aria-labelledby=")([^"]+)"/g)) assert.ok(ids.includes(id), id);
+    });
 
-test("elements are closed in the order they were opened", () => {
-  const open: string[] = [];
-  const empty = new Set(["meta", "link", "wbr"]);
-  for (const [, slash, name] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
-    if (name === undefined || empty.has(name)) continue;
-    if (slash === "/") assert.equal(open.pop(), name);
-    else open.push(name);
-  }
-  assert.deepEqual(open, []);
+    test("every code is in the table of errors", () => {
+      const table = page.slice(page.indexOf("<table>"), page.indexOf("</table>")).replaceAll("<wbr>", "");
+      const envelope = document.components.schemas.Error as unknown as Envelope;
+      const codes = envelope.properties.error.properties.code.enum;
+      assert.ok(codes.length > 5);
+      for (const code of codes) assert.ok(table.includes(`<code>${code}</code>`), code);
+    });
+
+    test("nothing is inline and nothing comes from another host", () => {
+      assert.doesNotMatch(page, /<script|<style|\sstyle=|\son[a-z]+=/);
+      assert.doesNotMatch(page, /(?:href|src)="(?:https?:|\/\/)/);
+    });
+
+    test("elements are closed in the order they were opened", () => {
+      const open: string[] = [];
+      const empty = new Set(["meta", "link", "wbr"]);
+      for (const [, slash, name] of page.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
+        if (name === undefined || empty.has(name)) continue;
+        if (slash === "/") assert.equal(open.pop(), name);
+        else open.push(name);
+      }
+      assert.deepEqual(open, []);
+    });
+  });
+}
+
+interface Envelope {
+  properties: { error: { properties: { code: { enum: string[] } } } };
+}
+
+describe("curl", () => {
+  const lineOf = (name: string, id: string): string => {
+    const api = DOCUMENTS.find((one) => one.name === name);
+    const endpoint = operationsOf((api as ApiDocument).make()).find(({ operation }) => operation.operationId === id);
+    return curl(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
+  };
+
+  test("sends the credential where one is needed, and nowhere else", () => {
+    assert.equal(
+      lineOf("Public API", "listModels"),
+      'curl "$TOLLGATE_BASE_URL/v1/models" -H "Authorization: Bearer $TOLLGATE_API_KEY"',
+    );
+    assert.equal(lineOf("Public API", "listRates"), 'curl "$TOLLGATE_BASE_URL/v1/catalog/rates"');
+    assert.equal(
+      lineOf("Node API", "pauseNode"),
+      'curl "$TOLLGATE_BASE_URL/node/v1/nodes/$ID/pause" -X POST -H "Authorization: Bearer $TOLLGATE_HOST_TOKEN"',
+    );
+  });
+
+  test("keeps the console's session, and says where a change comes from", () => {
+    const cookies = "-b tollgate-cookies -c tollgate-cookies";
+    const origin = '-H "Origin: $TOLLGATE_BASE_URL"';
+    const json = '-H "content-type: application/json"';
+    assert.equal(lineOf("Console API", "getMe"), `curl "$TOLLGATE_BASE_URL/console/api/me" ${cookies}`);
+    assert.equal(
+      lineOf("Console API", "revokeKey"),
+      `curl "$TOLLGATE_BASE_URL/console/api/keys/$ID" -X DELETE ${cookies} ${origin}`,
+    );
+    assert.equal(
+      lineOf("Console API", "createKey"),
+      `curl "$TOLLGATE_BASE_URL/console/api/keys" ${cookies} ${origin} ${json} -d '{\n    "name": "production"\n  }'`,
+    );
+  });
 });
 
 test("text put into a template cannot become markup", () => {
@@ -63,6 +127,7 @@ test("text put into a template cannot become markup", () => {
 });
 
 test("a schema is read out field by field", () => {
+  const document = publicApi();
   const fields = new Map(
     fieldsOf(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),
   );

@@ -9,54 +9,12 @@ import { completions } from "../openai/completions.ts";
 import { embeddings } from "../openai/embeddings.ts";
 import { openAiRoutes } from "../openai/routes.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
-import { type Document, follow, mistakesIn, operationsOf, type Response } from "./openapi.ts";
-import { publicApi, publicApiText } from "./public-api.ts";
+import { follow, operationsOf, type Response } from "./openapi.ts";
+import { publicApi } from "./public-api.ts";
 import { PUBLIC_CODES } from "./refusals.ts";
-import { bareApp, door } from "./testing.ts";
+import { bareApp, door } from "./testing/app.ts";
 
 const document = publicApi();
-
-test("the committed document is what the code describes", () => {
-  const committed = readFileSync(new URL("../../../openapi/public.json", import.meta.url), "utf8").split("\n");
-  const current = publicApiText().split("\n");
-  const at = current.findIndex((line, i) => line !== committed[i]);
-  const same = at < 0 && committed.length === current.length;
-  const where = `line ${at + 1} is\n  ${committed[at]}\nand should be\n  ${current[at]}`;
-  const remedy = "Run: node gateway/src/http/reference/write.ts, and commit the file.";
-  assert.ok(same, `gateway/openapi/public.json is stale. ${remedy}\n${where}`);
-});
-
-test("the document is the same each time it is made", () => {
-  assert.equal(publicApiText(), publicApiText());
-});
-
-describe("structure", () => {
-  test("the document has no mistakes", () => {
-    assert.equal(document.openapi, "3.1.0");
-    assert.deepEqual(mistakesIn(document), []);
-  });
-
-  test("schemas carry no addresses of their own, which would change what their references mean", () => {
-    assert.doesNotMatch(publicApiText(), /"\$(id|schema|defs)"/);
-  });
-
-  for (const [name, spoil, mistake] of [
-    ["a reference to nothing", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
-    ["a schema that nothing uses", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
-    ["an operation without a summary", (d) => Object.assign(chatOf(d), { summary: "" }), /no summary/],
-    ["an operation without an answer", (d) => Object.assign(chatOf(d), { responses: {} }), /no answer of success/],
-    ["two operations of one id", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
-    ["a scheme nobody declared", (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }), /no security scheme x/],
-  ] as [string, (d: Document) => unknown, RegExp][]) {
-    test(`${name} is found`, () => {
-      const copy = structuredClone(document);
-      spoil(copy);
-      assert.match(mistakesIn(copy).join("\n"), mistake);
-    });
-  }
-});
-
-const chatOf = (d: Document): object => d.paths["/v1/chat/completions"]?.post ?? {};
 
 test("what is documented is what is served, path by path", () => {
   const app = bareApp();

@@ -2,7 +2,7 @@
  * The public API as an OpenAPI 3.1 document. Requests are the schemas that validate them, errors are the catalogue of
  * faults, examples are made by the endpoints: what is written by hand here is prose.
  */
-import { z } from "zod";
+import type { z } from "zod";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "../openai/fields.ts";
 import {
   ChatCompletion,
@@ -18,10 +18,11 @@ import {
   Usage,
 } from "./answers.ts";
 import { HEADERS, type HeaderName, headerRefs, RATE_LIMIT_HEADERS } from "./headers.ts";
-import type { Document, Example, Media, Operation, Response, Schema } from "./openapi.ts";
+import { type Document, type Example, type Media, type Operation, type Response, textOf } from "./openapi.ts";
 import * as prose from "./prose.ts";
 import { ErrorEnvelope, REFUSALS, refusalRefs, refusalResponses } from "./refusals.ts";
 import * as samples from "./samples.ts";
+import { forAnswers, jsonSchemas } from "./schemas.ts";
 
 const REQUESTS = {
   ChatRequest,
@@ -208,33 +209,4 @@ function openAnswer(description: string, name: SchemaName, examples: Record<stri
   return { description, headers: headerRefs(headers), content: { "application/json": media(name, examples) } };
 }
 
-/** JSON schemas by name. One named schema inside another becomes a reference. */
-function jsonSchemas(
-  named: Record<string, z.ZodType>,
-  adjust: (schema: Schema) => void = () => undefined,
-): Record<string, Schema> {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    target: "draft-2020-12",
-    // What a client may send: a field with a default is not required, and fields that are not listed are allowed.
-    io: "input",
-    uri: (id) => `#/components/schemas/${id}`,
-    override: ({ jsonSchema }) => adjust(jsonSchema),
-  });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _uri, ...schema }]) => [id, schema]),
-  );
-}
-
-/** Answers may gain fields, and no client cares what the largest exact integer of JavaScript is. */
-function forAnswers(schema: Schema): void {
-  delete schema.additionalProperties;
-  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
-}
-
-/** The document as it is committed and served. */
-export function publicApiText(): string {
-  return `${JSON.stringify(publicApi(), null, 2)}\n`;
-}
+export const publicApiText = (): string => textOf(publicApi());

@@ -1,6 +1,7 @@
 /** The document's error responses, made from the catalogue of faults: its codes, statuses and texts, and no others. */
 import { z } from "zod";
-import { type Fault, type FaultCode, fault, invalidRequest, type Retry, unsupportedEncoding } from "../../faults.ts";
+import { type Fault, type FaultCode, fault, invalidRequest, unsupportedEncoding } from "../../faults.ts";
+import { faultExamples } from "./fault-answers.ts";
 import { type HeaderName, headerRefs, RATE_LIMIT_HEADERS } from "./headers.ts";
 import type { Ref, Response } from "./openapi.ts";
 
@@ -118,12 +119,6 @@ export function refusalResponses(): Record<string, Response> {
 
 const statusOf = ({ faults: [first] }: Group): number => first?.status ?? 500;
 
-const ADVICE: Record<Retry, string> = {
-  later: "Safe to retry, after the seconds of retry-after.",
-  never: "Do not retry it as it is.",
-  unsaid: "Retry it or not, as you like.",
-};
-
 function response({ title, faults }: Group): Response {
   const lines = faults.map(({ code, type, message }) =>
     code === undefined ? `- no code, type \`${type}\`` : `- \`${code}\`: ${message}`,
@@ -134,9 +129,7 @@ function response({ title, faults }: Group): Response {
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
-        examples: Object.fromEntries(
-          faults.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: one.body() }]),
-        ),
+        examples: faultExamples(faults),
       },
     },
   };

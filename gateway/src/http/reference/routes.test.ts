@@ -1,29 +1,38 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
-import { publicApiText } from "./public-api.ts";
+import { DOCUMENTS } from "./documents.ts";
+import { textOf } from "./openapi.ts";
 import { referenceRoutes } from "./routes.ts";
-import { bareApp, door } from "./testing.ts";
+import { bareApp, door } from "./testing/app.ts";
 
 const app = bareApp();
 referenceRoutes(app, { door, publicUrl: "https://api.example.test/" });
 after(() => app.close());
 
-const URLS = ["/openapi.json", "/docs", "/docs/", "/docs/reference.css"];
+const URLS = [
+  ...["/openapi.json", "/openapi/node.json", "/openapi/console.json"],
+  ...["/docs", "/docs/", "/docs/node", "/docs/node/", "/docs/console", "/docs/console/"],
+  "/docs/reference.css",
+];
 
 describe("200", () => {
-  test("the document is the one that is committed", async () => {
-    const answer = await app.inject({ url: "/openapi.json" });
-    assert.equal(answer.statusCode, 200);
-    assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-    assert.equal(answer.payload, publicApiText());
+  test("each document is the one that is committed", async () => {
+    for (const { url, make } of DOCUMENTS) {
+      const answer = await app.inject({ url });
+      assert.equal(answer.statusCode, 200);
+      assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
+      assert.equal(answer.payload, textOf(make()));
+    }
   });
 
-  test("the page is the same with and without a slash, names its style and the public address", async () => {
-    const [bare, slashed] = await Promise.all(["/docs", "/docs/"].map((url) => app.inject({ url })));
-    assert.equal(bare?.headers["content-type"], "text/html; charset=utf-8");
-    assert.equal(bare?.payload, slashed?.payload);
-    assert.ok(bare?.payload.includes('"/docs/reference.css"'));
-    assert.ok(bare?.payload.includes("TOLLGATE_BASE_URL=https://api.example.test\n"));
+  test("each page is the same with and without a slash, names its style and the public address", async () => {
+    for (const { pageUrl } of DOCUMENTS) {
+      const [bare, slashed] = await Promise.all([pageUrl, `${pageUrl}/`].map((url) => app.inject({ url })));
+      assert.equal(bare?.headers["content-type"], "text/html; charset=utf-8");
+      assert.equal(bare?.payload, slashed?.payload);
+      assert.ok(bare?.payload.includes('"/docs/reference.css"'));
+      assert.match(bare?.payload ?? "", /TOLLGATE_BASE_URL=https:\/\/api\.example\.test[\n<]/);
+    }
   });
 
   test("the style comes from the gateway and asks for nothing else", async () => {

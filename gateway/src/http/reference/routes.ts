@@ -1,11 +1,12 @@
-/** The reference: GET /openapi.json for programs, GET /docs for people. Both are made once, when the routes are. */
+/** The reference: a document of each API for programs, a page of each for people. All are made once, when the routes are. */
 import { readFileSync } from "node:fs";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { wrongMethod } from "../../faults.ts";
 import { etagOf, sendCached } from "../cached.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
+import { DOCUMENTS } from "./documents.ts";
+import { textOf } from "./openapi.ts";
 import { referencePage, STYLE_URL } from "./page.ts";
-import { publicApi, publicApiText } from "./public-api.ts";
 
 export interface ReferenceOptions {
   door: DoorOptions;
@@ -35,12 +36,17 @@ export function referenceRoutes(app: FastifyInstance, options: ReferenceOptions)
   const { door } = options;
   const baseUrl = (options.publicUrl ?? LOCAL_URL).replace(/\/+$/, "");
   const files: File[] = [
-    { urls: ["/openapi.json"], type: "application/json; charset=utf-8", body: publicApiText() },
-    {
-      urls: ["/docs", "/docs/"],
-      type: "text/html; charset=utf-8",
-      body: referencePage(publicApi(), { baseUrl }),
-    },
+    ...DOCUMENTS.flatMap((api): File[] => {
+      const document = api.make();
+      return [
+        { urls: [api.url], type: "application/json; charset=utf-8", body: textOf(document) },
+        {
+          urls: [api.pageUrl, `${api.pageUrl}/`],
+          type: "text/html; charset=utf-8",
+          body: referencePage(api, { document, baseUrl, all: DOCUMENTS }),
+        },
+      ];
+    }),
     {
       urls: [STYLE_URL],
       type: "text/css; charset=utf-8",

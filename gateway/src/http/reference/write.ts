@@ -1,12 +1,17 @@
 /** `node gateway/src/http/reference/write.ts` writes the committed API documents anew. A test fails when they are stale. */
 import { writeFileSync } from "node:fs";
-import { mistakesIn } from "./openapi.ts";
-import { publicApi, publicApiText } from "./public-api.ts";
+import { DOCUMENTS } from "./documents.ts";
+import { mistakesIn, textOf } from "./openapi.ts";
 
-const mistakes = mistakesIn(publicApi());
+const documents = DOCUMENTS.map(({ file, make }) => ({ file, document: make() }));
+const mistakes = documents.flatMap(({ file, document }) =>
+  mistakesIn(document).map((mistake) => `${file}: ${mistake}`),
+);
 if (mistakes.length > 0) {
-  console.error(`The document has mistakes; nothing is written:\n${mistakes.join("\n")}`);
+  console.error(`The documents have mistakes; nothing is written:\n${mistakes.join("\n")}`);
   process.exit(1);
 }
-writeFileSync(new URL("../../../openapi/public.json", import.meta.url), publicApiText());
-console.log("wrote gateway/openapi/public.json");
+for (const { file, document } of documents) {
+  writeFileSync(new URL(`../../../openapi/${file}`, import.meta.url), textOf(document));
+  console.log(`wrote gateway/openapi/${file}`);
+}

@@ -1,10 +1,10 @@
 /** For tests: a server with the reference, and what its doors need. */
 import Fastify, { type FastifyInstance } from "fastify";
-import { systemClock } from "../../base/clock.ts";
-import { newIds } from "../../base/ids.ts";
-import { createLog } from "../../base/log.ts";
-import { systemRandom } from "../../base/random.ts";
-import type { DoorOptions } from "../door.ts";
+import { systemClock } from "../../../base/clock.ts";
+import { newIds } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { systemRandom } from "../../../base/random.ts";
+import type { DoorOptions } from "../../door.ts";
 
 export const door: DoorOptions = {
   clock: systemClock,

@@ -1,0 +1,127 @@
+/** Who is signed in, the accounts they own, and where else they are signed in. */
+import { z } from "zod";
+import { fault, invalidRequest } from "../../../faults.ts";
+import { AccountFields, RenameFields } from "../../console/accounts.ts";
+import { codes } from "../fault-answers.ts";
+import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import type { ConsoleSpec } from "./access.ts";
+
+const TAG = "Accounts";
+
+export const Identity = z
+  .strictObject({
+    id: Id("usr"),
+    email: z.string(),
+    name: z.string(),
+    operator: z.boolean().describe("Whether they run the platform."),
+    email_verified: z.boolean(),
+    two_factor: z.boolean().describe("Whether a code is asked for at sign-in."),
+  })
+  .describe("A person who signs in.");
+
+const Account = z.strictObject({ id: Id("acc"), kind: AccountKind, name: z.string(), suspended: z.boolean() });
+
+const Me = z.strictObject({ identity: Identity, accounts: z.array(Account).describe("The oldest first.") });
+
+const Session = z.strictObject({
+  id: Id("ses"),
+  current: z.boolean().describe("Whether it is the one that asks."),
+  address: z.string().nullable(),
+  user_agent: z.string().nullable(),
+  created_at: Time,
+  expires_at: Time,
+});
+
+const SessionList = listOf(Session);
+const SessionsEnded = z.strictObject({ ended: Count.describe("How many were ended.") });
+
+export const answers = { Identity, Account, AccountKind, Me, Session, SessionList, SessionsEnded };
+
+export const requests = {
+  OpenAccountRequest: {
+    fields: AccountFields,
+    words: { kind: "A builder calls models, a host serves them.", name: "For people." },
+  },
+  RenameAccountRequest: { fields: RenameFields, words: {} },
+};
+
+export const sampleIdentity = {
+  id: sampleId("usr"),
+  email: "ada@example.com",
+  name: "Ada",
+  operator: false,
+  email_verified: true,
+  two_factor: false,
+};
+const sampleAccount = { id: sampleId("acc"), kind: "builder", name: "Work", suspended: false };
+const sampleSession = {
+  id: sampleId("ses"),
+  current: true,
+  address: "203.0.113.7",
+  user_agent: "Mozilla/5.0",
+  created_at: SAMPLE_TIME,
+  expires_at: SAMPLE_TIME + 604_800,
+};
+
+export const endpoints: ConsoleSpec[] = [
+  {
+    id: "getMe",
+    at: "GET /console/api/me",
+    tag: TAG,
+    summary: "Read who is signed in and what they own",
+    guard: "signedIn",
+    success: {
+      description: "The identity and its accounts.",
+      json: Me,
+      example: { identity: sampleIdentity, accounts: [sampleAccount] },
+    },
+  },
+  {
+    id: "openAccount",
+    at: "POST /console/api/accounts",
+    tag: TAG,
+    summary: "Open an account",
+    guard: "signedIn",
+    body: { fields: AccountFields, example: { kind: "builder", name: "Work" } },
+    success: { status: 201, description: "The account.", json: Account, example: sampleAccount },
+    faults: [...codes("account_suspended"), invalidRequest(null, "You have 20 accounts, and may have no more.")],
+  },
+  {
+    id: "renameAccount",
+    at: "PATCH /console/api/accounts/{id}",
+    tag: TAG,
+    summary: "Rename an account",
+    guard: "signedIn",
+    path: { id: "The account's id, `acc_…`." },
+    body: { fields: RenameFields, example: { name: "Work" } },
+    success: { description: "The account.", json: Account, example: sampleAccount },
+    faults: [fault("not_found", { message: "No such account of yours." }), ...codes("account_suspended")],
+  },
+  {
+    id: "listSessions",
+    at: "GET /console/api/sessions",
+    tag: TAG,
+    summary: "List where one is signed in",
+    description: "The newest first, in one page.",
+    guard: "signedIn",
+    success: { description: "The sessions.", json: SessionList, example: sampleList(sampleSession) },
+  },
+  {
+    id: "endOtherSessions",
+    at: "DELETE /console/api/sessions",
+    tag: TAG,
+    summary: "Sign out everywhere else",
+    guard: "signedIn",
+    success: { description: "All but this one are over.", json: SessionsEnded, example: { ended: 2 } },
+  },
+  {
+    id: "endSession",
+    at: "DELETE /console/api/sessions/{id}",
+    tag: TAG,
+    summary: "End one session",
+    guard: "signedIn",
+    path: { id: "The session's id, `ses_…`." },
+    success: { description: "It is over.", json: SessionsEnded, example: { ended: 1 } },
+    faults: [fault("not_found", { message: "No such session of yours." })],
+  },
+];

@@ -1,0 +1,103 @@
+/** A builder's API keys. */
+import { z } from "zod";
+import { fault } from "../../../faults.ts";
+import { SecretName } from "../../console/keys.ts";
+import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import type { ConsoleSpec } from "./access.ts";
+
+const TAG = "Keys";
+
+export const ApiKey = z.strictObject({
+  id: Id("key"),
+  object: z.literal("api_key"),
+  name: z.string().describe("Spend is attributed by it."),
+  start: z.string().describe("How the key begins: enough to recognise it, and no secret."),
+  limits: z
+    .strictObject({ requests_per_minute: Count, tokens_per_minute: Count, in_flight: Count })
+    .describe("What holds for this key: the platform's limits, or those that an operator set."),
+  spend_this_month: z.strictObject({ requests: Count, charge_micro: Money }).describe("Of the calendar month, in UTC."),
+  created_at: Time,
+  last_used_at: Time.nullable(),
+  revoked_at: Time.nullable(),
+});
+
+export const ApiKeyList = listOf(ApiKey);
+
+const NewApiKey = z.strictObject({
+  ...ApiKey.shape,
+  secret: z.string().describe("The key itself, `tsk_live_<reference>_<secret>`. Shown here and never again."),
+});
+
+export const answers = { ApiKey, ApiKeyList, NewApiKey };
+
+export const requests = {
+  NameRequest: { fields: SecretName, words: { name: "For people. Space around it is cut off." } },
+};
+
+export const sampleKey = {
+  id: sampleId("key"),
+  object: "api_key",
+  name: "production",
+  start: "tsk_live_4fJ2kQ9sZ0aB",
+  limits: { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 },
+  spend_this_month: { requests: 1204, charge_micro: "9830.400000" },
+  created_at: SAMPLE_TIME,
+  last_used_at: SAMPLE_TIME + 3600,
+  revoked_at: null,
+};
+
+const KEY_PATH = { id: "The key's id, `key_…`." };
+const NO_KEY = fault("not_found", { message: "No such key." });
+
+export const endpoints: ConsoleSpec[] = [
+  {
+    id: "listKeys",
+    at: "GET /console/api/keys",
+    tag: TAG,
+    summary: "List the API keys",
+    description: "The newest first, revoked ones too, in one page.",
+    guard: "builder",
+    success: { description: "The keys, without their secrets.", json: ApiKeyList, example: sampleList(sampleKey) },
+  },
+  {
+    id: "createKey",
+    at: "POST /console/api/keys",
+    tag: TAG,
+    summary: "Create an API key",
+    guard: "builder",
+    body: { fields: SecretName, example: { name: "production" } },
+    success: {
+      status: 201,
+      description: "The key, with its secret: keep it now.",
+      json: NewApiKey,
+      example: { ...sampleKey, last_used_at: null, secret: `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
+    },
+  },
+  {
+    id: "renameKey",
+    at: "PATCH /console/api/keys/{id}",
+    tag: TAG,
+    summary: "Rename an API key",
+    description: "Requests that were made under the old name keep it in the history.",
+    guard: "builder",
+    path: KEY_PATH,
+    body: { fields: SecretName, example: { name: "production" } },
+    success: { description: "The key.", json: ApiKey, example: sampleKey },
+    faults: [NO_KEY],
+  },
+  {
+    id: "revokeKey",
+    at: "DELETE /console/api/keys/{id}",
+    tag: TAG,
+    summary: "Revoke an API key",
+    description: "For good. Revoking what is revoked changes nothing and is no mistake.",
+    guard: "builder",
+    path: KEY_PATH,
+    success: {
+      description: "The key.",
+      json: ApiKey,
+      example: { ...sampleKey, revoked_at: SAMPLE_TIME + 7200 },
+    },
+    faults: [NO_KEY],
+  },
+];

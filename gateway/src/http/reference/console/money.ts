@@ -1,0 +1,189 @@
+/** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
+import { z } from "zod";
+import { USAGE_BY } from "../../../history/usage.ts";
+import { CheckoutFields } from "../../console/credits.ts";
+import { Page, UsageQuery } from "../../console/money.ts";
+import { codes } from "../fault-answers.ts";
+import { Count, Id, listOf, Money, RequestOutcome, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import type { ConsoleSpec } from "./access.ts";
+
+const TAG = "Money";
+
+export const Balance = z.strictObject({
+  object: z.literal("balance"),
+  balance_micro: Money.describe("All the credit. Below zero where a refund or a dispute took more than was left."),
+  held_micro: Money.describe("Reserved for requests under way."),
+  available_micro: Money.describe("What a new request can reserve."),
+});
+
+const UsageRow = z
+  .strictObject({
+    key: Id("key").optional(),
+    model: z.string().optional().describe("Empty for requests that were refused before it was known."),
+    day: z.string().optional().describe("In UTC, such as `2026-11-15`."),
+    hour: z.string().optional().describe("When it begins, such as `2026-11-15T06:00:00Z`."),
+    outcome: RequestOutcome.optional(),
+    requests: Count,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    charge_micro: Money,
+  })
+  .describe("One sum. Of the first five fields it has the one that `by` names, and the one that `split` names.");
+
+const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time });
+
+const LedgerEntry = z.strictObject({
+  object: z.literal("ledger_entry"),
+  kind: z.enum(["charge", "grant", "purchase", "refund", "dispute", "payout"]),
+  amount_micro: Money.describe("Below zero where it left the account."),
+  request_id: Id("req").nullable().describe("The request that was charged; null for a transfer."),
+  transfer_id: Id("pay").nullable().describe("The transfer; null for a request."),
+  reason: z.string().nullable().describe("Why a transfer was made."),
+  at: Time,
+});
+
+const LedgerEntryList = listOf(LedgerEntry);
+
+const Pack = z.strictObject({
+  id: z.string(),
+  object: z.literal("pack"),
+  name: z.string(),
+  currency: z.literal("usd"),
+  price_micro: Money.describe("What it costs."),
+  credit_micro: Money.describe("What it credits."),
+});
+
+const PackList = listOf(Pack);
+
+const Checkout = z.strictObject({
+  object: z.literal("checkout"),
+  id: Id("pay"),
+  url: z.string().describe("The payment provider's page: send the browser there."),
+  pack_id: z.string(),
+  amount_micro: Money,
+});
+
+export const answers = {
+  Money,
+  Balance,
+  UsageRow,
+  UsageList,
+  LedgerEntry,
+  LedgerEntryList,
+  Pack,
+  PackList,
+  Checkout,
+};
+
+export const requests = {
+  CheckoutRequest: { fields: CheckoutFields, words: { pack_id: "A pack on offer." } },
+};
+
+export const sampleBalance = {
+  object: "balance",
+  balance_micro: "5000000.000000",
+  held_micro: "9830.400000",
+  available_micro: "4990169.600000",
+};
+
+const samplePack = {
+  id: "pack_20",
+  object: "pack",
+  name: "$20 of credits",
+  currency: "usd",
+  price_micro: "20000000.000000",
+  credit_micro: "20000000.000000",
+};
+
+const sampleUsage = {
+  day: "2026-11-15",
+  requests: 1204,
+  prompt_tokens: 88_102,
+  completion_tokens: 41_377,
+  charge_micro: "5539.450000",
+};
+
+export const endpoints: ConsoleSpec[] = [
+  {
+    id: "getBalance",
+    at: "GET /console/api/balance",
+    tag: TAG,
+    summary: "Read the balance",
+    guard: "builder",
+    success: { description: "The credit and what of it is held.", json: Balance, example: sampleBalance },
+  },
+  {
+    id: "getUsage",
+    at: "GET /console/api/usage",
+    tag: TAG,
+    summary: "Sum up what was spent",
+    description: "Sums are of whole hours. By the hour a span has at most 31 days.",
+    guard: "builder",
+    query: UsageQuery,
+    words: {
+      by: "What each sum is of.",
+      split: "What every sum is split by further.",
+      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the month's first.",
+      to: "Where they end, written like `from`. By default now.",
+    },
+    success: {
+      description: "The sums, in the order of what they are of.",
+      json: UsageList,
+      example: { ...sampleList(sampleUsage), by: "day", from: SAMPLE_TIME, to: SAMPLE_TIME + 86_400 },
+    },
+  },
+  {
+    id: "listLedger",
+    at: "GET /console/api/ledger",
+    tag: TAG,
+    summary: "List the statement",
+    description: "Every entry of the account's books, the newest first.",
+    guard: "builder",
+    query: Page,
+    success: {
+      description: "A page of the statement.",
+      json: LedgerEntryList,
+      example: sampleList({
+        object: "ledger_entry",
+        kind: "charge",
+        amount_micro: "-1.050000",
+        request_id: sampleId("req"),
+        transfer_id: null,
+        reason: null,
+        at: SAMPLE_TIME,
+      }),
+    },
+    faults: codes("invalid_cursor"),
+  },
+  {
+    id: "listPacks",
+    at: "GET /console/api/packs",
+    tag: TAG,
+    summary: "List the packs of credit on offer",
+    guard: "signedIn",
+    success: { description: "The packs.", json: PackList, example: sampleList(samplePack) },
+    faults: codes("billing_disabled"),
+  },
+  {
+    id: "createCheckout",
+    at: "POST /console/api/credits/checkout",
+    tag: TAG,
+    summary: "Buy a pack of credit",
+    description:
+      "The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile.",
+    guard: "buyer",
+    body: { fields: CheckoutFields, example: { pack_id: "pack_20" } },
+    success: {
+      description: "Where to pay.",
+      json: Checkout,
+      example: {
+        object: "checkout",
+        id: sampleId("pay"),
+        url: "https://checkout.stripe.com/c/pay/cs_…",
+        pack_id: "pack_20",
+        amount_micro: "20000000.000000",
+      },
+    },
+    faults: codes("billing_disabled", "unknown_pack", "payment_provider_unavailable"),
+  },
+];

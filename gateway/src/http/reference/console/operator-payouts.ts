@@ -1,0 +1,142 @@
+/** Payouts: what hosts are owed, in batches. */
+import { z } from "zod";
+import { fault } from "../../../faults.ts";
+import { NewBatch } from "../../console/operator/payouts.ts";
+import { PageFields } from "../../lists/pages.ts";
+import { codes } from "../fault-answers.ts";
+import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import type { ConsoleSpec } from "./access.ts";
+
+const TAG = "Operators: payouts";
+
+const Payout = z
+  .strictObject({
+    id: Id("pay"),
+    object: z.literal("payout_batch"),
+    state: z.enum(["open", "paid"]),
+    note: z.string(),
+    hosts: Count.describe("How many hosts it pays."),
+    total_micro: Money,
+    created_at: Time,
+    created_by: z.string(),
+    paid_at: Time.nullable(),
+    paid_by: z.string().nullable(),
+  })
+  .describe("A batch: everything that hosts were owed when it was made, beyond what open batches promise.");
+
+const PayoutLine = z.strictObject({
+  payout: Id("pay"),
+  account: Id("acc"),
+  name: z.string(),
+  owners: z.string().describe("E-mail addresses, separated by spaces."),
+  amount_micro: Money,
+});
+
+const PayoutList = listOf(Payout);
+const PayoutDetail = z.strictObject({ ...Payout.shape, lines: z.array(PayoutLine) });
+
+export const answers = { Payout, PayoutLine, PayoutList, PayoutDetail };
+
+export const requests = {
+  CreatePayoutRequest: {
+    fields: NewBatch,
+    words: {
+      note: "For people.",
+      minimum_micro: "Hosts who are owed less are left for another time. Whole microdollars.",
+    },
+  },
+};
+
+const samplePayout = {
+  id: sampleId("pay"),
+  object: "payout_batch",
+  state: "open",
+  note: "November",
+  hosts: 1,
+  total_micro: "735000.000000",
+  created_at: SAMPLE_TIME,
+  created_by: "olga@example.com",
+  paid_at: null,
+  paid_by: null,
+};
+const sampleLine = {
+  payout: sampleId("pay"),
+  account: sampleId("acc"),
+  name: "Workshop",
+  owners: "henry@example.com",
+  amount_micro: "735000.000000",
+};
+
+const PAYOUT_PATH = { id: "The batch's id, `pay_…`." };
+const NO_PAYOUT = fault("not_found", { message: "No such payout batch." });
+
+export const endpoints: ConsoleSpec[] = [
+  {
+    id: "listPayouts",
+    at: "GET /console/api/operator/payouts",
+    tag: TAG,
+    summary: "List the payouts",
+    description: "The newest first.",
+    guard: "operator",
+    query: z.object(PageFields),
+    success: { description: "A page of batches.", json: PayoutList, example: sampleList(samplePayout) },
+    faults: codes("invalid_cursor"),
+  },
+  {
+    id: "createPayout",
+    at: "POST /console/api/operator/payouts",
+    tag: TAG,
+    summary: "Make a payout of what hosts are owed",
+    guard: "operator",
+    body: { fields: NewBatch, example: { note: "November", minimum_micro: "1000000" } },
+    success: { status: 201, description: "The batch.", json: Payout, example: samplePayout },
+    faults: codes("nothing_owed"),
+  },
+  {
+    id: "getPayout",
+    at: "GET /console/api/operator/payouts/{id}",
+    tag: TAG,
+    summary: "Read a payout, host by host",
+    guard: "operator",
+    path: PAYOUT_PATH,
+    success: {
+      description: "The batch and its lines.",
+      json: PayoutDetail,
+      example: { ...samplePayout, lines: [sampleLine] },
+    },
+    faults: [NO_PAYOUT],
+  },
+  {
+    id: "exportPayout",
+    at: "GET /console/api/operator/payouts/{id}/csv",
+    tag: TAG,
+    summary: "Export a payout",
+    description: "For whoever sends the money.",
+    guard: "operator",
+    path: PAYOUT_PATH,
+    success: {
+      description: "The file.",
+      csv: {
+        description: "One line per host under a line of column names, separated by commas.",
+        example: `payout,account,name,owners,amount_micro\r\n${Object.values(sampleLine).join(",")}\r\n`,
+      },
+      headers: ["content-disposition"],
+    },
+    faults: [NO_PAYOUT],
+  },
+  {
+    id: "markPayoutPaid",
+    at: "POST /console/api/operator/payouts/{id}/paid",
+    tag: TAG,
+    summary: "Book a payout as paid",
+    description: "Once the money was sent. Said twice it is booked once.",
+    guard: "operator",
+    path: PAYOUT_PATH,
+    success: {
+      description: "The batch.",
+      json: Payout,
+      example: { ...samplePayout, state: "paid", paid_at: SAMPLE_TIME, paid_by: "olga@example.com" },
+    },
+    faults: [NO_PAYOUT],
+  },
+];

@@ -1,0 +1,19 @@
+/** An operation as a line of curl. What stands for an id is a shell variable, so that the line works once it is set. */
+import type { Calling } from "./documents.ts";
+import type { Endpoint } from "./openapi.ts";
+
+export function curl(endpoint: Endpoint, { credential }: Calling): string {
+  const { method, path, operation } = endpoint;
+  const address = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `$${name.toUpperCase()}`);
+  const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
+  const verb = method.toUpperCase();
+  const implied = sample === undefined ? "GET" : "POST";
+  const lines = [`curl "$TOLLGATE_BASE_URL${address}"`, ...(verb === implied ? [] : [`-X ${verb}`])];
+  lines.push(...credential(endpoint));
+  if (sample !== undefined) {
+    lines.push('-H "content-type: application/json"');
+    const json = JSON.stringify(sample.value, null, 2).replaceAll("\n", "\n  ");
+    lines.push(`-d '${json.replaceAll("'", "'\\''")}'`);
+  }
+  return lines.join(" \\\n  ");
+}

@@ -1,0 +1,79 @@
+/** The examples of what both doors of a host answer with. A test holds each against its schema. */
+import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+
+export const sampleNode = {
+  id: sampleId("node"),
+  object: "node",
+  name: "workshop-1",
+  state: "online",
+  models: ["small-8b"],
+  hardware: { gpu: "RTX 4090", memory_gib: 64 },
+  agent: "tollgate-host/0.1.0",
+  quarantine: null,
+  created_at: SAMPLE_TIME,
+};
+
+export const sampleStats = {
+  object: "node_stats",
+  node: sampleId("node"),
+  state: "online",
+  connected: true,
+  slots: 4,
+  busy: 1,
+  draining: false,
+  models: [{ model: "small-8b", ttft_p50_ms: 180.3, tps_p50: 41.5 }],
+  today: { requests: 1, prompt_tokens: 14, completion_tokens: 9, earned_micro: "0.735000" },
+  reliability: { jobs: 1, failures: 0, jobs_window: 20, failures_max: 5 },
+  quarantine: null,
+};
+
+export const sampleModel = {
+  model: "small-8b",
+  kind: "generation",
+  class: "small",
+  context_limit: 16_384,
+  build: "small-8b-q4-1",
+  tokenizer: "llama3",
+  price_in_micro_1m: 30_000,
+  price_out_micro_1m: 70_000,
+};
+
+export const sampleReceipt = {
+  object: "usage.receipt",
+  version: 1,
+  request_id: sampleId("req"),
+  endpoint: "chat",
+  model: "small-8b",
+  build: "small-8b-q4-1",
+  tokenizer: "llama3",
+  outcome: "ok",
+  finish_reason: "stop",
+  prompt_tokens: 14,
+  completion_tokens: 9,
+  reasoning_tokens: 0,
+  price_version: 1,
+  hold_pico: "4900000",
+  charge_pico: "1050000",
+  host_share_pico: "735000",
+  created_at: "2026-09-21T13:33:20.000Z",
+  finished_at: "2026-09-21T13:33:21.240Z",
+  key_id: "3f1c9a0b7d5e2846",
+  signature: "mUPvXK0gqLUYd1kO1b6m…",
+};
+
+export const sampleEarning = {
+  request_id: sampleId("req"),
+  node: sampleId("node"),
+  model: "small-8b",
+  finished_at: SAMPLE_TIME,
+  prompt_tokens: 14,
+  completion_tokens: 9,
+  outcome: "ok",
+  earned_micro: "0.735000",
+};
+
+export const sampleEarnings = {
+  ...sampleList(sampleEarning),
+  balance: { earned_micro: "12.735000", paid_out_micro: "12.000000", pending_micro: "0.735000" },
+  today_micro: "0.735000",
+};

@@ -1,0 +1,92 @@
+/** One operation on the page: its route, an example, what it takes and what it answers with. */
+import { curl } from "./curl.ts";
+import type { Calling } from "./documents.ts";
+import { fieldsOf, typeOf } from "./fields-list.ts";
+import { type Html, html, inline, marked } from "./html.ts";
+import {
+  type Document,
+  type Endpoint,
+  type Example,
+  follow,
+  type Media,
+  type Parameter,
+  type Ref,
+  type Response,
+  type Schema,
+} from "./openapi.ts";
+
+export function operationSection(document: Document, endpoint: Endpoint, calling: Calling): Html {
+  const { method, path, operation } = endpoint;
+  const { operationId: id, summary, description, requestBody, responses } = operation;
+  const request = requestBody?.content["application/json"];
+  const [[, success] = [], ...refusals] = Object.entries(responses);
+  const keyless = operation.security?.length === 0;
+  return html`<section aria-labelledby="${id}">
+<h2 id="${id}"><a href="#${id}">${summary}</a></h2>
+<p class="route"><span class="method">${method.toUpperCase()}</span> <code>${path}</code>${keyless ? html` <span class="note">${calling.openNote}</span>` : ""}</p>
+${description === undefined ? "" : marked(description)}
+${block(`Call ${path} with curl`, curl(endpoint, calling))}
+${parameters(document, endpoint)}
+${request === undefined ? "" : html`<h3>Request</h3>\n${schemaPart(document, request.schema)}`}
+${success === undefined ? "" : answer(document, follow<Response>(document, success))}
+<p class="errors">Errors: ${refusals.map(([status], i) => html`${i > 0 ? ", " : ""}<a href="#status-${status}">${status}</a>`)}</p>
+</section>
+`;
+}
+
+function parameters(document: Document, { operation }: Endpoint): Html | string {
+  const list = (operation.parameters ?? []).map((one) => follow<Parameter>(document, one));
+  if (list.length === 0) return "";
+  const rows = list.map((one) => ({
+    path: one.name,
+    type: `${typeOf(document, one.schema as Schema)}, in the ${one.in}`,
+    required: one.required,
+    description: one.description,
+  }));
+  return html`<h3>Parameters</h3>\n${fieldRows(rows)}`;
+}
+
+function answer(document: Document, response: Response): Html {
+  const medias = Object.entries(response.content ?? {});
+  return html`<h3>Answer</h3>
+${marked(response.description)}
+${medias.map(([type, media]) => html`<h4>${type}</h4>\n${mediaPart(document, media)}`)}`;
+}
+
+function mediaPart(document: Document, media: Media): Html {
+  const event = media["x-event-schema"] as Schema | undefined;
+  const chunk = event?.anyOf?.[0] as Schema | undefined;
+  const named = Object.entries(media["x-event-schemas"] ?? {});
+  const isText = !("$ref" in media.schema) && media.schema.type === "string";
+  const own = chunk ?? (isText ? undefined : media.schema);
+  return html`${isText ? marked((media.schema as Schema).description ?? "") : ""}
+${own === undefined ? "" : schemaPart(document, own)}
+${named.map(([name, schema]) => html`<h4>event: ${name}</h4>\n${schemaPart(document, schema)}`)}
+${Object.values(media.examples ?? {}).map(example)}`;
+}
+
+export function schemaPart(document: Document, schema: Schema | Ref): Html {
+  return fieldRows(fieldsOf(document, schema));
+}
+
+function fieldRows(rows: { path: string; type: string; required: boolean; description: string }[]): Html {
+  const fields = rows.map(
+    ({ path, type, required, description }) => html`<div>
+<dt><code>${path}</code> <span class="type">${type}</span>${required ? "" : html` <span class="note">optional</span>`}</dt>
+${description === "" ? "" : html`<dd>${inline(description)}</dd>`}
+</div>
+`,
+  );
+  return html`<dl>\n${fields}</dl>`;
+}
+
+function example({ summary, value }: Example): Html {
+  const text = typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
+  const title = summary ?? "Example";
+  return html`<details>\n<summary>${title}</summary>\n${block(title, text)}\n</details>\n`;
+}
+
+/** Can be focused, so that a keyboard can scroll what is too wide. */
+export function block(label: string, text: string): Html {
+  return html`<pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`;
+}

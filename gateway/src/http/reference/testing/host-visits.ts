@@ -1,0 +1,39 @@
+/** For tests: everything a host can ask of the console, and what is refused for its own reasons. */
+import assert from "node:assert/strict";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import type { Cast } from "./cast.ts";
+
+const API = "/console/api";
+
+export async function visitTokens({ all: { browser } }: Cast): Promise<void> {
+  const { id, secret } = await browser.ask(201, "POST", `${API}/host-tokens`, { body: { name: "new" } });
+  assert.match(String(secret), /^tht_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+  await browser.ask(200, "DELETE", `${API}/host-tokens/${id}`);
+  await browser.ask(200, "GET", `${API}/host-tokens`);
+}
+
+/** Nodes in every state, so that none is left out of the document. */
+export async function visitNodes({ all: { browser }, platform, host, node }: Cast): Promise<void> {
+  const { fleet } = platform;
+  const register = (name: string) => fleet.register(host, { name, hardware: {}, agent: "" });
+  const [fresh, barred, old] = [await register("fresh"), await register("barred"), await register("old")];
+  await fleet.quarantine(barred.id, { reason: "a test", evidence: { tps: 9000 }, by: "platform" });
+  await fleet.move(host, old.id, "retire");
+  const at = (of: { id: Uuid }, path: string) => `${API}/nodes/${publicId("node", of.id)}${path}`;
+  for (const one of [node, fresh, barred, old]) await browser.ask(200, "GET", at(one, ""));
+  await browser.ask(200, "GET", `${API}/nodes`);
+  for (const move of ["pause", "resume"]) {
+    await browser.ask(200, "POST", at(node, `/${move}`));
+    await browser.ask(409, "POST", at(fresh, `/${move}`));
+    await browser.ask(409, "POST", at(barred, `/${move}`));
+  }
+  const elect = (status: number, of: { id: Uuid }, models: string[]) =>
+    browser.ask(status, "PUT", at(of, "/elections"), { body: { models } });
+  await elect(200, node, ["tiny-3b", "small-8b"]);
+  await elect(400, node, ["large-70b"]);
+  await elect(409, old, ["tiny-3b"]);
+  await browser.ask(200, "GET", `${API}/node-models`);
+  const { data } = await browser.ask(200, "GET", `${API}/earnings?node=${node.name}`);
+  assert.ok((data as object[]).length > 0);
+  await browser.ask(400, "GET", `${API}/earnings?node=none`);
+}

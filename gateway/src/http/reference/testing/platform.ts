@@ -1,0 +1,210 @@
+/**
+ * For tests: the console and node APIs on a real database, with a payment provider, receipts, and nodes that are connected
+ * because the test says so. What the dispatch plane would answer is the test's to decide as well.
+ */
+import Fastify, { type FastifyInstance } from "fastify";
+import { systemClock } from "../../../base/clock.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { pico, ZERO } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import type { Broadcast } from "../../../db/broadcast.ts";
+import type { NodeCredentials } from "../../../dispatch/plane.ts";
+import { type Fleet, openFleet } from "../../../fleet/fleet.ts";
+import { openEarnings } from "../../../history/earnings.ts";
+import { openHistory } from "../../../history/history.ts";
+import { openReceipts } from "../../../history/receipts.ts";
+import { openRefusals, type Refusals } from "../../../history/refusals.ts";
+import { openUsage } from "../../../history/usage.ts";
+import type { PrivateResult } from "../../../inference/private-job.ts";
+import { openApiKeys, openHostTokens, type Secrets } from "../../../keys/keys.ts";
+import { checkBooks } from "../../../ledger/check.ts";
+import { openStatement } from "../../../ledger/statement.ts";
+import { loadCatalogue } from "../../../metering/catalogue.ts";
+import { openAudit } from "../../../operators/audit.ts";
+import { openDirectory } from "../../../operators/directory.ts";
+import { openOverview } from "../../../operators/overview.ts";
+import { openPayouts } from "../../../operators/payouts.ts";
+import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { openPayments, type Payments } from "../../../payments/payments.ts";
+import { stripeAt } from "../../../payments/testing.ts";
+import { Live } from "../../console/live.ts";
+import { consoleRoutes } from "../../console/routes.ts";
+import { openTestConsole, type TestConsole } from "../../console/testing.ts";
+import { openCursors } from "../../lists/cursors.ts";
+import { nodeDesk } from "../../nodes/desk.ts";
+import { nodeRoutes } from "../../nodes/routes.ts";
+import type { NodeWork } from "../../nodes/work.ts";
+
+export interface TestPlatform extends TestConsole {
+  fleet: Fleet;
+  apiKeys: Secrets;
+  hostTokens: Secrets;
+  refusals: Refusals;
+  /** What the world beyond the database does. */
+  world: World;
+  /** The console where nothing can be bought. */
+  withoutSales: FastifyInstance;
+}
+
+export interface World {
+  /** The connected nodes, by public id. */
+  connected: Set<string>;
+  /** What a node answers to a test of its host. */
+  tried: PrivateResult | undefined;
+  mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
+  payments: Payments["checkout"] | undefined;
+}
+
+const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
+const CATALOGUE = new URL("../../../../catalogue/models.json", import.meta.url);
+
+export async function openPlatform(): Promise<TestPlatform> {
+  const testConsole = await openTestConsole();
+  const { pool, newId, ledger, identities, secret } = testConsole;
+  const [log, clock, random] = [createLog("silent"), systemClock, systemRandom()];
+  const door = { clock, newId, log };
+  const now = (): number => clock.now();
+  const keyOptions = { pool, pepper: secret, clock, random, newId, log, broadcast: SILENCE };
+  const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
+  const loaded = await loadCatalogue(CATALOGUE);
+  const catalogue = () => loaded;
+  const [fleet, history, cursors] = [openFleet({ pool, newId }), openHistory({ pool }), openCursors(secret)];
+  const receipts = await openReceipts({ pool, seed: Buffer.alloc(32, 1) });
+  const demo = await openDemoProvider({ clock, random, log });
+  const real = openPayments({ pool, provider: stripeAt(demo), newId, log });
+  const world: World = { connected: new Set(), tried: undefined, mint: undefined, payments: undefined };
+  const payments: Payments = { ...real, checkout: (request) => (world.payments ?? real.checkout)(request) };
+
+  const work: NodeWork = {
+    catalogue,
+    live: (id) => (world.connected.has(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
+    speedOf: (id) =>
+      world.connected.has(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : { ttftMs: null, tokensPerSecond: null },
+    reliability: () => ({ jobs: 3, failures: 1, jobsWindow: 20, failuresMax: 5 }),
+    earnings: openEarnings({ pool }),
+    async money(id) {
+      const [balance, paidOut] = await Promise.all([ledger.balance(id), ledger.paidOut(id)]);
+      return { pending: balance?.balance ?? ZERO, paidOut };
+    },
+    runPrivately: async () => world.tried,
+    cursors,
+    newId,
+    now,
+  };
+  const desk = nodeDesk({ fleet, catalogue, work, changed: async () => {} });
+  const overview = openOverview({ pool });
+  const capacity = () => [{ model: "tiny-3b", nodes: world.connected.size, slots: 4, busy: 1 }];
+  const live = new Live({ clock, log });
+  const consoleOptions = {
+    door,
+    identities,
+    publicUrl: undefined,
+    trustedProxies: 0,
+    builder: {
+      apiKeys,
+      usage: openUsage({ pool }),
+      history,
+      catalogue,
+      cursors,
+      receiptOfBuilder: async (builder: Uuid, id: Uuid) => {
+        const record = await history.find(builder, id);
+        return record && receipts.of(record);
+      },
+      balance: (id: Uuid) => ledger.balance(id),
+      statement: openStatement({ pool }),
+      now,
+    },
+    host: { hostTokens, desk, work },
+    operator: {
+      audit: openAudit({ pool, newId }),
+      directory: openDirectory({ pool }),
+      overview,
+      payouts: openPayouts({ pool, newId }),
+      ledger,
+      fleet,
+      desk,
+      apiKeys,
+      checkBooks: () => checkBooks(pool),
+      capacity,
+      cursors,
+      newId,
+      now,
+    },
+    live: { live, ledger, history, overview, capacity },
+  };
+  const app = bodiesUnread();
+  consoleRoutes(app, { ...consoleOptions, payments });
+  const withoutSales = bodiesUnread();
+  consoleRoutes(withoutSales, { ...consoleOptions, payments: undefined });
+  nodeRoutes(app, {
+    door,
+    log,
+    hostTokens,
+    desk,
+    catalogue,
+    get mint() {
+      return world.mint;
+    },
+    subjects: (id) => ({ publish: [`from.${id}.>`], subscribe: [`to.${id}.>`] }),
+    work,
+    receiptOfHost: async (host, id) => {
+      const record = await history.findServed(host, id);
+      return record && receipts.of(record);
+    },
+  });
+  return {
+    ...testConsole,
+    app,
+    withoutSales,
+    fleet,
+    apiKeys,
+    hostTokens,
+    refusals: openRefusals({ pool, clock }),
+    world,
+    async close() {
+      live.close();
+      await Promise.all([app.close(), withoutSales.close(), apiKeys.close(), hostTokens.close(), demo.close()]);
+      await testConsole.close();
+    },
+  };
+}
+
+/** As the gateway's own server: the doors read bodies. */
+function bodiesUnread(): FastifyInstance {
+  const app = Fastify({ logger: false, exposeHeadRoutes: false });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  return app;
+}
+
+/** A request of this builder that this host's node served and was paid for. */
+export async function serveRequest(
+  { ledger, newId }: TestPlatform,
+  parties: { builder: Uuid; keyId: Uuid; host: Uuid; nodeId: Uuid },
+): Promise<string> {
+  const { builder: accountId, keyId, host, nodeId } = parties;
+  const id = newId();
+  const amount = pico(4_900_000n);
+  const order = { id, accountId, amount, keyId, keyName: "a key", endpoint: "chat", model: "tiny-3b", stream: true };
+  const counted = { build: "tiny-3b-q4-1", tokenizer: "llama3", promptTokens: 14, priceVersion: 1, client: "test" };
+  const held = await ledger.hold({ ...order, ...counted });
+  if (held.kind !== "held") throw new Error(`the hold was ${held.kind}`);
+  await ledger.settle({
+    id,
+    accountId,
+    nodeId,
+    paidHostId: host,
+    charge: pico(1_050_000n),
+    outcome: "ok",
+    httpStatus: 200,
+    finishReason: "stop",
+    completionTokens: 9,
+    reasoningTokens: 2,
+    attempts: 1,
+    queueMs: 2,
+    ttftMs: 180,
+    durationMs: 1240,
+  });
+  return publicId("req", id);
+}
