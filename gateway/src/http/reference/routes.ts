@@ -1,4 +1,4 @@
-/** The reference: a document of each API for programs, a page of each for people. All are made once, when the routes are. */
+/** The reference: a document of each API for programs, a page of each for people. Each is made once, when somebody first asks for it: a gateway that starts has better things to do. */
 import { readFileSync } from "node:fs";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { wrongMethod } from "../../faults.ts";
@@ -29,7 +29,7 @@ const POLICY = [
 interface File {
   urls: string[];
   type: string;
-  body: string;
+  body: () => string;
 }
 
 export function referenceRoutes(app: FastifyInstance, options: ReferenceOptions): void {
@@ -37,20 +37,20 @@ export function referenceRoutes(app: FastifyInstance, options: ReferenceOptions)
   const baseUrl = (options.publicUrl ?? LOCAL_URL).replace(/\/+$/, "");
   const files: File[] = [
     ...DOCUMENTS.flatMap((api): File[] => {
-      const document = api.make();
+      const document = once(() => api.make());
       return [
-        { urls: [api.url], type: "application/json; charset=utf-8", body: textOf(document) },
+        { urls: [api.url], type: "application/json; charset=utf-8", body: () => textOf(document()) },
         {
           urls: [api.pageUrl, `${api.pageUrl}/`],
           type: "text/html; charset=utf-8",
-          body: referencePage(api, { document, baseUrl, all: DOCUMENTS }),
+          body: () => referencePage(api, { document: document(), baseUrl, all: DOCUMENTS }),
         },
       ];
     }),
     {
       urls: [STYLE_URL],
       type: "text/css; charset=utf-8",
-      body: readFileSync(new URL("page/reference.css", import.meta.url), "utf8"),
+      body: () => readFileSync(new URL("page/reference.css", import.meta.url), "utf8"),
     },
   ];
   const handler = (handle: (call: OpenCall) => void) => async (request: FastifyRequest, reply: FastifyReply) => {
@@ -74,7 +74,18 @@ export function referenceRoutes(app: FastifyInstance, options: ReferenceOptions)
 }
 
 function sender({ type, body }: Omit<File, "urls">): (call: OpenCall) => void {
-  const etag = etagOf(body);
+  const made = once(() => {
+    const text = body();
+    return { text, etag: etagOf(text) };
+  });
   const headers = { "content-type": type, "content-security-policy": POLICY, "referrer-policy": "no-referrer" };
-  return (call) => sendCached(call, body, etag, headers);
+  return (call) => sendCached(call, made().text, made().etag, headers);
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
 }
