@@ -6,8 +6,18 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = (name: string): string => `${root}node_modules/.bin/${name}`;
 const steps: [string, string[]][] = [
   [bin("tsc"), ["-p", "."]],
+  [bin("tsc"), ["-p", "console"]],
   [bin("biome"), ["check", "."]],
-  [process.execPath, ["--test", "--test-reporter=dot", "tools/**/*.test.ts", "gateway/src/http/reference/*.test.ts"]],
+  [
+    process.execPath,
+    [
+      "--test",
+      "--test-reporter=dot",
+      "tools/**/*.test.ts",
+      "console/tools/*.test.ts",
+      "gateway/src/http/reference/*.test.ts",
+    ],
+  ],
 ];
 
 for (const [command, args] of steps) {

@@ -16,6 +16,7 @@ interface Server {
 const SERVERS: Server[] = [
   { binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" },
   { binary: "nats-server", package: "nats-server", tests: "the dispatch plane on NATS" },
+  { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 
 /** Returns a line for each kind of test that cannot run here. */

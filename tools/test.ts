@@ -7,7 +7,14 @@ import { fileURLToPath } from "node:url";
 import { ensureServers } from "./servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const UNIT = ["protocol/src/**/*.test.ts", "gateway/src/**/*.test.ts", "host/src/**/*.test.ts", "tools/**/*.test.ts", "bench/**/*.test.ts"];
+const UNIT = [
+  "protocol/src/**/*.test.ts",
+  "gateway/src/**/*.test.ts",
+  "host/src/**/*.test.ts",
+  "console/{src,tools}/**/*.test.ts",
+  "tools/**/*.test.ts",
+  "bench/**/*.test.ts",
+];
 const WHOLE = ["e2e/**/*.test.ts"];
 
 /** `npm test -- PATTERN…` runs only these files. */

@@ -35,21 +35,40 @@ export interface Earnings {
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
+  completion_tokens as "completionTokens", host_pico as earned, finished_at as "finishedAt"`;
+
+/** `$1` host, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
+const SPAN = `host_account_id = $1 and id < $2
+  and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
+const ALL_NODES = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
+/** Of one node (`$6`): the hourly rollup says in which hours it earned, so that no more hours are read than the page needs. */
+const ONE_NODE = `
+  with hours as materialized (
+    select hour, sum(sum(requests)) over (order by hour desc) - sum(requests) as newer
+      from earning_hour
+     where host_account_id = $1 and node_id = $6
+       and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
+       and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
+       and ($5::timestamptz is null or hour < $5)
+     group by hour
+  ), needed as materialized (
+    -- The newest hour may lie partly before the cursor: its count promises nothing, so the others must do.
+    select hour from hours
+     where newer <= $3 + coalesce((select newest.newer from hours newest order by hour desc offset 1 limit 1), 0)
+  )
+  select found.* from needed cross join lateral (
+    select ${COLUMNS} from request
+     where ${SPAN} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour') and node_id = $6
+     order by id desc limit $3
+  ) found order by found.id desc limit $3`;
 
 export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
   return {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
-      // Ids are time: the span is a range of the index.
-      const { rows } = await pool.query(
-        `select id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
-                completion_tokens as "completionTokens", host_pico as earned, finished_at as "finishedAt"
-           from request
-          where host_account_id = $1 and id < $2
-            and ($3::timestamptz is null or id >= uuid_floor($3)) and ($4::timestamptz is null or id < uuid_floor($4))
-            and ($5::uuid is null or node_id = $5)
-          order by id desc limit $6`,
-        [hostAccountId, before ?? LAST_ID, from ?? null, to ?? null, nodeId ?? null, limit],
-      );
+      const span = [hostAccountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
+      const { rows } =
+        nodeId === undefined ? await pool.query(ALL_NODES, span) : await pool.query(ONE_NODE, [...span, nodeId]);
       return rows.map((row) => ({ ...row, earned: pico(BigInt(row.earned)) }));
     },
     async sum(hostAccountId, { nodeId, from, to }) {

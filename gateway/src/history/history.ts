@@ -65,7 +65,7 @@ const SPAN = `account_id = $1 and id < $2
 const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
 /**
  * With a filter (`$6` model, `$7` key, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
- * much, so that only so many hours are read as the page needs, however rare what is looked for.
+ * much, so that only so many hours are read as the page needs, however rare what is looked for. `$9`: days to look back.
  */
 const FILTERED = `
   with hours as materialized (
@@ -74,6 +74,7 @@ const FILTERED = `
      where account_id = $1 and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
+       and ($9::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $9))
        and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7) and ($8::text is null or outcome = $8)
      group by hour
   ), needed as materialized (
@@ -88,6 +89,12 @@ const FILTERED = `
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 
+/**
+ * How far back a filtered page looks at first; null is everything. What is common is found in the last day, however long the
+ * history; what is rare costs little more than if everything had been asked for at once.
+ */
+const LOOK_BACK_DAYS = [1, 15, null];
+
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
   const findBy = async (column: "account_id" | "host_account_id", owner: Uuid, id: Uuid) => {
@@ -99,10 +106,13 @@ export function openHistory(options: { pool: pg.Pool }): History {
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
     async list(accountId, { before, limit, from, to, model, keyId, outcome }) {
       const span = [accountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
-      const filtered = model !== undefined || keyId !== undefined || outcome !== undefined;
-      const { rows } = filtered
-        ? await pool.query(FILTERED, [...span, model ?? null, keyId ?? null, outcome ?? null])
-        : await pool.query(PLAIN, span);
+      const filter = [model ?? null, keyId ?? null, outcome ?? null];
+      if (filter.every((value) => value === null)) return (await pool.query(PLAIN, span)).rows.map(toRecord);
+      let rows: Record<string, unknown>[] = [];
+      for (const days of LOOK_BACK_DAYS) {
+        ({ rows } = await pool.query(FILTERED, [...span, ...filter, days]));
+        if (rows.length === limit) break;
+      }
       return rows.map(toRecord);
     },
     async makePartitions() {

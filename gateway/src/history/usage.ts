@@ -29,28 +29,34 @@ export interface Usage {
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, UsageRow>>;
 }
 
-/** Text that sorts as the bucket does. */
-const BUCKETS: Record<UsageBy, string> = {
-  key: "key_id::text",
-  model: "model",
-  outcome: "outcome",
-  day: `to_char(hour at time zone 'UTC', 'YYYY-MM-DD')`,
-  hour: `to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
+/** What rows are gathered by, and how it is written: text that sorts as the bucket does. Only sums are written, not rows. */
+const BUCKETS: Record<UsageBy, { of: string; text: (bucket: string) => string }> = {
+  key: { of: "key_id", text: (key) => `${key}::text` },
+  model: { of: "model", text: (model) => model },
+  outcome: { of: "outcome", text: (outcome) => outcome },
+  day: { of: "date_trunc('day', hour at time zone 'UTC')", text: (day) => `to_char(${day}, 'YYYY-MM-DD')` },
+  hour: {
+    of: "hour",
+    text: (hour) => `to_char(${hour} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
+  },
 };
 
 export function openUsage({ pool }: { pool: pg.Pool }): Usage {
   const sums: Usage["sums"] = async (accountId, { by, from, to, split }) => {
-    const part = split === undefined ? "null::text" : BUCKETS[split];
+    const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
     const { rows } = await pool.query(
-      `select ${BUCKETS[by]} as bucket, ${part} as part, sum(requests) as requests,
-              sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(charge_pico) as charge
-         from usage_hour where account_id = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
-        group by 1, 2 order by 1, 2`,
+      `select ${bucket.text("bucket")} as bucket, ${part?.text("part") ?? "null::text"} as part, requests, prompt, completion,
+              charge
+         from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
+                      sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(charge_pico) as charge
+                 from usage_hour where account_id = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
+                group by 1, 2) sums
+        order by 1, 2`,
       [accountId, from, to],
     );
-    return rows.map(({ bucket, part: of, requests, prompt, completion, charge }) => ({
-      bucket,
-      part: of,
+    return rows.map(({ requests, prompt, completion, charge, ...of }) => ({
+      bucket: of.bucket,
+      part: of.part,
       requests: Number(requests),
       promptTokens: Number(prompt),
       completionTokens: Number(completion),

@@ -94,7 +94,11 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
   };
   const topic = `${table}_changed`;
   broadcast.on(topic, forget);
-  broadcast.on(ACCOUNT_TOPIC, forget);
+  broadcast.on(ACCOUNT_TOPIC, (accountId) => {
+    forget(accountId);
+    // Whose a rejected secret is was not kept: it may be of an account that is restored now.
+    for (const [cacheKey, { holder }] of remembered) if (holder === undefined) remembered.delete(cacheKey);
+  });
   const changed = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
     forget(id);
     await broadcast.send(topic, id);

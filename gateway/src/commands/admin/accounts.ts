@@ -57,7 +57,7 @@ function restore(run: AdminRun): Promise<number> {
 }
 
 async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> {
-  const { id } = await find(run);
+  const { id } = await findAccount(run);
   const [subject, reason] = [publicId("acc", id), reasonOf(run)];
   const action = suspended ? "account.suspend" : "account.restore";
   await openAudit(run).record({ operator: SHELL_OPERATOR, action, subject, details: { reason } }, () =>
@@ -67,7 +67,7 @@ async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> 
 }
 
 async function grant(run: AdminRun): Promise<number> {
-  const { id, kind } = await find(run);
+  const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
   const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf(run.flags.usd)];
   const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId: "admin" });
@@ -104,7 +104,8 @@ async function auditList(run: AdminRun): Promise<number> {
   return 0;
 }
 
-async function find({ pool, args }: AdminRun): Promise<AccountEntry> {
+/** The account that the first argument names. */
+export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntry> {
   const id = parseId("acc", args[0] ?? "");
   const account = id === undefined ? undefined : await openDirectory({ pool }).find(id);
   if (account === undefined) throw new Error(`there is no account ${args[0]}`);
@@ -118,7 +119,7 @@ export function reasonOf({ flags }: AdminRun): string {
 }
 
 async function report(run: AdminRun, account: string): Promise<number> {
-  const entry = await find({ ...run, args: [account] });
+  const entry = await findAccount({ ...run, args: [account] });
   run.print(run.json ? JSON.stringify(shown(entry), null, 2) : line(entry));
   return 0;
 }

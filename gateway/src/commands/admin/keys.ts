@@ -7,6 +7,7 @@ import { announce, type Broadcast } from "../../db/broadcast.ts";
 import { openApiKeys, openHostTokens, type SecretRecord, type Secrets } from "../../keys/keys.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { serverSecrets } from "../../server-secrets.ts";
+import { findAccount } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const keyCommands: Record<string, AdminCommand> = {
@@ -27,8 +28,9 @@ export const keyCommands: Record<string, AdminCommand> = {
 };
 
 async function list(run: AdminRun): Promise<number> {
+  const { id } = await findAccount(run);
   return withSecrets(run, openApiKeys, async (keys) => {
-    const records = await keys.list(accountId(run));
+    const records = await keys.list(id);
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
     else for (const record of records) run.print(line(record));
   });
@@ -45,7 +47,9 @@ function createToken(run: AdminRun): Promise<number> {
 async function issue(run: AdminRun, open: typeof openApiKeys, what: "key" | "host_token"): Promise<number> {
   const name = run.args[1] ?? "";
   if (name.trim() === "" || name.length > 200) throw new Error("NAME must have 1 to 200 characters");
-  const account = accountId(run);
+  const { id: account, kind } = await findAccount(run);
+  const due = what === "key" ? "builder" : "host";
+  if (kind !== due) throw new Error(`ACCOUNT must be a ${due} account, and ${run.args[0]} is a ${kind}'s`);
   return withSecrets(run, open, async (secrets) => {
     const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details: { name } };
     const { id, token } = await openAudit(run).record(act, () => secrets.issue(account, name));
@@ -58,8 +62,9 @@ async function revoke(run: AdminRun): Promise<number> {
   const id = keyId(run);
   return withSecrets(run, openApiKeys, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.revoke", subject: publicId("key", id) };
-    const done = await openAudit(run).record(act, () => keys.revoke(null, id));
-    if (!done) throw new Error("there is no such key, or it is revoked already");
+    await openAudit(run).record(act, async () => {
+      if (!(await keys.revoke(null, id))) throw new Error("there is no such key, or it is revoked already");
+    });
     run.print(run.json ? JSON.stringify({ id: publicId("key", id), revoked: true }) : "Revoked.");
   });
 }
@@ -73,8 +78,9 @@ async function limits(run: AdminRun): Promise<number> {
   };
   return withSecrets(run, openApiKeys, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.limits", subject: publicId("key", id), details: set };
-    const done = await openAudit(run).record(act, () => keys.setLimits(id, set));
-    if (!done) throw new Error("there is no such key, or it is revoked");
+    await openAudit(run).record(act, async () => {
+      if (!(await keys.setLimits(id, set))) throw new Error("there is no such key, or it is revoked");
+    });
     run.print(run.json ? JSON.stringify({ id: publicId("key", id), ...set }) : "Set; every gateway has been told.");
   });
 }
@@ -97,12 +103,6 @@ async function withSecrets(
   } finally {
     await secrets.close();
   }
-}
-
-function accountId({ args }: AdminRun): Uuid {
-  const id = parseId("acc", args[0] ?? "");
-  if (id === undefined) throw new Error(`${args[0]} is not an account's id (acc_…)`);
-  return id;
 }
 
 function keyId({ args }: AdminRun): Uuid {

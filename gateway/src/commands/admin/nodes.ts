@@ -37,16 +37,17 @@ async function quarantine(run: AdminRun): Promise<number> {
     subject: publicId("node", id),
     details: { reason },
   };
-  return report(
-    run,
-    await openAudit(run).record(act, () => openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
+  const node = await openAudit(run).record(act, async () =>
+    moved(await openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
   );
+  return report(run, node);
 }
 
 async function release(run: AdminRun): Promise<number> {
   const id = nodeId(run);
   const act = { operator: SHELL_OPERATOR, action: "node.release", subject: publicId("node", id) };
-  return report(run, await openAudit(run).record(act, () => openFleet(run).release(id, SHELL_OPERATOR)));
+  const node = await openAudit(run).record(act, async () => moved(await openFleet(run).release(id, SHELL_OPERATOR)));
+  return report(run, node);
 }
 
 function nodeId({ args }: AdminRun): Uuid {
@@ -55,11 +56,15 @@ function nodeId({ args }: AdminRun): Uuid {
   return id;
 }
 
-async function report({ pool, json, print }: AdminRun, outcome: MoveOutcome): Promise<number> {
+function moved(outcome: MoveOutcome): Node {
   if (outcome.kind === "absent") throw new Error("there is no such node");
   if (outcome.kind === "refused") throw new Error(`the node is ${outcome.standing}, which does not allow this`);
-  await announce(pool, NODE_TOPIC, publicId("node", outcome.node.id));
-  print(json ? JSON.stringify(shown(outcome.node), null, 2) : line(outcome.node));
+  return outcome.node;
+}
+
+async function report({ pool, json, print }: AdminRun, node: Node): Promise<number> {
+  await announce(pool, NODE_TOPIC, publicId("node", node.id));
+  print(json ? JSON.stringify(shown(node), null, 2) : line(node));
   return 0;
 }
 

@@ -1,5 +1,5 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
-import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch } from "../../operators/payouts.ts";
@@ -15,10 +15,11 @@ export const payoutCommands: Record<string, AdminCommand> = {
 async function create(run: AdminRun): Promise<number> {
   const note = run.flags.note ?? "";
   const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details: { note } };
-  const batch = await openAudit(run).record(act, () =>
-    openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum: ZERO }),
-  );
-  if (batch === undefined) throw new Error("no host is owed anything beyond what open payouts promise");
+  const batch = await openAudit(run).record(act, async () => {
+    const made = await openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum: ZERO });
+    if (made === undefined) throw new Error("no host is owed anything beyond what open payouts promise");
+    return made;
+  });
   return print(run, [batch]);
 }
 
@@ -27,7 +28,8 @@ async function list(run: AdminRun): Promise<number> {
 }
 
 async function show(run: AdminRun): Promise<number> {
-  const lines = (await openPayouts(run).lines(batchId(run))).map(({ id, accountId, accountName, owners, amount }) => ({
+  const { id: batch } = await find(run);
+  const lines = (await openPayouts(run).lines(batch)).map(({ id, accountId, accountName, owners, amount }) => ({
     payout: publicId("pay", id),
     account: publicId("acc", accountId),
     name: accountName,
@@ -42,17 +44,18 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 async function paid(run: AdminRun): Promise<number> {
-  const id = batchId(run);
+  const { id } = await find(run);
   const act = { operator: SHELL_OPERATOR, action: "payout.paid", subject: publicId("pay", id) };
-  const outcome = await openAudit(run).record(act, () => openPayouts(run).markPaid(id, SHELL_OPERATOR));
-  if (outcome === "absent") throw new Error("there is no such batch");
-  return print(run, [(await openPayouts(run).find(id)) as PayoutBatch]);
+  await openAudit(run).record(act, () => openPayouts(run).markPaid(id, SHELL_OPERATOR));
+  return print(run, [await find(run)]);
 }
 
-function batchId({ args }: AdminRun): Uuid {
-  const id = parseId("pay", args[0] ?? "");
-  if (id === undefined) throw new Error(`${args[0]} is not a batch's id (pay_…)`);
-  return id;
+async function find(run: AdminRun): Promise<PayoutBatch> {
+  const id = parseId("pay", run.args[0] ?? "");
+  if (id === undefined) throw new Error(`${run.args[0]} is not a batch's id (pay_…)`);
+  const batch = await openPayouts(run).find(id);
+  if (batch === undefined) throw new Error(`there is no batch ${run.args[0]}`);
+  return batch;
 }
 
 function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {

@@ -6,6 +6,7 @@ import { fault } from "../../faults.ts";
 import type { Usage, UsageRow } from "../../history/usage.ts";
 import type { SecretRecord, Secrets } from "../../keys/keys.ts";
 import { DEFAULT_LIMITS } from "../../limits/limits.ts";
+import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 
 export interface KeyRoutesOptions {
@@ -16,7 +17,12 @@ export interface KeyRoutesOptions {
 }
 
 export const SecretName = z.object({
-  name: z.string("must be a string").trim().min(1, "must not be empty").max(200, "must have at most 200 characters"),
+  name: z
+    .string("must be a string")
+    .trim()
+    .min(1, "must not be empty")
+    .max(200, "must have at most 200 characters")
+    .refine(isPlain, PLAIN_RULE),
 });
 
 export function keyRoutes(route: ConsoleRoute, guards: Guards, { apiKeys, usage, now }: KeyRoutesOptions): void {

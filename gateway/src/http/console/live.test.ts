@@ -98,4 +98,14 @@ describe("live numbers", () => {
     await turn();
     assert.match(page.text, /event: back/);
   });
+
+  test("closing ends every stream, so that no open page keeps a gateway from stopping", async () => {
+    const { live, read } = start();
+    const pages = [new Page(), new Page()];
+    const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));
+    for (const [i, page] of pages.entries()) live.open(`account ${i}`, page.response, read);
+    await turn();
+    live.close();
+    await Promise.all(ended);
+  });
 });

@@ -17,8 +17,13 @@ const UNREAD_BYTES_MAX = 256 * 1024;
 /** What is shown, by the event's name. */
 export type LiveNumbers = Record<string, unknown>;
 
+interface Viewer {
+  show(event: string): void;
+  leave(): void;
+}
+
 interface Feed {
-  viewers: Set<(event: string) => void>;
+  viewers: Set<Viewer>;
   /** The last text of each event, so that only changes are sent. */
   sent: Map<string, string>;
   stop: () => void;
@@ -43,26 +48,33 @@ export class Live {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
-    const view = (event: string): void => {
-      // A page that does not read is closed; it comes back when it is looked at.
-      if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
-      else response.write(event);
+    const viewer: Viewer = {
+      show(event) {
+        // A page that does not read is closed; it comes back when it is looked at.
+        if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
+        else response.write(event);
+      },
+      leave: () => response.end(),
     };
-    feed.viewers.add(view);
-    const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => view(": keep-alive\n\n"));
-    const stopLater = this.#clock.after(STREAM_MS_MAX, () => response.end());
+    feed.viewers.add(viewer);
+    const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => viewer.show(": keep-alive\n\n"));
+    const stopLater = this.#clock.after(STREAM_MS_MAX, () => viewer.leave());
     response.once("close", () => {
       stopKeepAlive();
       stopLater();
-      feed.viewers.delete(view);
+      feed.viewers.delete(viewer);
       if (feed.viewers.size === 0) this.#end(name, feed);
     });
-    view("retry: 2000\n\n");
-    for (const [event, data] of feed.sent) view(frame(event, data));
+    viewer.show("retry: 2000\n\n");
+    for (const [event, data] of feed.sent) viewer.show(frame(event, data));
   }
 
+  /** Ends every stream: an open page would keep a gateway from stopping. */
   close(): void {
-    for (const [name, feed] of this.#feeds) this.#end(name, feed);
+    for (const [name, feed] of this.#feeds) {
+      for (const viewer of feed.viewers) viewer.leave();
+      this.#end(name, feed);
+    }
   }
 
   #start(name: string, read: () => Promise<LiveNumbers>): Feed {
@@ -86,7 +98,7 @@ export class Live {
         const data = JSON.stringify(value);
         if (feed.sent.get(event) === data) continue;
         feed.sent.set(event, data);
-        for (const view of feed.viewers) view(frame(event, data));
+        for (const viewer of feed.viewers) viewer.show(frame(event, data));
       }
     } catch (error) {
       this.#log.warn({ err: error instanceof Fault ? error.message : error }, "live numbers could not be read");

@@ -9,6 +9,7 @@ import type { Catalogue } from "../../metering/catalogue.ts";
 import { parseFields } from "../fields.ts";
 import type { Cursors } from "../lists/cursors.ts";
 import { PageFields, page, SpanFields } from "../lists/pages.ts";
+import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import { csvCell } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
@@ -24,7 +25,7 @@ const FilterFields = {
   ...SpanFields,
   model: z.string().optional(),
   key: z.string().optional(),
-  outcome: z.string().optional(),
+  outcome: z.string().refine(isPlain, PLAIN_RULE).optional(),
 };
 export const Query = z.object({ ...PageFields, ...FilterFields });
 const CSV_PAGE = 1000;

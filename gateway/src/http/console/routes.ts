@@ -12,9 +12,9 @@ import { type LiveRoutesOptions, liveRoutes } from "./live-routes.ts";
 import { type MoneyRoutesOptions, moneyRoutes } from "./money.ts";
 import type { OperatorOptions } from "./operator/options.ts";
 import { operatorRoutes } from "./operator/routes.ts";
-import { readPage } from "./page.ts";
 import { type RequestRoutesOptions, requestRoutes } from "./requests.ts";
 import { openRouter, type RouterOptions } from "./router.ts";
+import { staticRoutes } from "./static.ts";
 
 export interface ConsoleOptions extends RouterOptions {
   identities: Identities;
@@ -29,11 +29,10 @@ export interface ConsoleOptions extends RouterOptions {
 export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): void {
   const { identities, builder, payments, publicUrl } = options;
   const guards = guardsOf(identities);
+  app.addHook("preClose", async () => options.live.live.close());
   if (payments === undefined) noCreditRoutes(app, options.door);
   openRouter(app, options, (route) => {
-    for (const { url, body, headers } of readPage()) {
-      route("GET", url, guards.anyone, async ({ call }) => call.reply.json(200, body, headers));
-    }
+    staticRoutes(route, guards);
     authRoutes(route, guards, identities);
     accountRoutes(route, guards, identities);
     keyRoutes(route, guards, builder);

@@ -22,6 +22,7 @@ import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { openOverview } from "../../operators/overview.ts";
 import { openPayouts } from "../../operators/payouts.ts";
+import type { Payments } from "../../payments/payments.ts";
 import { openCursors } from "../lists/cursors.ts";
 import { nodeDesk } from "../nodes/desk.ts";
 import type { NodeWork } from "../nodes/work.ts";
@@ -39,6 +40,8 @@ export interface TestConsole {
   pool: TestDatabase["pool"];
   /** Signs its cookies. */
   secret: string;
+  /** The paths that its routes are on, as they were registered. */
+  paths: ReadonlySet<string>;
   /** An identity of its own with these accounts; a builder account starts with $5. */
   person(
     accounts?: { kind: AccountKind; suspended?: boolean }[],
@@ -49,11 +52,13 @@ export interface TestConsole {
 
 export type TestConsoleOptions = Partial<
   Pick<IdentitiesOptions, "publicUrl" | "log" | "mail" | "verifyEmails" | "providers"> &
-    Pick<ConsoleOptions, "trustedProxies">
+    Pick<ConsoleOptions, "trustedProxies"> & {
+      payments: (books: { pool: TestDatabase["pool"]; newId: NewId }) => Payments;
+    }
 >;
 
 export async function openTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
-  const { publicUrl, log = createLog("silent"), trustedProxies = 0, ...signIn } = options;
+  const { publicUrl, log = createLog("silent"), trustedProxies = 0, payments, ...signIn } = options;
   const { pool, close } = await openTestDatabase();
   const newId = newIds(systemClock, systemRandom());
   const accounts = openAccounts({ pool, newId });
@@ -64,6 +69,8 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
   // As the gateway's own server does: the doors read bodies.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  const paths = new Set<string>();
+  app.addHook("onRoute", ({ url }) => void paths.add(url));
   const door = { clock: systemClock, newId, log };
   const keyOptions = {
     pool,
@@ -82,7 +89,7 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
     identities,
     publicUrl,
     trustedProxies,
-    payments: undefined,
+    payments: payments?.({ pool, newId }),
     ...consoleParts(parts, live),
   });
 
@@ -102,6 +109,7 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
     newId,
     pool,
     secret,
+    paths,
     async person(kinds = [], { operator = false } = {}) {
       const email = `person-${newId()}@example.test`;
       const identityId = await identities.create({ email, password: PASSWORD, name: "A person", operator });

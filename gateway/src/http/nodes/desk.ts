@@ -5,6 +5,7 @@ import { fault, invalidRequest } from "../../faults.ts";
 import type { Fleet, MoveOutcome, Node } from "../../fleet/fleet.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
 import { parseFields } from "../fields.ts";
+import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { type NodeWork, nodeStats, quarantineObject } from "./work.ts";
 
 export interface DeskOptions {
@@ -16,9 +17,17 @@ export interface DeskOptions {
 }
 
 export const Registration = z.object({
-  name: z.string("must be a string").min(1, "must not be empty").max(200, "must have at most 200 characters"),
-  hardware: z.record(z.string(), z.unknown(), "must be an object").default({}),
-  agent: z.string("must be a string").max(64, "must have at most 64 characters").default(""),
+  name: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .max(200, "must have at most 200 characters")
+    .refine(isPlain, PLAIN_RULE),
+  hardware: z.record(z.string(), z.unknown(), "must be an object").refine(isStorable, STORABLE_RULE).default({}),
+  agent: z
+    .string("must be a string")
+    .max(64, "must have at most 64 characters")
+    .refine(isPlain, PLAIN_RULE)
+    .default(""),
 });
 export const Elections = z.object({
   models: z

@@ -6,27 +6,36 @@ import { fault, invalidRequest } from "../../../faults.ts";
 import type { AccountEntry } from "../../../operators/directory.ts";
 import { parseFields } from "../../fields.ts";
 import { PageFields, page } from "../../lists/pages.ts";
+import { isPlain, PLAIN_RULE } from "../../plain-text.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
 import { keyObject, seconds } from "../keys.ts";
 import type { OperatorOptions } from "./options.ts";
 
 export const Search = z.object({
   ...PageFields,
-  q: z.string().max(200, "must have at most 200 characters").optional(),
+  q: z.string().max(200, "must have at most 200 characters").refine(isPlain, PLAIN_RULE).optional(),
   kind: z.enum(["builder", "host"], "must be builder or host").optional(),
 });
 export const Reason = z
   .string("must be a string")
   .trim()
   .min(1, "must say why")
-  .max(200, "must have at most 200 characters");
+  .max(200, "must have at most 200 characters")
+  .refine(isPlain, PLAIN_RULE);
 export const ReasonFields = z.object({ reason: Reason });
 const GRANT_MICRO_MAX = 1_000_000_000_000n;
 export const Grant = z.object({
   amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),
   reason: Reason,
 });
-const Limit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().default(null);
+/** More than any key will ever need, and no more than its record can hold. */
+const LIMIT_MAX = 999_999_999;
+const Limit = z
+  .int("must be a whole number or null")
+  .min(0, "must be 0 or more")
+  .refine((limit) => limit <= LIMIT_MAX, `must be ${LIMIT_MAX} or less`)
+  .nullable()
+  .default(null);
 export const Limits = z.object({ requests_per_minute: Limit, tokens_per_minute: Limit, in_flight: Limit });
 
 /** Whole microdollars, as a number or as digits, up to a million dollars. */

@@ -6,6 +6,7 @@ import { fault } from "../../../faults.ts";
 import type { PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
 import { parseFields } from "../../fields.ts";
 import { PageFields, page } from "../../lists/pages.ts";
+import { isPlain, PLAIN_RULE } from "../../plain-text.ts";
 import { csvCell } from "../csv.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
 import { seconds } from "../keys.ts";
@@ -13,7 +14,11 @@ import { microAmount } from "./accounts.ts";
 import type { OperatorOptions } from "./options.ts";
 
 export const NewBatch = z.object({
-  note: z.string("must be a string").max(200, "must have at most 200 characters").default(""),
+  note: z
+    .string("must be a string")
+    .max(200, "must have at most 200 characters")
+    .refine(isPlain, PLAIN_RULE)
+    .default(""),
   minimum_micro: z.union([z.string(), z.int()], "must be whole microdollars").optional(),
 });
 
@@ -44,10 +49,11 @@ export function payoutRoutes(route: ConsoleRoute, guards: Guards, { audit, payou
     const minimum = minimum_micro === undefined ? ZERO : microAmount("minimum_micro", minimum_micro);
     const details = { note, minimum_micro: exactMicro(minimum) };
     const by = who.email;
-    const batch = await audit.record({ operator: by, action: "payout.create", subject: "hosts", details }, () =>
-      payouts.create({ note, by, minimum }),
-    );
-    if (batch === undefined) throw fault("nothing_owed");
+    const batch = await audit.record({ operator: by, action: "payout.create", subject: "hosts", details }, async () => {
+      const made = await payouts.create({ note, by, minimum });
+      if (made === undefined) throw fault("nothing_owed");
+      return made;
+    });
     json(batchObject(batch), 201);
   });
   route("GET", "/console/api/operator/payouts/:id", guards.operator, async ({ params, json }) => {

@@ -1,0 +1,94 @@
+/**
+ * Reads server-sent events with fetch, because EventSource cannot name the account it acts for. Opens the stream again when
+ * it ends, later and later while it fails.
+ */
+const RETRY_MS_MIN = 2_000;
+const RETRY_MS_MAX = 60_000;
+
+export interface ServerEvent {
+  event: string;
+  data: string;
+}
+
+export interface StreamOptions {
+  url: string;
+  headers: Record<string, string>;
+  on: (event: ServerEvent) => void;
+  /** Whether the stream is open at the moment. */
+  onState: (open: boolean) => void;
+  /** 401 and 403 end it for good: asking again would get the same. */
+  onRefused: (status: number) => void;
+}
+
+/** Returns what closes it. */
+export function openEventStream(options: StreamOptions): () => void {
+  const over = new AbortController();
+  void keepReading(options, over.signal);
+  return () => over.abort();
+}
+
+async function keepReading(options: StreamOptions, over: AbortSignal): Promise<void> {
+  let retryMs = RETRY_MS_MIN;
+  while (!over.aborted) {
+    try {
+      const { url, headers } = options;
+      const response = await fetch(url, { headers: { accept: "text/event-stream", ...headers }, signal: over });
+      if (response.status === 401 || response.status === 403) return options.onRefused(response.status);
+      if (!response.ok || response.body === null) throw new Error(`the stream was answered ${response.status}`);
+      options.onState(true);
+      retryMs = RETRY_MS_MIN;
+      await readEvents(response.body, (event) => {
+        if (!over.aborted) options.on(event);
+      });
+    } catch {
+      // Whatever ended it, what helps is to open it again.
+      retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+    }
+    if (over.aborted) return;
+    options.onState(false);
+    await pause(retryMs, over);
+  }
+}
+
+async function readEvents(body: ReadableStream<Uint8Array>, on: (event: ServerEvent) => void): Promise<void> {
+  const events = eventParser(on);
+  const reader = body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    events(value);
+  }
+}
+
+/** Takes text as it comes, in pieces cut anywhere, and gives whole events. */
+export function eventParser(on: (event: ServerEvent) => void): (piece: string) => void {
+  let pending = "";
+  return (piece) => {
+    pending += piece;
+    const blocks = pending.split(/\r?\n\r?\n/);
+    pending = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split(/\r?\n/);
+      const field = (name: string): string[] =>
+        lines
+          .filter((line) => line.startsWith(`${name}:`))
+          .map((line) => line.slice(name.length + 1).replace(/^ /, ""));
+      const data = field("data");
+      if (data.length > 0) on({ event: field("event").at(-1) ?? "message", data: data.join("\n") });
+    }
+  };
+}
+
+function pause(ms: number, over: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    over.addEventListener(
+      "abort",
+      () => {
+        clearTimeout(timer);
+        resolve();
+      },
+      { once: true },
+    );
+  });
+}

@@ -1,0 +1,37 @@
+/** A refusal of the API as the pages meet it: an Error whose message is meant for people. */
+import type { components } from "./schema.d.ts";
+
+type ErrorBody = components["schemas"]["Error"];
+
+export class ApiFault extends Error {
+  override name = "ApiFault";
+  readonly status: number;
+  readonly code: string | undefined;
+  /** The field that was wrong, where the API named one. */
+  readonly param: string | undefined;
+
+  constructor(parts: { status: number; message: string; code?: string | undefined; param?: string | undefined }) {
+    super(parts.message);
+    this.status = parts.status;
+    this.code = parts.code;
+    this.param = parts.param;
+  }
+}
+
+export function faultOf(status: number, body: unknown): ApiFault {
+  const error = (body as Partial<ErrorBody> | undefined)?.error;
+  if (error?.message === undefined) {
+    return new ApiFault({ status, message: `The gateway answered ${status} without saying why.` });
+  }
+  return new ApiFault({ status, message: error.message, code: error.code, param: error.param });
+}
+
+export const isSignedOut = (error: unknown): boolean =>
+  error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
+
+/** A sentence for any error: the API's own, or that the gateway was not reached. */
+export function sentenceOf(error: unknown): string {
+  if (error instanceof ApiFault) return error.message;
+  if (error instanceof TypeError) return "The gateway did not answer. Check your connection and try again.";
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,14 @@
+/** A host's objects by the names the pages use. */
+import type { components } from "./schema.d.ts";
+
+type Schemas = components["schemas"];
+
+export type HostToken = Schemas["HostToken"];
+export type Node = Schemas["Node"];
+export type NodeDetail = Schemas["NodeDetail"];
+export type NodeState = Schemas["NodeState"];
+export type NodeStats = Schemas["NodeStats"];
+export type NodeModel = Schemas["NodeModel"];
+export type Quarantine = Schemas["Quarantine"];
+export type Earning = Schemas["Earning"];
+export type EarningList = Schemas["EarningList"];

@@ -1,0 +1,36 @@
+/** What a host earned: line by line, and in sums. */
+import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
+import { api, ask } from "../api/client.ts";
+import { type EarningSumsQuery, figures } from "../api/figures.ts";
+
+export interface EarningsFilter {
+  node?: string;
+}
+
+export const earningsQuery = (filter: EarningsFilter) =>
+  infiniteQueryOptions({
+    queryKey: ["earnings", "list", filter],
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(
+        api.GET("/console/api/earnings", {
+          params: { query: { ...filter, ...(cursor !== undefined && { cursor }) } },
+        }),
+      ),
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+export const earningSumsQuery = (query: EarningSumsQuery) =>
+  queryOptions({
+    queryKey: ["earnings", "sums", query],
+    queryFn: () => ask(figures.GET("/console/api/earnings/sums", { params: { query } })),
+  });
+
+export const receiptPath = (requestId: string): string => `/console/api/earnings/${requestId}/receipt`;
+
+/** The host's money; of the lines only the newest is asked for. */
+export const hostMoneyQuery = queryOptions({
+  queryKey: ["earnings", "money"],
+  refetchInterval: 15_000,
+  queryFn: () => ask(api.GET("/console/api/earnings", { params: { query: { limit: 1 } } })),
+});

@@ -1,0 +1,63 @@
+/** A host's tokens and nodes. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { api, ask } from "../api/client.ts";
+import { queryClient } from "./client.ts";
+
+/** Nodes come and go by themselves; while somebody looks they are read again this often. */
+export const LOOK_AGAIN_MS = 5_000;
+
+export const hostTokensQuery = queryOptions({
+  queryKey: ["host tokens"],
+  queryFn: () => ask(api.GET("/console/api/host-tokens")),
+});
+
+const readTokens = (): Promise<void> => queryClient.invalidateQueries({ queryKey: hostTokensQuery.queryKey });
+
+export const useCreateHostToken = () =>
+  useMutation({
+    mutationFn: (name: string) => ask(api.POST("/console/api/host-tokens", { body: { name } })),
+    onSuccess: readTokens,
+  });
+
+export const useRevokeHostToken = () =>
+  useMutation({
+    mutationFn: (id: string) => ask(api.DELETE("/console/api/host-tokens/{id}", { params: { path: { id } } })),
+    onSuccess: readTokens,
+  });
+
+export const nodesQuery = queryOptions({
+  queryKey: ["nodes", "list"],
+  refetchInterval: LOOK_AGAIN_MS,
+  queryFn: () => ask(api.GET("/console/api/nodes")),
+});
+
+export const nodeQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["nodes", "one", id],
+    refetchInterval: LOOK_AGAIN_MS,
+    queryFn: () => ask(api.GET("/console/api/nodes/{id}", { params: { path: { id } } })),
+  });
+
+export const nodeModelsQuery = queryOptions({
+  queryKey: ["node models"],
+  staleTime: 300_000,
+  queryFn: () => ask(api.GET("/console/api/node-models")),
+});
+
+const readNodes = (): Promise<void> => queryClient.invalidateQueries({ queryKey: ["nodes"] });
+
+export const useElect = (id: string) =>
+  useMutation({
+    mutationFn: (models: string[]) =>
+      ask(api.PUT("/console/api/nodes/{id}/elections", { params: { path: { id } }, body: { models } })),
+    onSuccess: readNodes,
+  });
+
+export const useMoveNode = (id: string) =>
+  useMutation({
+    mutationFn: (move: "pause" | "resume") =>
+      move === "pause"
+        ? ask(api.POST("/console/api/nodes/{id}/pause", { params: { path: { id } } }))
+        : ask(api.POST("/console/api/nodes/{id}/resume", { params: { path: { id } } })),
+    onSuccess: readNodes,
+  });

@@ -1,0 +1,39 @@
+/** Paying hosts in batches. */
+import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
+import { api, ask } from "../api/client.ts";
+import { queryClient } from "./client.ts";
+
+export const payoutsQuery = infiniteQueryOptions({
+  queryKey: ["payouts", "list"],
+  initialPageParam: undefined as string | undefined,
+  queryFn: ({ pageParam: cursor }) =>
+    ask(api.GET("/console/api/operator/payouts", { params: { query: cursor === undefined ? {} : { cursor } } })),
+  getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+});
+
+export const payoutQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["payouts", "one", id],
+    queryFn: () => ask(api.GET("/console/api/operator/payouts/{id}", { params: { path: { id } } })),
+  });
+
+export const payoutCsvPath = (id: string): string => `/console/api/operator/payouts/${id}/csv`;
+
+const readAgain = () =>
+  Promise.all([
+    queryClient.invalidateQueries({ queryKey: ["payouts"] }),
+    queryClient.invalidateQueries({ queryKey: ["platform"] }),
+  ]);
+
+export const useCreatePayout = () =>
+  useMutation({
+    mutationFn: (body: { note: string; minimum_micro?: string }) =>
+      ask(api.POST("/console/api/operator/payouts", { body })),
+    onSuccess: readAgain,
+  });
+
+export const useMarkPaid = (id: string) =>
+  useMutation({
+    mutationFn: () => ask(api.POST("/console/api/operator/payouts/{id}/paid", { params: { path: { id } } })),
+    onSuccess: readAgain,
+  });

@@ -1,0 +1,65 @@
+/** Who is signed in and what they own; signing in and out. */
+import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
+import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
+import { api, ask } from "../api/client.ts";
+import type { Account, AccountKind, Me } from "../api/types.ts";
+import { queryClient } from "./client.ts";
+
+/** Null when nobody is signed in. `get-session` is asked first because it says so without an error. */
+export const meQuery = queryOptions({
+  queryKey: ["me"],
+  staleTime: 60_000,
+  queryFn: async (): Promise<Me | null> => {
+    const { identity } = await ask(api.GET("/console/api/auth/get-session"));
+    if (identity === null) return null;
+    const me = await ask(api.GET("/console/api/me"));
+    knowAccounts(me.accounts);
+    return me;
+  },
+});
+
+export const methodsQuery = queryOptions({
+  queryKey: ["sign-in methods"],
+  staleTime: Number.POSITIVE_INFINITY,
+  queryFn: () => ask(api.GET("/console/api/auth/methods")),
+});
+
+/** For pages behind the sign-in, where the router has made sure that somebody is. */
+export function useMe(): Me {
+  const { data } = useSuspenseQuery(meQuery);
+  if (data === null) throw new Error("nobody is signed in");
+  return data;
+}
+
+/** The account of this kind that the page acts for. */
+export function useActing(kind: AccountKind): Account | undefined {
+  const { data } = useQuery(meQuery);
+  useSyncExternalStore(onActing, actingChoice);
+  return actingAccount(kind, data?.accounts ?? []);
+}
+
+/** Everything shown so far belonged to another account. */
+export async function switchAccount(account: Account): Promise<void> {
+  actFor(account);
+  await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
+}
+
+/** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */
+export async function refreshSession(): Promise<Me | null> {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
+  return await queryClient.fetchQuery({ ...meQuery, staleTime: 0 });
+}
+
+export async function signOut(): Promise<void> {
+  await ask(api.POST("/console/api/auth/sign-out"));
+  leave({});
+}
+
+/** To the sign-in page, by loading it anew: nothing of whoever was here stays in memory. */
+export function leave(search: { next?: string }): void {
+  // The playground's key is kept there.
+  sessionStorage.clear();
+  const query = new URLSearchParams(search).toString();
+  location.assign(`/console/sign-in${query === "" ? "" : `?${query}`}`);
+}

@@ -1,0 +1,76 @@
+/** Where somebody can go, by what they have. */
+
+import type { LucideIcon } from "lucide-react";
+import {
+  Activity,
+  Banknote,
+  Boxes,
+  Cpu,
+  CreditCard,
+  Gauge,
+  HandCoins,
+  KeyRound,
+  MessageSquare,
+  Network,
+  Scale,
+  ScrollText,
+  ServerCog,
+  Ticket,
+  Users,
+} from "lucide-react";
+import { actingAccount } from "../api/acting.ts";
+import type { Me } from "../api/types.ts";
+
+export interface NavItem {
+  to: string;
+  label: string;
+  icon: LucideIcon;
+  /** Only this very page is marked as the current one, not those below it. */
+  exact?: boolean;
+}
+
+export interface NavGroup {
+  label: string;
+  items: NavItem[];
+}
+
+const BUILD: NavGroup = {
+  label: "Build",
+  items: [
+    { to: "/overview", label: "Overview", icon: Gauge },
+    { to: "/keys", label: "API keys", icon: KeyRound },
+    { to: "/requests", label: "Requests", icon: Activity },
+    { to: "/playground", label: "Playground", icon: MessageSquare },
+    { to: "/models", label: "Models", icon: Boxes },
+    { to: "/credits", label: "Credits", icon: CreditCard },
+  ],
+};
+
+const HOST: NavGroup = {
+  label: "Host",
+  items: [
+    { to: "/host", label: "Nodes", icon: Cpu, exact: true },
+    { to: "/host/earnings", label: "Earnings", icon: HandCoins },
+    { to: "/host/tokens", label: "Host tokens", icon: Ticket },
+  ],
+};
+
+const OPERATE: NavGroup = {
+  label: "Operate",
+  items: [
+    { to: "/operator", label: "Platform", icon: ServerCog, exact: true },
+    { to: "/operator/accounts", label: "Accounts", icon: Users },
+    { to: "/operator/nodes", label: "All nodes", icon: Network },
+    { to: "/operator/payouts", label: "Payouts", icon: Banknote },
+    { to: "/operator/books", label: "Books", icon: Scale },
+    { to: "/operator/audit", label: "Audit log", icon: ScrollText },
+  ],
+};
+
+export function navigationOf({ identity, accounts }: Me): NavGroup[] {
+  return [
+    ...(actingAccount("builder", accounts) === undefined ? [] : [BUILD]),
+    ...(actingAccount("host", accounts) === undefined ? [] : [HOST]),
+    ...(identity.operator ? [OPERATE] : []),
+  ];
+}

@@ -1,0 +1,132 @@
+/** The frame of every page behind the sign-in: navigation at the side, or behind a button where the screen is narrow. */
+import { Link, Outlet, useLocation } from "@tanstack/react-router";
+import { Menu as MenuIcon, X } from "lucide-react";
+import { Dialog } from "radix-ui";
+import { Suspense, useEffect, useRef, useState } from "react";
+import type { Me } from "../api/types.ts";
+import { useBuilderLive } from "../data/live.ts";
+import { useActing, useMe } from "../data/session.ts";
+import { IconButton } from "../ui/button.tsx";
+import { Loading } from "../ui/states.tsx";
+import { Mark } from "./mark.tsx";
+import { navigationOf } from "./navigation.ts";
+import { PersonMenu } from "./person-menu.tsx";
+import { ThemeMenu } from "./theme-menu.tsx";
+
+export function Shell() {
+  const me = useMe();
+  const builder = useActing("builder");
+  useBuilderLive(builder?.id);
+  const main = useFocusAfterNavigation();
+  return (
+    <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
+      <a
+        href="#main"
+        className="fixed top-2 left-2 z-50 -translate-y-16 rounded-md bg-accent px-3 py-2 font-medium text-accent-ink focus:translate-y-0"
+      >
+        Skip to content
+      </a>
+      <TopBar me={me} />
+      <aside className="sticky top-0 hidden h-dvh flex-col border-r border-line bg-surface px-3 py-4 lg:flex">
+        <div className="flex items-center justify-between pb-5 pl-2">
+          <Mark />
+          <ThemeMenu />
+        </div>
+        <Navigation me={me} />
+        <div className="mt-auto pt-4">
+          <PersonMenu me={me} />
+        </div>
+      </aside>
+      <main
+        ref={main}
+        id="main"
+        tabIndex={-1}
+        className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
+      >
+        <Suspense fallback={<Loading />}>
+          <Outlet />
+        </Suspense>
+      </main>
+    </div>
+  );
+}
+
+function TopBar({ me }: { me: Me }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <header className="sticky top-0 z-30 flex h-13 items-center justify-between border-b border-line bg-surface px-3 lg:hidden">
+      <Dialog.Root open={open} onOpenChange={setOpen}>
+        <div className="flex items-center gap-2">
+          <Dialog.Trigger asChild>
+            <IconButton label="Open the navigation">
+              <MenuIcon aria-hidden className="size-5" />
+            </IconButton>
+          </Dialog.Trigger>
+          <Mark />
+        </div>
+        <Dialog.Portal>
+          <Dialog.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+          <Dialog.Content
+            aria-describedby={undefined}
+            className="fixed inset-y-0 left-0 z-50 flex w-72 max-w-[85vw] animate-fade-in flex-col overflow-y-auto border-r border-line bg-surface px-3 py-4"
+          >
+            <Dialog.Title className="sr-only">Navigation</Dialog.Title>
+            <div className="flex items-center justify-between pb-5 pl-2">
+              <Mark />
+              <Dialog.Close asChild>
+                <IconButton label="Close the navigation">
+                  <X aria-hidden className="size-4" />
+                </IconButton>
+              </Dialog.Close>
+            </div>
+            <Navigation me={me} onGo={() => setOpen(false)} />
+            <div className="mt-auto pt-4">
+              <PersonMenu me={me} />
+            </div>
+          </Dialog.Content>
+        </Dialog.Portal>
+      </Dialog.Root>
+      <ThemeMenu />
+    </header>
+  );
+}
+
+function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
+  return (
+    <nav aria-label="Console" className="flex flex-col gap-5">
+      {navigationOf(me).map(({ label, items }) => (
+        <div key={label}>
+          <p className="px-2 pb-1.5 text-xs font-medium text-ink-soft">{label}</p>
+          <ul className="flex flex-col gap-0.5">
+            {items.map(({ to, label: text, icon: Icon, exact }) => (
+              <li key={to}>
+                <Link
+                  to={to}
+                  {...(onGo !== undefined && { onClick: onGo })}
+                  activeOptions={{ exact: exact ?? false, includeSearch: false }}
+                  className="flex h-9 items-center gap-2.5 rounded-md px-2 text-ink-soft transition-colors hover:bg-sunken hover:text-ink aria-[current=page]:bg-accent-soft aria-[current=page]:font-medium aria-[current=page]:text-accent"
+                >
+                  <Icon aria-hidden className="size-4 shrink-0" />
+                  {text}
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  );
+}
+
+/** After a change of page the focus is at its beginning, as it would be after loading a document. */
+function useFocusAfterNavigation() {
+  const main = useRef<HTMLElement>(null);
+  const { pathname } = useLocation();
+  const shown = useRef(pathname);
+  useEffect(() => {
+    if (shown.current === pathname) return;
+    shown.current = pathname;
+    main.current?.focus({ preventScroll: true });
+  }, [pathname]);
+  return main;
+}

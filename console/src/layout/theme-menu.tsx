@@ -1,0 +1,38 @@
+/** The switch between light, dark and the system's choice. */
+import { Monitor, Moon, Sun } from "lucide-react";
+import { IconButton } from "../ui/button.tsx";
+import { Menu, MenuChoice } from "../ui/menu.tsx";
+import { setTheme, type Theme, useTheme } from "../ui/theme.ts";
+
+const ICONS = { system: Monitor, light: Sun, dark: Moon };
+
+const option = (value: Theme, text: string) => {
+  const Icon = ICONS[value];
+  return {
+    value,
+    label: (
+      <>
+        <Icon aria-hidden />
+        {text}
+      </>
+    ),
+  };
+};
+
+const OPTIONS = [option("system", "As the system"), option("light", "Light"), option("dark", "Dark")];
+
+export function ThemeMenu() {
+  const theme = useTheme();
+  const Icon = ICONS[theme];
+  return (
+    <Menu
+      button={
+        <IconButton label="Theme">
+          <Icon aria-hidden className="size-4" />
+        </IconButton>
+      }
+    >
+      <MenuChoice label="Theme" value={theme} options={OPTIONS} onChange={setTheme} />
+    </Menu>
+  );
+}

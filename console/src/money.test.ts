@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { costOfTokens, exactDollars, formatMicro, parseDollars, parseMicro, shortDollars, sumMicro } from "./money.ts";
+
+describe("amounts of the API", () => {
+  test("are read to the last digit", () => {
+    assert.equal(parseMicro("9830.400000"), 9_830_400_000n);
+    assert.equal(parseMicro("5000000"), 5_000_000_000_000n);
+    assert.equal(parseMicro("-0.000001"), -1n);
+    for (const text of ["", "1e3", "1.", ".5", "1.0000001", "NaN", "1,000"])
+      assert.throws(() => parseMicro(text), text);
+  });
+
+  test("are written as they were read", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }), (pico) => {
+        assert.equal(parseMicro(formatMicro(pico)), pico);
+      }),
+    );
+  });
+
+  test("add up without a float in between", () => {
+    assert.equal(sumMicro(["0.100000", "0.200000"]), 300_000n);
+    assert.equal(sumMicro(Array(10).fill("900719925474099.100000")), 9_007_199_254_740_991_000_000n);
+  });
+});
+
+describe("what people see", () => {
+  test("exact: every digit, and at least cents", () => {
+    const cases: [bigint, string][] = [
+      [0n, "$0.00"],
+      [5_000_000_000_000n, "$5.00"],
+      [4_320_000n, "$0.00000432"],
+      [1n, "$0.000000000001"],
+      [-1_234_567_500_000_000_000n, "−$1,234,567.50"],
+    ];
+    for (const [pico, text] of cases) assert.equal(exactDollars(pico), text);
+  });
+
+  test("short: a balance never shows more than there is, a charge never less", () => {
+    assert.equal(shortDollars(4_999_999_999_999n, "down"), "$4.99");
+    assert.equal(shortDollars(4_990_000_000_001n, "up"), "$5.00");
+    assert.equal(shortDollars(12_345_600_000n, "down"), "$0.0123");
+    assert.equal(shortDollars(4_321_000n, "up"), "$0.00000433");
+    assert.equal(shortDollars(999_999_999_999n, "up"), "$1.00");
+    assert.equal(shortDollars(-4_999_999_999_999n, "down"), "−$5.00");
+    assert.equal(shortDollars(0n, "up"), "$0.00");
+  });
+
+  test("typed amounts are read as typed", () => {
+    assert.equal(parseDollars("12.50"), 12_500_000_000_000n);
+    assert.equal(parseDollars(" $1,000 "), 1_000_000_000_000_000n);
+    for (const text of ["", "-5", "5.1234567", "five"]) assert.equal(parseDollars(text), undefined, text);
+  });
+
+  test("the price of tokens is a product of whole numbers", () => {
+    // reason-32b with its whole context as output: 9,830.4 microdollars.
+    assert.equal(formatMicro(costOfTokens(32_768, 300_000)), "9830.400000");
+  });
+});

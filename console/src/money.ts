@@ -1,0 +1,80 @@
+/**
+ * Money, exactly. The API writes microdollars as text with six more digits ("9830.400000"): counted in its last digit, the
+ * picodollar, every amount is a whole number. Nothing here passes through a float.
+ */
+const PICO_PER_MICRO = 1_000_000n;
+const PICO_PER_DOLLAR = 1_000_000_000_000n;
+const DOLLAR_DIGITS = 12;
+
+export type Rounding = "up" | "down";
+
+/** "9830.400000" → 9830400000n picodollars. Whole microdollars without a point are fine too. */
+export function parseMicro(text: string): bigint {
+  const [, minus, whole = "", part = ""] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(text) ?? [];
+  if (whole === "") throw new RangeError(`not an amount of microdollars: ${text}`);
+  const pico = BigInt(whole) * PICO_PER_MICRO + BigInt(part.padEnd(6, "0"));
+  return minus === "-" ? -pico : pico;
+}
+
+/** The form the API writes: "9830.400000". */
+export function formatMicro(pico: bigint): string {
+  const size = pico < 0n ? -pico : pico;
+  return `${pico < 0n ? "-" : ""}${size / PICO_PER_MICRO}.${String(size % PICO_PER_MICRO).padStart(6, "0")}`;
+}
+
+/** Every digit there is, and at least cents: "$5.00", "$0.00000432". */
+export function exactDollars(pico: bigint): string {
+  return write(pico, DOLLAR_DIGITS);
+}
+
+/**
+ * As long as is useful: cents from a dollar on, four digits from a cent on, below that three digits that count. A charge
+ * rounds up, a balance down, as the API itself does, so that nothing is shown as there that is not.
+ */
+export function shortDollars(pico: bigint, rounding: Rounding): string {
+  const digits = usefulDigits(pico < 0n ? -pico : pico);
+  const unit = 10n ** BigInt(DOLLAR_DIGITS - digits);
+  const rest = ((pico % unit) + unit) % unit;
+  const down = pico - rest;
+  return write(rest === 0n || rounding === "down" ? down : down + unit, digits);
+}
+
+function usefulDigits(size: bigint): number {
+  if (size === 0n || size >= PICO_PER_DOLLAR) return 2;
+  if (size >= PICO_PER_DOLLAR / 100n) return 4;
+  const leadingZeros = DOLLAR_DIGITS - String(size).length;
+  return Math.min(DOLLAR_DIGITS, leadingZeros + 3);
+}
+
+/** Dollars with so many digits, less the zeros at their end, but never less than cents. */
+function write(pico: bigint, digits: number): string {
+  const size = pico < 0n ? -pico : pico;
+  const part = String(size % PICO_PER_DOLLAR)
+    .padStart(DOLLAR_DIGITS, "0")
+    .slice(0, digits);
+  const cents = part.slice(0, 2);
+  const finer = part.slice(2).replace(/0+$/, "");
+  return `${pico < 0n ? "−" : ""}$${grouped(size / PICO_PER_DOLLAR)}.${cents}${finer}`;
+}
+
+const grouped = (whole: bigint): string => String(whole).replace(/\B(?=(\d{3})+$)/g, ",");
+
+export const sumMicro = (amounts: Iterable<string>): bigint => {
+  let sum = 0n;
+  for (const amount of amounts) sum += parseMicro(amount);
+  return sum;
+};
+
+/** For the height of a bar alone, where no cent is read off: dollars as a number. */
+export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;
+
+/** Tokens at a price in microdollars per million, which is picodollars per token. */
+export const costOfTokens = (tokens: number, microPerMillion: number): bigint =>
+  BigInt(tokens) * BigInt(microPerMillion);
+
+/** "12.50" or "$12.50" as a person types it → picodollars; undefined where it is no amount. */
+export function parseDollars(text: string): bigint | undefined {
+  const [, whole, part = ""] = /^\$?\s*(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim().replaceAll(",", "")) ?? [];
+  if (whole === undefined) return undefined;
+  return BigInt(whole) * PICO_PER_DOLLAR + BigInt(part.padEnd(DOLLAR_DIGITS, "0"));
+}

@@ -1,0 +1,69 @@
+/** Back from the payment provider: waits until the credit is on the statement, or says that nothing was charged. */
+import { useQuery } from "@tanstack/react-query";
+import { useEffect } from "react";
+import { newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";
+import { Button } from "../../ui/button.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { creditOf } from "./purchase.ts";
+
+const LOOK_AGAIN_MS = 1_500;
+
+interface Props {
+  outcome: string;
+  checkoutId: string | undefined;
+  onDismiss: () => void;
+}
+
+export function PurchaseReturn({ outcome, checkoutId, onDismiss }: Props) {
+  const dismiss = (
+    <Button size="small" onClick={onDismiss}>
+      Dismiss
+    </Button>
+  );
+  return (
+    <div role="status">
+      {outcome === "done" && checkoutId !== undefined ? (
+        <Awaited checkoutId={checkoutId} dismiss={dismiss} />
+      ) : (
+        <Notice tone="neutral" title="The purchase was cancelled" action={dismiss}>
+          Nothing was charged.
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.ReactNode }) {
+  const lines = useQuery({
+    ...newestLinesQuery,
+    refetchInterval: ({ state }) =>
+      creditOf(state.data?.data ?? [], checkoutId) === undefined ? LOOK_AGAIN_MS : false,
+  });
+  const credit = creditOf(lines.data?.data ?? [], checkoutId);
+  const arrived = credit !== undefined;
+  useEffect(() => {
+    if (arrived) void readMoneyAgain();
+  }, [arrived]);
+  if (credit === undefined) {
+    return (
+      <Notice tone="neutral" title="Waiting for the payment provider…">
+        Your credit is added as soon as the provider confirms the payment, also if you leave this page. Bank transfers
+        take days.
+      </Notice>
+    );
+  }
+  return (
+    <Notice
+      tone="good"
+      action={dismiss}
+      title={
+        <>
+          <Money of={credit.amount_micro} as="balance" /> of credit has been added
+        </>
+      }
+    >
+      Thank you. It can be used at once.
+    </Notice>
+  );
+}

@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LedgerEntry } from "../../api/types.ts";
+import { creditOf } from "./purchase.ts";
+
+const line = (kind: LedgerEntry["kind"], reason: string | null): LedgerEntry => ({
+  object: "ledger_entry",
+  kind,
+  amount_micro: "20000000.000000",
+  request_id: null,
+  transfer_id: "pay_b",
+  reason,
+  at: 1,
+});
+
+test("the credit of a checkout is found by its name, and a refund is none", () => {
+  const credit = line("purchase", "pack_20 bought (pay_a)");
+  const lines = [line("charge", null), line("refund", "refund of pay_a"), credit];
+  assert.equal(creditOf(lines, "pay_a"), credit);
+  assert.equal(creditOf(lines, "pay"), undefined);
+  assert.equal(creditOf([line("purchase", "dispute over pay_a ended in your favour")], "pay_a"), undefined);
+});

@@ -1,0 +1,6 @@
+/** What became of a purchase that the browser comes back from. */
+import type { LedgerEntry } from "../../api/types.ts";
+
+/** The line of the statement that credits this checkout: its words name it, `pack_20 bought (pay_…)`. */
+export const creditOf = (lines: LedgerEntry[], checkoutId: string): LedgerEntry | undefined =>
+  lines.find(({ kind, reason }) => kind === "purchase" && reason?.includes(`(${checkoutId})`) === true);

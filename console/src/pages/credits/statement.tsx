@@ -1,0 +1,94 @@
+/** The statement: every line of the account's books, newest first. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { ReceiptText } from "lucide-react";
+import type { LedgerEntry } from "../../api/types.ts";
+import { ledgerQuery } from "../../data/money.ts";
+import { Badge, type Tone } from "../../ui/badge.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Money } from "../../ui/money.tsx";
+import { More } from "../../ui/more.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+
+export function StatementCard() {
+  const ledger = useInfiniteQuery(ledgerQuery);
+  return (
+    <Card title="Statement" flush>
+      <Loaded query={ledger}>
+        {({ pages }) => {
+          const lines = pages.flatMap(({ data }) => data);
+          if (lines.length === 0) {
+            return (
+              <Empty icon={<ReceiptText aria-hidden />} title="Nothing has moved yet">
+                Credit that comes in and what requests cost appear here.
+              </Empty>
+            );
+          }
+          return (
+            <>
+              <Table
+                label="Statement"
+                columns={COLUMNS}
+                rows={lines}
+                keyOf={({ kind, request_id, transfer_id }) => `${kind} ${request_id ?? transfer_id}`}
+              />
+              <More query={ledger} end="That is the whole statement." />
+            </>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}
+
+const KINDS: Record<LedgerEntry["kind"], Tone> = {
+  charge: "neutral",
+  grant: "good",
+  purchase: "good",
+  refund: "warn",
+  dispute: "bad",
+  payout: "neutral",
+};
+
+const COLUMNS: Column<LedgerEntry>[] = [
+  {
+    title: "Time",
+    cell: ({ at }) => (
+      <span className="whitespace-nowrap">
+        <Time at={at} />
+      </span>
+    ),
+  },
+  { title: "Kind", cell: ({ kind }) => <Badge tone={KINDS[kind]}>{kind}</Badge> },
+  {
+    title: "For",
+    from: "sm",
+    className: "max-w-0 w-1/2",
+    cell: ({ request_id, reason }) =>
+      request_id === null ? (
+        <span className="block truncate" title={reason ?? undefined}>
+          {reason}
+        </span>
+      ) : (
+        <Link
+          to="/requests"
+          search={{ request: request_id }}
+          className="block truncate font-mono text-xs text-accent underline-offset-2 hover:underline"
+        >
+          {request_id}
+        </Link>
+      ),
+  },
+  {
+    title: "Amount",
+    align: "right",
+    cell: ({ amount_micro }) => (
+      <span className={amount_micro.startsWith("-") ? "whitespace-nowrap" : "font-medium whitespace-nowrap text-good"}>
+        {!amount_micro.startsWith("-") && "+"}
+        <Money of={amount_micro} as="balance" />
+      </span>
+    ),
+  },
+];

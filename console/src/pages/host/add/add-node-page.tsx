@@ -1,0 +1,116 @@
+/** From a machine to a node that earns: the commands, in order, each ticked when the platform sees that it was done. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+import { useState } from "react";
+import { hostTokensQuery, LOOK_AGAIN_MS, nodesQuery } from "../../../data/host.ts";
+import { buttonClasses } from "../../../ui/button.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Command } from "../../../ui/command.tsx";
+import { TextField } from "../../../ui/field.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Secret } from "../../../ui/secret.tsx";
+import { Segmented } from "../../../ui/segmented.tsx";
+import { Step, Steps } from "../../../ui/steps.tsx";
+import { CreateToken } from "../tokens/create-token.tsx";
+import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
+import { useProgress } from "./progress.ts";
+
+export function AddNodePage() {
+  const [secret, setSecret] = useState<string>();
+  const [name, setName] = useState("garage");
+  const [engine, setEngine] = useState<EngineChoice>("found");
+  const { data: nodes } = useQuery(nodesQuery);
+  const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
+  const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
+  const commands = commandsFor(location.origin, name.trim(), engine);
+  const done = [secret !== undefined || loggedIn, loggedIn || node !== undefined, node !== undefined, elected, online];
+  const current = done.indexOf(false);
+  const step = (place: number) => ({ number: place + 1, done: done[place] === true, current: current === place });
+  return (
+    <>
+      <Link to="/host" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">
+        <ArrowLeft aria-hidden className="size-4" />
+        Nodes
+      </Link>
+      <PageHeader
+        title="Add a node"
+        about={
+          <>
+            On the machine that will serve. The program is <code className="font-mono">tollgate-host</code>; in a clone
+            of Tollgate's repository, write <code className="font-mono">npx tollgate-host</code>. It dials out: nothing
+            has to be opened on your side.
+          </>
+        }
+      />
+      <Card>
+        <Steps>
+          <Step {...step(0)} title="Make a host token">
+            {secret === undefined ? (
+              <div className="max-w-xs">
+                <CreateToken onCreated={setSecret} />
+              </div>
+            ) : (
+              <>
+                <p className="text-ink-soft">Copy it now: it cannot be shown again.</p>
+                <Secret text={secret} label="Copy the token" />
+              </>
+            )}
+          </Step>
+          <Step {...step(1)} title="Log in">
+            <Command text={commands.login} label="the login command" />
+            <p className="text-ink-soft">
+              It asks for the token. What you paste is not shown, and it is kept in a file that only you can read.
+            </p>
+          </Step>
+          <Step {...step(2)} title="Register the machine">
+            <TextField
+              label="What should the node be called?"
+              value={name}
+              onChange={({ target }) => setName(target.value)}
+              maxLength={200}
+              autoComplete="off"
+              className="max-w-xs"
+            />
+            <Command text={commands.register} label="the register command" />
+          </Step>
+          <Step {...step(3)} title="Elect the models to serve">
+            <div className="flex flex-wrap">
+              <Segmented label="What runs the models" value={engine} options={ENGINES} onChange={setEngine} />
+            </div>
+            <p className="text-ink-soft">{ENGINES.find(({ value }) => value === engine)?.says}</p>
+            <Command text={commands.elect} label="the elect command" />
+          </Step>
+          <Step {...step(4)} title="Check, then serve">
+            <Command text={`${commands.doctor}\n${commands.up}`} label="the commands to check and serve" />
+            <p className="text-ink-soft">
+              To keep it running after you log out: <code className="font-mono text-xs">{commands.service}</code>
+            </p>
+            <div role="status">
+              {online && node !== undefined ? (
+                <Notice
+                  tone="good"
+                  title={`${node.name} is online`}
+                  action={
+                    <Link to="/host/nodes/$id" params={{ id: node.id }} className={buttonClasses("plain", "small")}>
+                      Open {node.name}
+                    </Link>
+                  }
+                >
+                  It takes requests from now on.
+                </Notice>
+              ) : (
+                <p className="flex items-center gap-2 text-ink-soft">
+                  <span aria-hidden className="size-2 animate-breathe rounded-full bg-accent" />
+                  {node === undefined
+                    ? "Waiting for the machine to register…"
+                    : `Waiting for ${node.name} to come online…`}
+                </p>
+              )}
+            </div>
+          </Step>
+        </Steps>
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { commandsFor, shellWord } from "./commands.ts";
+
+test("a name is one word for a shell, whatever is in it", () => {
+  for (const name of ["garage", "my box", "it's; rm -rf $HOME", "a`b`", 'with "quotes"']) {
+    assert.equal(execFileSync("sh", ["-c", `printf %s ${shellWord(name)}`], { encoding: "utf8" }), name);
+  }
+  assert.equal(shellWord(""), "garage");
+});
+
+test("the commands name this platform and this machine", () => {
+  const { login, register, elect } = commandsFor("https://tollgate.example", "my box", "demo");
+  assert.equal(login, "tollgate-host login --gateway https://tollgate.example");
+  assert.equal(register, "tollgate-host register --name 'my box'");
+  assert.equal(elect, "tollgate-host elect --engine demo --models tiny-3b");
+});

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { HostToken, Node } from "../../../api/host-types.ts";
+import { progressOf } from "./progress.ts";
+
+const node = (id: string, more: Partial<Node> = {}): Node => ({
+  id,
+  object: "node",
+  name: id,
+  state: "registered",
+  models: [],
+  hardware: {},
+  agent: "",
+  quarantine: null,
+  created_at: 1,
+  ...more,
+});
+const token = (start: string, usedAt: number | null): HostToken => ({
+  id: `hst_${start}`,
+  object: "host_token",
+  name: "t",
+  start,
+  created_at: 1,
+  last_used_at: usedAt,
+  revoked_at: null,
+});
+
+test("only what came since counts, and only the token that was made here", () => {
+  const before = new Set(["node_old"]);
+  const old = node("node_old", { state: "online", models: ["tiny-3b"] });
+  const seen = { nodes: [old], tokens: [token("tht_live_a", 5), token("tht_live_b", null)], secret: "tht_live_b_s" };
+  assert.deepEqual(progressOf(seen, before), { node: undefined, loggedIn: false, elected: false, online: false });
+  const fresh = node("node_new", { state: "ready", models: ["tiny-3b"] });
+  const later = progressOf({ ...seen, nodes: [old, fresh], tokens: [token("tht_live_b", 9)] }, before);
+  assert.deepEqual(later, { node: fresh, loggedIn: true, elected: true, online: false });
+});

@@ -1,0 +1,35 @@
+/** How far the machine has come, as the platform sees it: compared with what was there when the page was opened. */
+import { useState } from "react";
+import type { HostToken, Node } from "../../../api/host-types.ts";
+
+export interface Seen {
+  nodes: Node[] | undefined;
+  tokens: HostToken[] | undefined;
+  /** Of the token that was made on this page. */
+  secret: string | undefined;
+}
+
+export interface Progress {
+  /** The node that appeared since. */
+  node: Node | undefined;
+  loggedIn: boolean;
+  elected: boolean;
+  online: boolean;
+}
+
+export function useProgress(seen: Seen): Progress {
+  const [before, setBefore] = useState<Set<string>>();
+  if (before === undefined && seen.nodes !== undefined) setBefore(new Set(seen.nodes.map(({ id }) => id)));
+  return progressOf(seen, before);
+}
+
+export function progressOf({ nodes, tokens, secret }: Seen, before: Set<string> | undefined): Progress {
+  const node = nodes?.find(({ id }) => before !== undefined && !before.has(id));
+  const token = tokens?.find(({ start }) => secret?.startsWith(`${start}_`) === true);
+  return {
+    node,
+    loggedIn: token !== undefined && token.last_used_at !== null,
+    elected: node !== undefined && node.models.length > 0,
+    online: node?.state === "online",
+  };
+}

@@ -1,0 +1,62 @@
+/** The columns of the list of earnings; the last one saves the request's signed receipt. */
+import { FileCheck } from "lucide-react";
+import { useState } from "react";
+import { saveFile } from "../../../api/client.ts";
+import type { Earning } from "../../../api/host-types.ts";
+import { receiptPath } from "../../../data/earnings.ts";
+import { IconButton } from "../../../ui/button.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Outcome } from "../../../ui/outcome.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
+import { toastError } from "../../../ui/toast.tsx";
+
+export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] => [
+  {
+    title: "Finished",
+    cell: ({ finished_at, model }) => (
+      <>
+        <span className="font-medium whitespace-nowrap">
+          <Time at={finished_at} />
+        </span>
+        <span className="block text-xs text-ink-soft sm:hidden">{model ?? "–"}</span>
+      </>
+    ),
+  },
+  { title: "Model", from: "sm", cell: ({ model }) => model ?? <span className="text-ink-soft">–</span> },
+  {
+    title: "Node",
+    from: "md",
+    className: "max-w-40",
+    cell: ({ node }) => <span className="block truncate">{node === null ? "–" : nameOf(node)}</span>,
+  },
+  { title: "Outcome", from: "md", cell: ({ outcome }) => <Outcome of={outcome} /> },
+  {
+    title: "Tokens",
+    from: "lg",
+    align: "right",
+    cell: ({ prompt_tokens, completion_tokens }) => (
+      <span className="whitespace-nowrap">
+        <Count of={prompt_tokens} /> <span className="text-ink-soft">in</span> <Count of={completion_tokens} />{" "}
+        <span className="text-ink-soft">out</span>
+      </span>
+    ),
+  },
+  { title: "Earned", align: "right", cell: ({ earned_micro }) => <Money of={earned_micro} as="balance" /> },
+  { title: "Receipt", hideTitle: true, align: "right", cell: ({ request_id }) => <Receipt requestId={request_id} /> },
+];
+
+function Receipt({ requestId }: { requestId: string }) {
+  const [busy, setBusy] = useState(false);
+  const save = (): void => {
+    setBusy(true);
+    saveFile(receiptPath(requestId), `${requestId}.receipt.json`)
+      .catch(toastError)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <IconButton label={`Save the receipt of ${requestId}`} disabled={busy} onClick={save}>
+      <FileCheck aria-hidden className="size-4" />
+    </IconButton>
+  );
+}

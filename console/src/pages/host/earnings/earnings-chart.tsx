@@ -1,0 +1,79 @@
+/** Earnings over time, stacked by node or model. */
+import { useQuery } from "@tanstack/react-query";
+import { ChartColumn } from "lucide-react";
+import { useMemo, useState } from "react";
+import type { EarningSum, EarningSumsQuery } from "../../../api/figures.ts";
+import { earningSumsQuery } from "../../../data/earnings.ts";
+import { parseMicro, sumMicro } from "../../../money.ts";
+import { Card } from "../../../ui/card.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
+import { stacked } from "../../../ui/chart/stacked.ts";
+import { Money } from "../../../ui/money.tsx";
+import { Segmented } from "../../../ui/segmented.tsx";
+import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
+import { useThisHour } from "../../../ui/time.tsx";
+import { RANGE_WORDS, RangeChoice } from "../../overview/range-choice.tsx";
+import { type Range, spendQuery } from "../../overview/spend.ts";
+
+type Split = EarningSumsQuery["split"];
+
+const SPLITS: { value: Split; label: string }[] = [
+  { value: "model", label: "By model" },
+  { value: "node", label: "By node" },
+];
+
+const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
+const axis = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
+
+interface Props {
+  node: string | undefined;
+  nameOf: (node: string) => string;
+}
+
+export function EarningsChart({ node, nameOf }: Props) {
+  const [range, setRange] = useState<Range>("24h");
+  const [split, setSplit] = useState<Split>("model");
+  const hour = useThisHour();
+  const { by, from, buckets } = useMemo(() => spendQuery(range, hour.getTime()), [range, hour]);
+  const sums = useQuery(earningSumsQuery({ by, split, from: from.toISOString(), ...(node !== undefined && { node }) }));
+  const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
+  const labelOf = (bucket: string): string => (by === "hour" ? hourLabel : dayLabel).format(new Date(bucket));
+  const amounts = (rows: EarningSum[]) =>
+    rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
+  return (
+    <Card
+      title="Over time"
+      aside={
+        <div className="flex flex-wrap gap-2">
+          <Segmented label="Stacked by" value={split} options={SPLITS} onChange={setSplit} />
+          <RangeChoice range={range} onChange={setRange} />
+        </div>
+      }
+    >
+      <Loaded query={sums} loading={<Skeleton className="h-72 w-full" />}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <Empty icon={<ChartColumn aria-hidden />} title="Nothing earned">
+              No request was served in {RANGE_WORDS[range]}.
+            </Empty>
+          ) : (
+            <>
+              <p className="mb-3 text-ink-soft">
+                <span className="text-lg font-semibold text-ink">
+                  <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
+                </span>{" "}
+                in {RANGE_WORDS[range]}
+              </p>
+              <Chart
+                title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
+                format={(dollars) => axis.format(dollars)}
+                {...stacked({ amounts: amounts(data), buckets, nameOf: partName, labelOf, rounding: "down" })}
+              />
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}

@@ -1,0 +1,96 @@
+/** What a host earned: over time, and request by request with its signed receipt. */
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { HandCoins } from "lucide-react";
+import { earningsQuery } from "../../../data/earnings.ts";
+import { nodesQuery } from "../../../data/host.ts";
+import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { SelectField } from "../../../ui/field.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { More } from "../../../ui/more.tsx";
+import { Empty, Loaded } from "../../../ui/states.tsx";
+import { Table } from "../../../ui/table.tsx";
+import { columnsFor } from "./earning-columns.tsx";
+import { EarningsChart } from "./earnings-chart.tsx";
+
+export function EarningsPage() {
+  const { node } = useSearch({ from: "/app/host/earnings" });
+  const navigate = useNavigate({ from: "/host/earnings" });
+  const { data: nodes } = useQuery(nodesQuery);
+  const earnings = useInfiniteQuery(earningsQuery(node === undefined ? {} : { node }));
+  const nameOf = (id: string): string => nodes?.data.find((each) => each.id === id)?.name ?? id;
+  return (
+    <>
+      <PageHeader
+        title="Earnings"
+        about="Seven tenths of what a builder paid, request by request, booked in the same moment as the charge."
+        actions={
+          <SelectField
+            label="Node"
+            hideLabel
+            className="w-48"
+            value={node ?? ""}
+            options={[
+              { value: "", label: "All nodes" },
+              ...(nodes?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+            ]}
+            onChange={({ target }) =>
+              void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
+            }
+          />
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <Loaded query={earnings}>
+          {({ pages: [newest] }) =>
+            newest !== undefined && (
+              <Stats label="Money">
+                <Stat
+                  label={node === undefined ? "Earned today" : `Earned today by ${nameOf(node)}`}
+                  note="Since midnight UTC"
+                >
+                  <Money of={newest.today_micro} as="balance" />
+                </Stat>
+                <Stat label="To be paid out" note="All nodes">
+                  <Money of={newest.balance.pending_micro} as="balance" />
+                </Stat>
+                <Stat label="Paid out" note="All nodes">
+                  <Money of={newest.balance.paid_out_micro} as="balance" />
+                </Stat>
+                <Stat label="Earned in all" note="All nodes">
+                  <Money of={newest.balance.earned_micro} as="balance" />
+                </Stat>
+              </Stats>
+            )
+          }
+        </Loaded>
+        <EarningsChart node={node} nameOf={nameOf} />
+        <Card title="Requests" flush>
+          <Loaded query={earnings}>
+            {({ pages }) => {
+              const lines = pages.flatMap(({ data }) => data);
+              if (lines.length === 0) {
+                return (
+                  <Empty icon={<HandCoins aria-hidden />} title="Nothing earned yet">
+                    Every request that a node of yours serves appears here.
+                  </Empty>
+                );
+              }
+              return (
+                <>
+                  <Table
+                    label="Earnings"
+                    columns={columnsFor(nameOf)}
+                    rows={lines}
+                    keyOf={({ request_id }) => request_id}
+                  />
+                  <More query={earnings} end="That is everything." />
+                </>
+              );
+            }}
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,59 @@
+/** The models that a node elected, each with its speed; and the choice of others. */
+import { useState } from "react";
+import type { NodeDetail, NodeStats } from "../../../api/host-types.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count, Span } from "../../../ui/time.tsx";
+import { ElectDialog } from "./elect.tsx";
+
+type Row = NodeStats["models"][number];
+
+export function NodeModels({ node }: { node: NodeDetail }) {
+  const [electing, setElecting] = useState(false);
+  const { models } = node.stats;
+  return (
+    <Card
+      title="Models"
+      flush
+      aside={
+        node.state !== "retired" && (
+          <Button size="small" onClick={() => setElecting(true)}>
+            Elect models
+          </Button>
+        )
+      }
+    >
+      {models.length === 0 ? (
+        <Empty title="No model elected">Elect what this machine's engine holds; then it can serve.</Empty>
+      ) : (
+        <Table label="Elected models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />
+      )}
+      {electing && <ElectDialog node={node} onClose={() => setElecting(false)} />}
+    </Card>
+  );
+}
+
+const None = () => <span className="text-ink-soft">not measured yet</span>;
+
+const COLUMNS: Column<Row>[] = [
+  { title: "Model", cell: ({ model }) => <code className="font-mono font-medium">{model}</code> },
+  {
+    title: "First token",
+    align: "right",
+    cell: ({ ttft_p50_ms }) => (ttft_p50_ms === null ? <None /> : <Span ms={ttft_p50_ms} />),
+  },
+  {
+    title: "Speed",
+    align: "right",
+    cell: ({ tps_p50 }) =>
+      tps_p50 === null ? (
+        <span className="text-ink-soft">–</span>
+      ) : (
+        <>
+          <Count of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
+        </>
+      ),
+  },
+];

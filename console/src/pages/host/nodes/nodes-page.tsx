@@ -1,0 +1,125 @@
+/** A host's nodes at a glance: who serves, who does not and why, what came in. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { Cpu, Plus } from "lucide-react";
+import type { Node } from "../../../api/host-types.ts";
+import { hostMoneyQuery } from "../../../data/earnings.ts";
+import { nodesQuery } from "../../../data/host.ts";
+import { buttonClasses } from "../../../ui/button.tsx";
+import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { NodeState } from "../../../ui/node-state.tsx";
+import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
+import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count } from "../../../ui/time.tsx";
+import { EarnedToday, Failures, Slots, Speed } from "./node-figures.tsx";
+
+export function NodesPage() {
+  const nodes = useQuery(nodesQuery);
+  const navigate = useNavigate();
+  const add = (
+    <Link to="/host/add" className={buttonClasses("primary")}>
+      <Plus aria-hidden className="size-4" />
+      Add a node
+    </Link>
+  );
+  return (
+    <>
+      <PageHeader title="Nodes" about="The machines that serve models for you." actions={add} />
+      <div className="flex flex-col gap-5">
+        <Figures nodes={nodes.data?.data} />
+        {nodes.data?.data.map(
+          ({ id, name, quarantine, state }) =>
+            quarantine !== null &&
+            state === "quarantined" && (
+              <section key={id} aria-label={`Quarantine of ${name}`}>
+                <QuarantineNotice
+                  name={name}
+                  quarantine={quarantine}
+                  action={
+                    <Link to="/host/nodes/$id" params={{ id }} className={buttonClasses("plain", "small")}>
+                      Open {name}
+                    </Link>
+                  }
+                />
+              </section>
+            ),
+        )}
+        <Card flush>
+          <Loaded query={nodes}>
+            {({ data }) =>
+              data.length === 0 ? (
+                <Empty icon={<Cpu aria-hidden />} title="No nodes yet" action={add}>
+                  A machine with an engine, and a program beside it that dials out. Nothing has to be opened on your
+                  side.
+                </Empty>
+              ) : (
+                <Table
+                  label="Nodes"
+                  columns={COLUMNS}
+                  rows={data}
+                  keyOf={({ id }) => id}
+                  onOpen={({ id }) => void navigate({ to: "/host/nodes/$id", params: { id } })}
+                  faded={({ state }) => state === "retired"}
+                />
+              )
+            }
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Figures({ nodes }: { nodes: Node[] | undefined }) {
+  const money = useQuery(hostMoneyQuery);
+  const online = nodes?.filter(({ state }) => state === "online").length;
+  return (
+    <Stats label="At a glance">
+      <Stat label="Online" note={nodes && `of ${nodes.length} ${nodes.length === 1 ? "node" : "nodes"}`}>
+        {online === undefined ? <Waiting /> : <Count of={online} />}
+      </Stat>
+      <Stat label="Earned today" note="Since midnight UTC">
+        {money.data === undefined ? <Waiting /> : <Money of={money.data.today_micro} as="balance" />}
+      </Stat>
+      <Stat
+        label="To be paid out"
+        note={
+          money.data && (
+            <>
+              <Money of={money.data.balance.paid_out_micro} as="balance" /> paid so far
+            </>
+          )
+        }
+      >
+        {money.data === undefined ? <Waiting /> : <Money of={money.data.balance.pending_micro} as="balance" />}
+      </Stat>
+    </Stats>
+  );
+}
+
+const COLUMNS: Column<Node>[] = [
+  {
+    title: "Node",
+    className: "max-w-0 w-full sm:w-auto sm:max-w-56",
+    cell: ({ id, name, models }) => (
+      <>
+        <span className="block truncate font-medium">{name}</span>
+        <span className="block truncate text-xs text-ink-soft" title={models.join(", ")}>
+          {models.length === 0 ? "no model elected" : models.join(", ")}
+        </span>
+        <span className="mt-1 block sm:hidden">
+          <Slots id={id} />
+        </span>
+      </>
+    ),
+  },
+  { title: "State", cell: ({ state }) => <NodeState of={state} /> },
+  { title: "Slots", from: "sm", cell: ({ id }) => <Slots id={id} /> },
+  { title: "Speed", from: "lg", align: "right", cell: ({ id }) => <Speed id={id} /> },
+  { title: "Failures", from: "lg", align: "right", cell: ({ id }) => <Failures id={id} /> },
+  { title: "Earned today", from: "md", align: "right", cell: ({ id }) => <EarnedToday id={id} /> },
+];
+
+const Waiting = () => <Skeleton className="my-1 h-6 w-24" />;

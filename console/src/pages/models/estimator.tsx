@@ -1,0 +1,98 @@
+/** What a way of working would cost, on every model side by side. */
+import { useState } from "react";
+import type { LiveModel } from "../../api/figures.ts";
+import { Card } from "../../ui/card.tsx";
+import { TextField } from "../../ui/field.tsx";
+import { Money } from "../../ui/money.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { DAYS_A_MONTH, type Estimate, estimate, type Workload, wholeNumber } from "./estimate.ts";
+
+interface Row extends Estimate {
+  model: LiveModel;
+  /** Of the dearest: the width of its bar. */
+  share: number;
+}
+
+const FIELDS = [
+  { name: "requestsPerDay", label: "Requests a day", start: "1,000" },
+  { name: "promptTokens", label: "Prompt tokens each", start: "500", hint: "About four characters of English each." },
+  { name: "outputTokens", label: "Output tokens each", start: "200", hint: "Thinking counts as output." },
+] as const;
+
+type Texts = Record<(typeof FIELDS)[number]["name"], string>;
+
+export function Estimator({ models }: { models: LiveModel[] }) {
+  const [texts, setTexts] = useState<Texts>({ requestsPerDay: "1,000", promptTokens: "500", outputTokens: "200" });
+  const work = workloadOf(texts);
+  return (
+    <Card title="What would it cost?" flush>
+      <div className="grid gap-4 px-4 pb-5 sm:grid-cols-3 sm:px-5">
+        {FIELDS.map(({ name, label, ...more }) => (
+          <TextField
+            key={name}
+            label={label}
+            inputMode="numeric"
+            value={texts[name]}
+            onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
+            error={wholeNumber(texts[name]) === undefined ? "A whole number, please." : undefined}
+            {...("hint" in more && { hint: more.hint })}
+          />
+        ))}
+      </div>
+      <div aria-live="polite">
+        {work !== undefined && (
+          <Table label="Costs by model" columns={COLUMNS} rows={rowsOf(models, work)} keyOf={({ model }) => model.id} />
+        )}
+      </div>
+    </Card>
+  );
+}
+
+function workloadOf(texts: Texts): Workload | undefined {
+  const [requestsPerDay, promptTokens, outputTokens] = FIELDS.map(({ name }) => wholeNumber(texts[name]));
+  if (requestsPerDay === undefined || promptTokens === undefined || outputTokens === undefined) return undefined;
+  return { requestsPerDay, promptTokens, outputTokens };
+}
+
+function rowsOf(models: LiveModel[], work: Workload): Row[] {
+  const priced = models.flatMap((model) => {
+    const cost = estimate(model, work);
+    return cost === undefined ? [] : [{ model, ...cost }];
+  });
+  const dearest = priced.reduce((max, { month }) => (month > max ? month : max), 0n);
+  return priced.map((row) => ({ ...row, share: dearest === 0n ? 0 : Number((row.month * 1000n) / dearest) / 1000 }));
+}
+
+const COLUMNS: Column<Row>[] = [
+  {
+    title: "Model",
+    cell: ({ model }) => (
+      <>
+        <code className="font-mono font-medium">{model.id}</code>
+        {model.kind === "embedding" && <span className="block text-xs text-ink-soft">input only</span>}
+      </>
+    ),
+  },
+  { title: "A request", from: "sm", align: "right", cell: ({ request }) => <Money of={request} /> },
+  { title: "A day", align: "right", cell: ({ day }) => <Money of={day} /> },
+  {
+    title: `${DAYS_A_MONTH} days`,
+    align: "right",
+    cell: ({ month }) => (
+      <span className="font-medium">
+        <Money of={month} />
+      </span>
+    ),
+  },
+  {
+    title: "Compared",
+    hideTitle: true,
+    from: "md",
+    className: "w-1/3",
+    cell: ({ share }) => (
+      <div aria-hidden className="h-2 rounded-full bg-sunken">
+        <div className="h-full rounded-full bg-accent" style={{ width: `${Math.max(share * 100, 1)}%` }} />
+      </div>
+    ),
+  },
+];

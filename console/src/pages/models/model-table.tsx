@@ -1,0 +1,117 @@
+/** The models, one a row. */
+import { Link } from "@tanstack/react-router";
+import { Brain } from "lucide-react";
+import { actingAccount } from "../../api/acting.ts";
+import type { LiveModel } from "../../api/figures.ts";
+import { useMe } from "../../data/session.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { buttonClasses } from "../../ui/button.tsx";
+import { Meter } from "../../ui/meter.tsx";
+import { Money } from "../../ui/money.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Count, Span } from "../../ui/time.tsx";
+
+export function ModelTable({ models }: { models: LiveModel[] }) {
+  const { accounts } = useMe();
+  const builds = actingAccount("builder", accounts) !== undefined;
+  return (
+    <Table
+      label="Models"
+      columns={builds ? [...COLUMNS, TRY] : COLUMNS}
+      rows={models}
+      keyOf={({ id }) => id}
+      faded={({ status }) => status === "coming"}
+    />
+  );
+}
+
+const COLUMNS: Column<LiveModel>[] = [
+  {
+    title: "Model",
+    cell: (model) => (
+      <>
+        <code className="font-mono font-medium">{model.id}</code>
+        <span className="mt-0.5 flex flex-wrap items-center gap-x-2 text-xs text-ink-soft">
+          <span>{model.class}</span>
+          {model.quant_label !== null && <span>{model.quant_label}</span>}
+          {model.reasoning && (
+            <span
+              className="inline-flex items-center gap-1"
+              title="Its thinking comes apart from the answer, and is billed as output."
+            >
+              <Brain aria-hidden className="size-3.5" />
+              thinks
+            </span>
+          )}
+        </span>
+        <span className="mt-1 block md:hidden">
+          <Availability model={model} />
+        </span>
+      </>
+    ),
+  },
+  {
+    title: "Context",
+    from: "sm",
+    align: "right",
+    cell: ({ context_limit }) => (context_limit === null ? <None /> : <Count of={context_limit} />),
+  },
+  { title: "Input", align: "right", cell: ({ price_in_micro_1m }) => <Price micro={price_in_micro_1m} /> },
+  { title: "Output", align: "right", cell: ({ price_out_micro_1m }) => <Price micro={price_out_micro_1m} /> },
+  {
+    title: "First token",
+    from: "lg",
+    align: "right",
+    cell: ({ ttft_p50_ms }) => (ttft_p50_ms === null ? <None /> : <Span ms={ttft_p50_ms} />),
+  },
+  {
+    title: "Speed",
+    from: "lg",
+    align: "right",
+    cell: ({ tps_p50 }) =>
+      tps_p50 === null ? (
+        <None />
+      ) : (
+        <span className="whitespace-nowrap">
+          <Count of={Math.round(tps_p50)} /> <span className="text-ink-soft">tokens/s</span>
+        </span>
+      ),
+  },
+  { title: "Available", from: "md", cell: (model) => <Availability model={model} /> },
+];
+
+const TRY: Column<LiveModel> = {
+  title: "Try it",
+  hideTitle: true,
+  align: "right",
+  from: "sm",
+  cell: ({ id, status, kind }) =>
+    status === "active" && kind === "generation" ? (
+      <Link
+        to="/playground"
+        search={{ model: id }}
+        aria-label={`Try ${id}`}
+        className={buttonClasses("plain", "small")}
+      >
+        Try
+      </Link>
+    ) : null,
+};
+
+function Availability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
+  if (status === "coming") return <Badge>coming</Badge>;
+  if (nodes === 0) return <Badge tone="warn">no node now</Badge>;
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-3 gap-y-1">
+      <Badge tone="good">
+        {nodes} {nodes === 1 ? "node" : "nodes"}
+      </Badge>
+      <span className="hidden xl:inline-flex">
+        <Meter label={`Slots for ${id}`} value={busy} max={slots} word="busy" />
+      </span>
+    </span>
+  );
+}
+
+const Price = ({ micro }: { micro: number | null }) => (micro === null ? <None /> : <Money of={String(micro)} />);
+const None = () => <span className="text-ink-soft">–</span>;

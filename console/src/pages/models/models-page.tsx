@@ -1,0 +1,35 @@
+/** The models: what they cost, how fast they are now, whether a node serves them, and what a way of working would cost. */
+import { useQuery } from "@tanstack/react-query";
+import { liveModelsQuery } from "../../data/live-models.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Estimator } from "./estimator.tsx";
+import { ModelTable } from "./model-table.tsx";
+
+export function ModelsPage() {
+  const models = useQuery(liveModelsQuery);
+  const { data: rates } = useQuery(ratesQuery);
+  return (
+    <>
+      <PageHeader
+        title="Models and prices"
+        about={
+          <>
+            Prices are per million tokens, in US dollars. You pay for the tokens that the gateway counted
+            {rates !== undefined && (
+              <>, and {Math.round(rates.payout_share * 100)} % of it goes to the host that answered</>
+            )}
+            .
+          </>
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <Card flush>
+          <Loaded query={models}>{({ data }) => <ModelTable models={data} />}</Loaded>
+        </Card>
+        {models.data !== undefined && <Estimator models={models.data.data} />}
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,98 @@
+/** Everybody's accounts: found by name, owner or id, opened for what operators can do. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Users } from "lucide-react";
+import type { PlatformAccount } from "../../../api/operator-types.ts";
+import { accountsQuery } from "../../../data/platform-accounts.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { More } from "../../../ui/more.tsx";
+import { Empty, Loaded } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { AccountDrawer } from "./account-drawer.tsx";
+import { AccountSearchBar } from "./account-search-bar.tsx";
+import type { AccountsSearch } from "./search.ts";
+
+export function AccountsPage() {
+  const search = useSearch({ from: "/app/operator/accounts" });
+  const navigate = useNavigate({ from: "/operator/accounts" });
+  const { account: open, ...filter } = search;
+  const accounts = useInfiniteQuery(accountsQuery(filter));
+  const change = (next: AccountsSearch): void => void navigate({ search: next, replace: true });
+  const show = (account: string | undefined): void =>
+    void navigate({ search: { ...filter, ...(account !== undefined && { account }) } });
+  return (
+    <>
+      <PageHeader title="Accounts" about="Everybody's accounts. Whatever is done here is in the audit log." />
+      <Card flush>
+        <AccountSearchBar filter={filter} onChange={change} onOpen={show} />
+        <Loaded query={accounts}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data);
+            if (rows.length === 0) {
+              return (
+                <Empty icon={<Users aria-hidden />} title="Nobody fits">
+                  No account has this in its name or its owners' addresses.
+                </Empty>
+              );
+            }
+            return (
+              <>
+                <Table
+                  label="Accounts"
+                  columns={COLUMNS}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  onOpen={({ id }) => show(id)}
+                  isOpen={({ id }) => id === open}
+                />
+                <More query={accounts} end="Those are all." />
+              </>
+            );
+          }}
+        </Loaded>
+      </Card>
+      <AccountDrawer id={open} onClose={() => show(undefined)} />
+    </>
+  );
+}
+
+const COLUMNS: Column<PlatformAccount>[] = [
+  {
+    title: "Account",
+    className: "max-w-0 w-full sm:w-auto sm:max-w-72",
+    cell: ({ name, owners }) => (
+      <>
+        <span className="block truncate font-medium">{name}</span>
+        <span className="block truncate text-xs text-ink-soft" title={owners.join(", ")}>
+          {owners.join(", ") || "no owner"}
+        </span>
+      </>
+    ),
+  },
+  {
+    title: "Kind",
+    from: "sm",
+    cell: ({ kind }) => <Badge tone={kind === "host" ? "accent" : "neutral"}>{kind}</Badge>,
+  },
+  {
+    title: "State",
+    from: "sm",
+    cell: ({ suspended_at }) =>
+      suspended_at === null ? <Badge tone="good">active</Badge> : <Badge tone="bad">suspended</Badge>,
+  },
+  {
+    title: "Balance",
+    align: "right",
+    cell: ({ balance_micro, suspended_at }) => (
+      <>
+        <Money of={balance_micro} as="balance" />
+        {suspended_at !== null && <span className="block text-xs text-bad sm:hidden">suspended</span>}
+      </>
+    ),
+  },
+  { title: "Held", from: "lg", align: "right", cell: ({ held_micro }) => <Money of={held_micro} /> },
+  { title: "Opened", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+];

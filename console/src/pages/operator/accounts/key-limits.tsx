@@ -1,0 +1,64 @@
+/** The limits of one key. What is left empty is the platform's own. */
+import { useState } from "react";
+import type { ApiKey } from "../../../api/types.ts";
+import { useKeyLimits } from "../../../data/platform-accounts.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
+import { errorOfField, TextField } from "../../../ui/field.tsx";
+import { Form, textOf } from "../../../ui/form.tsx";
+import { toast } from "../../../ui/toast.tsx";
+import { wholeNumber } from "../../models/estimate.ts";
+
+const FIELDS = [
+  { name: "requests_per_minute", label: "Requests a minute" },
+  { name: "tokens_per_minute", label: "Tokens a minute" },
+  { name: "in_flight", label: "Requests at once" },
+] as const;
+const NAMES = FIELDS.map(({ name }) => name);
+type Name = (typeof FIELDS)[number]["name"];
+
+export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const limits = useKeyLimits(apiKey.id);
+  const [problem, setProblem] = useState<{ field: Name; text: string }>();
+  const submit = (fields: FormData): void => {
+    const texts = NAMES.map((name) => [name, textOf(fields, name)] as const);
+    const wrong = texts.find(([, text]) => text.trim() !== "" && wholeNumber(text) === undefined);
+    setProblem(wrong && { field: wrong[0], text: "A whole number, 0 or more." });
+    if (wrong !== undefined) return;
+    const asked = Object.fromEntries(texts.map(([name, text]) => [name, wholeNumber(text) ?? null]));
+    limits.mutate(asked as Record<Name, number | null>, {
+      onSuccess: () => {
+        onClose();
+        toast(`Limits of ${apiKey.name} set`);
+      },
+    });
+  };
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Limits of ${apiKey.name}`}
+      about="They hold within a minute. What you leave empty is the platform's own."
+    >
+      <Form onSubmit={submit} error={limits.error} fields={[...NAMES]}>
+        {FIELDS.map(({ name, label }) => (
+          <TextField
+            key={name}
+            label={label}
+            name={name}
+            inputMode="numeric"
+            autoComplete="off"
+            defaultValue={String(apiKey.limits[name])}
+            error={problem?.field === name ? problem.text : errorOfField(limits.error, name)}
+          />
+        ))}
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={limits.isPending}>
+            Set limits
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,95 @@
+/** What operators did, newest first. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { ScrollText } from "lucide-react";
+import type { OperatorAction } from "../../../api/operator-types.ts";
+import { auditQuery } from "../../../data/platform.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { More } from "../../../ui/more.tsx";
+import { Empty, Loaded } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { actionWords, detailWords } from "./words.ts";
+
+export function AuditPage() {
+  const audit = useInfiniteQuery(auditQuery);
+  return (
+    <>
+      <PageHeader
+        title="Audit log"
+        about="Everything an operator did, written down before it was done. Nobody can change it here."
+      />
+      <Card flush>
+        <Loaded query={audit}>
+          {({ pages }) => {
+            const actions = pages.flatMap(({ data }) => data).map((action, place) => ({ ...action, place }));
+            if (actions.length === 0) {
+              return (
+                <Empty icon={<ScrollText aria-hidden />} title="Nothing done yet">
+                  Grants, suspensions, limits, quarantines and payouts appear here.
+                </Empty>
+              );
+            }
+            return (
+              <>
+                <Table
+                  label="Audit log"
+                  columns={COLUMNS}
+                  rows={actions}
+                  keyOf={({ at, action, subject, place }) => `${at} ${action} ${subject} ${place}`}
+                />
+                <More query={audit} end="That is the whole log." />
+              </>
+            );
+          }}
+        </Loaded>
+      </Card>
+    </>
+  );
+}
+
+const COLUMNS: Column<OperatorAction>[] = [
+  {
+    title: "Action",
+    className: "max-w-0 w-full md:w-auto md:max-w-80",
+    cell: ({ at, action, subject, details, operator }) => (
+      <>
+        <span className="font-medium">{actionWords(action)}</span>
+        <code className="block truncate font-mono text-xs text-ink-soft" title={subject}>
+          {subject}
+        </code>
+        <span className="block text-xs break-words lg:hidden">{detailWords(details)}</span>
+        <span className="block truncate text-xs text-ink-soft md:hidden">
+          <Time at={at} as="full" />, {operator}
+        </span>
+      </>
+    ),
+  },
+  {
+    title: "Details",
+    from: "lg",
+    className: "max-w-sm",
+    cell: ({ details }) => <span className="break-words">{detailWords(details)}</span>,
+  },
+  {
+    title: "Operator",
+    from: "md",
+    className: "max-w-48",
+    cell: ({ operator }) => <span className="block truncate">{operator}</span>,
+  },
+  {
+    title: "Time",
+    from: "md",
+    cell: ({ at }) => (
+      <span className="whitespace-nowrap">
+        <Time at={at} />
+      </span>
+    ),
+  },
+  { title: "Outcome", align: "right", cell: ({ outcome }) => <End of={outcome} /> },
+];
+
+function End({ of }: { of: string | null }) {
+  if (of === null) return <Badge>under way</Badge>;
+  return <Badge tone={of === "done" ? "good" : "bad"}>{of}</Badge>;
+}

@@ -1,0 +1,87 @@
+/** The proof of the books: every figure worked out again from what lies below it, with one plain verdict. */
+import { useQuery } from "@tanstack/react-query";
+import { Check, RefreshCw, X } from "lucide-react";
+import type { BooksCheck } from "../../../api/operator-types.ts";
+import { booksQuery } from "../../../data/platform.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Loaded, Loading } from "../../../ui/states.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
+
+export function BooksPage() {
+  const books = useQuery(booksQuery);
+  return (
+    <>
+      <PageHeader
+        title="Books"
+        about="Works out every balance, hold, charge and share again from the entries below it, in one snapshot beside the running platform."
+        actions={
+          <Button look="primary" busy={books.isFetching} onClick={() => void books.refetch()}>
+            {!books.isFetching && <RefreshCw aria-hidden className="size-4" />}
+            Check again
+          </Button>
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <div role="status">
+          {books.data !== undefined && <Verdict books={books.data} checkedAt={books.data.checkedAt} />}
+        </div>
+        <Card flush>
+          <Loaded query={books} loading={<Loading what="Checking the books" rows={8} />}>
+            {({ checks }) => (
+              <ul aria-label="Checks">
+                {checks.map((check) => (
+                  <CheckLine key={check.name} check={check} />
+                ))}
+              </ul>
+            )}
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Verdict({ books: { balanced, checks }, checkedAt }: { books: BooksCheck; checkedAt: number }) {
+  const wrong = checks.filter(({ differences }) => differences.length > 0).length;
+  const looked = checks.reduce((sum, { checked }) => sum + checked, 0);
+  return (
+    <Notice
+      tone={balanced ? "good" : "bad"}
+      title={balanced ? "The books balance" : `The books do not balance: ${wrong} of ${checks.length} checks failed`}
+    >
+      <p className="text-ink-soft">
+        {checks.length} checks looked at <Count of={looked} /> things, <Time at={checkedAt} as="full" />
+      </p>
+    </Notice>
+  );
+}
+
+function CheckLine({ check: { name, checked, differences } }: { check: BooksCheck["checks"][number] }) {
+  const good = differences.length === 0;
+  const Icon = good ? Check : X;
+  return (
+    <li className="border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
+      <div className="flex items-start gap-3">
+        <Icon aria-hidden className={good ? "mt-0.5 size-4 shrink-0 text-good" : "mt-0.5 size-4 shrink-0 text-bad"} />
+        <p className="min-w-0 flex-1 first-letter:uppercase">
+          {name}
+          <span className="sr-only">: {good ? "holds" : "does not hold"}</span>
+        </p>
+        <span className="shrink-0 text-xs text-ink-soft">
+          <Count of={checked} /> looked at
+        </span>
+      </div>
+      {!good && (
+        <ul className="mt-2 ml-7 flex flex-col gap-1">
+          {differences.map((difference) => (
+            <li key={difference} className="font-mono text-xs break-all text-bad">
+              {difference}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,157 @@
+/** One node for operators: how it does, why it is quarantined, and both moves. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { type ReactNode, useState } from "react";
+import type { PlatformNodeDetail } from "../../../api/operator-types.ts";
+import { platformNodeQuery, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
+import { Button } from "../../../ui/button.tsx";
+import { CopyButton } from "../../../ui/copy.tsx";
+import { Confirm } from "../../../ui/dialog.tsx";
+import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
+import { MachineFacts } from "../../../ui/machine-facts.tsx";
+import { Meter } from "../../../ui/meter.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { meaningOfState, NodeState } from "../../../ui/node-state.tsx";
+import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Count, Span } from "../../../ui/time.tsx";
+import { toast } from "../../../ui/toast.tsx";
+import { ReasonDialog } from "../reason-dialog.tsx";
+
+export function NodeDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  const node = useQuery({ ...platformNodeQuery(id ?? ""), enabled: id !== undefined });
+  return (
+    <Drawer open={id !== undefined} onClose={onClose} title={node.data?.name ?? "Node"}>
+      <Loaded query={node}>{(found) => <Details node={found} />}</Loaded>
+    </Drawer>
+  );
+}
+
+function Details({ node }: { node: PlatformNodeDetail }) {
+  const { id, name, account, state, quarantine, stats } = node;
+  return (
+    <div className="flex flex-col gap-6">
+      <div>
+        <div className="flex items-center gap-1">
+          <code className="min-w-0 font-mono text-xs break-all">{id}</code>
+          <CopyButton text={id} label="Copy the node's id" />
+        </div>
+        <p role="status" className="mt-2 flex flex-wrap items-center gap-2">
+          <NodeState of={state} />
+          <span className="text-ink-soft">{meaningOfState(state)}</span>
+        </p>
+      </div>
+      {quarantine !== null && state === "quarantined" && <QuarantineNotice name={name} quarantine={quarantine} />}
+      <Moves node={node} />
+      <Part title="Work">
+        <Facts>
+          <Fact name="Slots">
+            {stats.connected ? (
+              <Meter label="Slots" value={stats.busy} max={stats.slots} word="busy" />
+            ) : (
+              "not connected"
+            )}
+          </Fact>
+          <Fact name="Today">
+            <Count of={stats.today.requests} /> requests, <Money of={stats.today.earned_micro} as="balance" /> earned
+          </Fact>
+          <Fact name="Failures">
+            {stats.reliability.jobs === 0
+              ? "no jobs yet"
+              : `${stats.reliability.failures} in the last ${stats.reliability.jobs} jobs`}
+          </Fact>
+          <Fact name="Host">
+            <Link
+              to="/operator/accounts"
+              search={{ account }}
+              className="font-mono text-xs break-all text-accent underline-offset-2 hover:underline"
+            >
+              {account}
+            </Link>
+          </Fact>
+        </Facts>
+      </Part>
+      <Part title="Models">
+        {stats.models.length === 0 ? (
+          <p className="text-ink-soft">None elected.</p>
+        ) : (
+          <Facts>
+            {stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => (
+              <Fact key={model} name={model}>
+                {ttft_p50_ms === null ? (
+                  "not measured yet"
+                ) : (
+                  <>
+                    first token <Span ms={ttft_p50_ms} />
+                    {tps_p50 !== null && (
+                      <>
+                        , <Count of={Math.round(tps_p50)} /> tokens/s
+                      </>
+                    )}
+                  </>
+                )}
+              </Fact>
+            ))}
+          </Facts>
+        )}
+      </Part>
+      <Part title="Machine">
+        <MachineFacts node={node} />
+      </Part>
+    </div>
+  );
+}
+
+function Moves({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
+  const [asking, setAsking] = useState(false);
+  const quarantine = useQuarantine(id);
+  const release = useRelease(id);
+  const done = (said: string) => ({
+    onSuccess: () => {
+      setAsking(false);
+      toast(said);
+    },
+  });
+  if (state === "retired") return null;
+  const held = state === "quarantined";
+  return (
+    <div>
+      <Button look={held ? "primary" : "danger"} onClick={() => setAsking(true)}>
+        {held ? "Release" : "Quarantine"}
+      </Button>
+      {asking && held && (
+        <Confirm
+          open
+          onClose={() => setAsking(false)}
+          title={`Release ${name}?`}
+          action="Release"
+          onConfirm={() => release.mutate(undefined, done(`${name} is released. Its host can resume it.`))}
+          busy={release.isPending}
+          error={release.error}
+        >
+          <p>It is paused afterwards: its host decides when it takes requests again. It is measured anew.</p>
+        </Confirm>
+      )}
+      {asking && !held && (
+        <ReasonDialog
+          title={`Quarantine ${name}?`}
+          about="It loses its connection at once and gets no work until it is released."
+          hint="The host reads it, and it goes into the audit log."
+          action="Quarantine"
+          danger
+          onClose={() => setAsking(false)}
+          onSubmit={(reason) => quarantine.mutate(reason, done(`${name} is quarantined`))}
+          busy={quarantine.isPending}
+          error={quarantine.error}
+        />
+      )}
+    </div>
+  );
+}
+
+const Part = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section>
+    <h3 className="mb-2.5 font-semibold">{title}</h3>
+    {children}
+  </section>
+);

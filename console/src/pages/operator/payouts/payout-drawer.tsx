@@ -1,0 +1,102 @@
+/** One payout: who gets what, its CSV, and the word that it was paid. */
+import { useQuery } from "@tanstack/react-query";
+import { Download } from "lucide-react";
+import { useState } from "react";
+import { saveFile } from "../../../api/client.ts";
+import type { PayoutDetail } from "../../../api/operator-types.ts";
+import { payoutCsvPath, payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { Confirm } from "../../../ui/dialog.tsx";
+import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { toast, toastError } from "../../../ui/toast.tsx";
+
+export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  const payout = useQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
+  return (
+    <Drawer open={id !== undefined} onClose={onClose} title="Payout">
+      <Loaded query={payout}>{(found) => <Details payout={found} />}</Loaded>
+    </Drawer>
+  );
+}
+
+function Details({ payout }: { payout: PayoutDetail }) {
+  const { id, state, note, total_micro, created_at, created_by, paid_at, paid_by, lines } = payout;
+  const [asking, setAsking] = useState(false);
+  const markPaid = useMarkPaid(id);
+  const confirm = (): void =>
+    markPaid.mutate(undefined, {
+      onSuccess: () => {
+        setAsking(false);
+        toast("Marked as paid");
+      },
+    });
+  return (
+    <div className="flex flex-col gap-6">
+      <Facts>
+        <Fact name="State">
+          <span role="status">
+            <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge>
+          </span>
+        </Fact>
+        <Fact name="Total">
+          <Money of={total_micro} exact />
+        </Fact>
+        <Fact name="Note">{note || "–"}</Fact>
+        <Fact name="Made">
+          <Time at={created_at} as="full" /> by {created_by}
+        </Fact>
+        {paid_at !== null && (
+          <Fact name="Paid">
+            <Time at={paid_at} as="full" /> by {paid_by ?? "–"}
+          </Fact>
+        )}
+      </Facts>
+      <div className="flex flex-wrap gap-2">
+        <Button onClick={() => saveFile(payoutCsvPath(id), `${id}.csv`).catch(toastError)}>
+          <Download aria-hidden className="size-4" />
+          Export CSV
+        </Button>
+        {state === "open" && (
+          <Button look="primary" onClick={() => setAsking(true)}>
+            Mark as paid
+          </Button>
+        )}
+      </div>
+      <section>
+        <h3 className="mb-2.5 font-semibold">Hosts</h3>
+        <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
+          {lines.map(({ payout: line, name, owners, amount_micro }) => (
+            <li
+              key={line}
+              className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
+            >
+              <div className="min-w-0">
+                <p className="truncate font-medium">{name}</p>
+                <p className="text-xs break-words text-ink-soft">{owners || "no owner"}</p>
+              </div>
+              <Money of={amount_micro} exact />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <Confirm
+        open={asking}
+        onClose={() => setAsking(false)}
+        title="Mark this payout as paid?"
+        action="Mark as paid"
+        onConfirm={confirm}
+        busy={markPaid.isPending}
+        error={markPaid.error}
+      >
+        <p>
+          <Money of={total_micro} exact /> leaves what hosts are owed. Do this once the money was sent: it cannot be
+          undone.
+        </p>
+      </Confirm>
+    </div>
+  );
+}

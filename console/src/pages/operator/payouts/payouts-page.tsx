@@ -1,0 +1,93 @@
+/** Paying hosts: a batch of everything owed, exported for whoever sends the money, marked paid. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Banknote, Plus } from "lucide-react";
+import { useState } from "react";
+import type { Payout } from "../../../api/operator-types.ts";
+import { payoutsQuery } from "../../../data/payouts.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Button } from "../../../ui/button.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { More } from "../../../ui/more.tsx";
+import { Empty, Loaded } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
+import { CreatePayoutDialog } from "./create-payout.tsx";
+import { PayoutDrawer } from "./payout-drawer.tsx";
+
+export function PayoutsPage() {
+  const { payout: open } = useSearch({ from: "/app/operator/payouts" });
+  const navigate = useNavigate({ from: "/operator/payouts" });
+  const [creating, setCreating] = useState(false);
+  const payouts = useInfiniteQuery(payoutsQuery);
+  const show = (payout: string | undefined): void => void navigate({ search: payout === undefined ? {} : { payout } });
+  const create = (
+    <Button look="primary" onClick={() => setCreating(true)}>
+      <Plus aria-hidden className="size-4" />
+      Make a payout
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title="Payouts"
+        about="A batch holds what every host is owed at that moment. Send the money by its CSV, then mark it paid: only then is it booked."
+        actions={create}
+      />
+      <Card flush>
+        <Loaded query={payouts}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data);
+            if (rows.length === 0) {
+              return (
+                <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
+                  Make one when hosts are owed something.
+                </Empty>
+              );
+            }
+            return (
+              <>
+                <Table
+                  label="Payouts"
+                  columns={COLUMNS}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  onOpen={({ id }) => show(id)}
+                  isOpen={({ id }) => id === open}
+                />
+                <More query={payouts} end="Those are all." />
+              </>
+            );
+          }}
+        </Loaded>
+      </Card>
+      {creating && <CreatePayoutDialog onClose={() => setCreating(false)} onCreated={show} />}
+      <PayoutDrawer id={open} onClose={() => show(undefined)} />
+    </>
+  );
+}
+
+const COLUMNS: Column<Payout>[] = [
+  {
+    title: "Made",
+    className: "max-w-0 w-full sm:w-auto sm:max-w-72",
+    cell: ({ created_at, note }) => (
+      <>
+        <span className="block font-medium">
+          <Time at={created_at} as="full" />
+        </span>
+        <span className="block truncate text-xs text-ink-soft">{note || "no note"}</span>
+      </>
+    ),
+  },
+  { title: "State", cell: ({ state }) => <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge> },
+  { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
+  { title: "Total", align: "right", cell: ({ total_micro }) => <Money of={total_micro} /> },
+  {
+    title: "By",
+    from: "lg",
+    className: "max-w-48",
+    cell: ({ created_by }) => <span className="block truncate">{created_by}</span>,
+  },
+];

@@ -1,0 +1,31 @@
+/** How much room each model has: connected nodes, their slots, how many are taken. */
+import type { ModelCapacity } from "../../../api/operator-types.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Meter } from "../../../ui/meter.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count } from "../../../ui/time.tsx";
+
+export function CapacityTable({ capacity }: { capacity: ModelCapacity[] }) {
+  if (capacity.length === 0) return <Empty title="The catalogue offers no active model" />;
+  return <Table label="Room per model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />;
+}
+
+const COLUMNS: Column<ModelCapacity>[] = [
+  { title: "Model", cell: ({ model }) => <code className="font-mono font-medium">{model}</code> },
+  {
+    title: "Nodes connected",
+    align: "right",
+    cell: ({ nodes }) => (nodes === 0 ? <Badge tone="warn">none</Badge> : <Count of={nodes} />),
+  },
+  {
+    title: "Slots",
+    align: "right",
+    cell: ({ model, busy, slots }) =>
+      slots === 0 ? (
+        <span className="text-ink-soft">–</span>
+      ) : (
+        <Meter label={`Slots for ${model}`} value={busy} max={slots} word="busy" />
+      ),
+  },
+];

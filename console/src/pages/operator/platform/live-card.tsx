@@ -1,0 +1,68 @@
+/** Requests under way and nodes, as they change. */
+import type { ReactNode } from "react";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Skeleton } from "../../../ui/states.tsx";
+import { Count, count } from "../../../ui/time.tsx";
+import type { Load } from "./use-load.ts";
+
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const SERIES = [{ name: "Requests under way", colour: 1 }];
+
+export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
+  return (
+    <Card
+      title="Now"
+      aside={
+        <span role="status">
+          <Badge tone={live ? "good" : "neutral"}>{live ? "live" : "connecting…"}</Badge>
+        </span>
+      }
+    >
+      {now === undefined ? (
+        <Skeleton className="h-64 w-full" />
+      ) : (
+        <div className="grid gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
+          <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
+            <Figure name="Requests under way">
+              <Count of={now.in_flight} />
+            </Figure>
+            <Figure name="Held for them">
+              <Money of={now.held_micro} />
+            </Figure>
+            <Figure name="Nodes by their records">
+              <span className="flex flex-wrap gap-x-3 text-sm font-normal">
+                {Object.entries(now.nodes).map(([state, nodes]) => (
+                  <span key={state}>
+                    {count(nodes ?? 0)} {state}
+                  </span>
+                ))}
+                {Object.keys(now.nodes).length === 0 && "none"}
+              </span>
+            </Figure>
+          </dl>
+          <Chart
+            title="Requests under way, the last minutes"
+            kind="lines"
+            height={200}
+            series={SERIES}
+            format={count}
+            rows={samples.map(({ atMs, inFlight }) => ({
+              label: clock.format(atMs),
+              values: { "Requests under way": inFlight },
+            }))}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
+  <div>
+    <dt className="text-ink-soft">{name}</dt>
+    <dd className="mt-0.5 text-xl font-semibold tracking-tight">{children}</dd>
+  </div>
+);

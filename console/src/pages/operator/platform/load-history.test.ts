@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PlatformLoad } from "../../../api/operator-types.ts";
+import { addSample, type Sample } from "./load-history.ts";
+
+const load = (inFlight: number): PlatformLoad => ({
+  in_flight: inFlight,
+  held_micro: "0.000000",
+  nodes: {},
+  capacity: [],
+});
+
+test("the newest minutes are kept, and no more", () => {
+  let samples: Sample[] = [];
+  for (let i = 0; i < 200; i++) samples = addSample(samples, load(i), i);
+  assert.equal(samples.length, 90);
+  assert.deepEqual(samples.at(-1), { atMs: 199, inFlight: 199 });
+  assert.equal(samples[0]?.inFlight, 110);
+});

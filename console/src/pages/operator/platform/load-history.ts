@@ -1,0 +1,17 @@
+/**
+ * The last minutes of the platform's load, kept while the page is open. The stream tells only changes; samples are taken by
+ * the clock, so that the line goes on while nothing changes.
+ */
+import type { PlatformLoad } from "../../../api/operator-types.ts";
+
+export const SAMPLE_MS = 2_000;
+const SAMPLES_MAX = 90;
+
+export interface Sample {
+  atMs: number;
+  inFlight: number;
+}
+
+export function addSample(samples: Sample[], load: PlatformLoad, atMs: number): Sample[] {
+  return [...samples, { atMs, inFlight: load.in_flight }].slice(-SAMPLES_MAX);
+}

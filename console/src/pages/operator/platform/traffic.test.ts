@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TrafficHour } from "../../../api/operator-types.ts";
+import { groupOf, requestBars, spanOf } from "./traffic.ts";
+
+const now = Date.parse("2026-11-15T12:34:00Z");
+const at = (text: string): number => Date.parse(text) / 1000;
+const hour = (when: string, outcome: TrafficHour["outcome"], requests: number): TrafficHour => ({
+  hour: at(when),
+  outcome,
+  requests,
+  prompt_tokens: 0,
+  completion_tokens: 0,
+  charge_micro: "0.000000",
+});
+
+test("a day has its 24 hours, a week its seven days, the last one not over", () => {
+  const day = spanOf("24h", now);
+  assert.equal(day.buckets.length, 24);
+  assert.equal(new Date(day.buckets.at(-1) ?? 0).toISOString(), "2026-11-15T12:00:00.000Z");
+  const week = spanOf("7d", now);
+  assert.equal(week.from.toISOString(), "2026-11-09T00:00:00.000Z");
+  assert.equal(week.buckets.length, 7);
+});
+
+test("requests are counted by how they ended, in the day they belong to", () => {
+  const traffic = [
+    hour("2026-11-14T23:00:00Z", "ok", 3),
+    hour("2026-11-15T00:00:00Z", "ok", 2),
+    hour("2026-11-15T11:00:00Z", "client_closed", 1),
+    hour("2026-11-15T11:00:00Z", "upstream_stall", 4),
+  ];
+  const { series, rows } = requestBars(traffic, spanOf("7d", now), (bucket) => new Date(bucket).toISOString());
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["Finished", "Failed on a node"],
+  );
+  assert.deepEqual(rows.at(-1)?.values, { Finished: 3, "Failed on a node": 4 });
+  assert.deepEqual(rows.at(-2)?.values, { Finished: 3, "Failed on a node": 0 });
+});
+
+test("every outcome has its group", () => {
+  assert.deepEqual(["ok", "upstream_failed", "no_capacity", "rate_limit_tokens"].map(groupOf), [
+    "Finished",
+    "Failed on a node",
+    "No capacity",
+    "Refused for a limit",
+  ]);
+});

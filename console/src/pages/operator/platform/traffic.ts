@@ -1,0 +1,70 @@
+/** From the hourly traffic to charts: requests by how they ended, and what was charged. Pure. */
+import type { TrafficHour } from "../../../api/operator-types.ts";
+import { parseMicro } from "../../../money.ts";
+import { daysBefore, startOfUtcDay } from "../../../time.ts";
+import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
+import type { Amount } from "../../../ui/chart/stacked.ts";
+import type { Range } from "../../overview/spend.ts";
+
+const HOUR_MS = 3_600_000;
+const HOURS = 24;
+
+export interface Span {
+  by: "hour" | "day";
+  from: Date;
+  /** Each begins here; Unix milliseconds. */
+  buckets: number[];
+}
+
+export function spanOf(range: Range, nowMs: number): Span {
+  if (range === "24h") {
+    const last = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
+    const buckets = Array.from({ length: HOURS }, (_, i) => last - (HOURS - 1 - i) * HOUR_MS);
+    return { by: "hour", from: new Date(buckets[0] as number), buckets };
+  }
+  const days = range === "7d" ? 7 : 30;
+  const today = startOfUtcDay(nowMs);
+  const buckets = Array.from({ length: days }, (_, i) => daysBefore(today, days - 1 - i).getTime());
+  return { by: "day", from: new Date(buckets[0] as number), buckets };
+}
+
+const bucketOf = ({ by }: Span, hour: number): number =>
+  by === "hour" ? hour * 1000 : startOfUtcDay(hour * 1000).getTime();
+
+/** How requests ended, in four groups: an operator acts on each in another way. */
+const GROUPS: { name: string; colour: number; has: (outcome: string) => boolean }[] = [
+  { name: "Finished", colour: 1, has: (outcome) => outcome === "ok" || outcome === "client_closed" },
+  { name: "Failed on a node", colour: 6, has: (outcome) => outcome.startsWith("upstream_") },
+  { name: "No capacity", colour: 3, has: (outcome) => outcome === "no_capacity" || outcome === "gateway_lost" },
+  { name: "Refused for a limit", colour: 7, has: () => true },
+];
+
+export const groupOf = (outcome: string): string => GROUPS.find(({ has }) => has(outcome))?.name ?? "";
+
+export function requestBars(
+  traffic: TrafficHour[],
+  span: Span,
+  labelOf: (bucket: number) => string,
+): { series: Series[]; rows: ChartRow[] } {
+  const sums = new Map<string, number>();
+  for (const row of traffic) {
+    const at = `${bucketOf(span, row.hour)} ${groupOf(row.outcome)}`;
+    sums.set(at, (sums.get(at) ?? 0) + row.requests);
+  }
+  const seen = new Set(traffic.map(({ outcome }) => groupOf(outcome)));
+  const series = GROUPS.filter(({ name }) => seen.has(name)).map(({ name, colour }) => ({ name, colour }));
+  return {
+    series,
+    rows: span.buckets.map((bucket) => ({
+      label: labelOf(bucket),
+      values: Object.fromEntries(series.map(({ name }) => [name, sums.get(`${bucket} ${name}`) ?? 0])),
+    })),
+  };
+}
+
+export const charges = (traffic: TrafficHour[], span: Span): Amount[] =>
+  traffic.map(({ hour, charge_micro }) => ({
+    bucket: String(bucketOf(span, hour)),
+    part: "Charged",
+    pico: parseMicro(charge_micro),
+  }));

@@ -1,0 +1,34 @@
+/** The platform's load as it happens, from the operators' stream. */
+import { useEffect, useRef, useState } from "react";
+import type { ServerEvent } from "../../../api/event-stream.ts";
+import type { PlatformLoad } from "../../../api/operator-types.ts";
+import { useEventStream } from "../../../data/live.ts";
+import { addSample, SAMPLE_MS, type Sample } from "./load-history.ts";
+
+export interface Load {
+  /** Undefined until the stream has said it. */
+  now: PlatformLoad | undefined;
+  /** Whether the stream is open. */
+  live: boolean;
+  samples: Sample[];
+}
+
+export function usePlatformLoad(): Load {
+  const [now, setNow] = useState<PlatformLoad>();
+  const [samples, setSamples] = useState<Sample[]>([]);
+  const latest = useRef<PlatformLoad>(undefined);
+  const live = useEventStream("/console/api/operator/live", ({ event, data }: ServerEvent) => {
+    if (event !== "load") return;
+    latest.current = JSON.parse(data) as PlatformLoad;
+    setNow(latest.current);
+  });
+  useEffect(() => {
+    if (!live) return;
+    const timer = setInterval(() => {
+      const load = latest.current;
+      if (load !== undefined) setSamples((all) => addSample(all, load, Date.now()));
+    }, SAMPLE_MS);
+    return () => clearInterval(timer);
+  }, [live]);
+  return { now, live, samples };
+}

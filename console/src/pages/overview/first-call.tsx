@@ -1,0 +1,100 @@
+/** The way to the first request: a key, and code to paste. Goes away with the next visit after a request has arrived. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { CircleCheck, KeyRound } from "lucide-react";
+import { useEffect, useState } from "react";
+import { keysQuery } from "../../data/keys.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { balanceQuery } from "../../data/money.ts";
+import { parseMicro } from "../../money.ts";
+import { snippetsOf } from "../../snippets.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { CodeTabs } from "../../ui/code.tsx";
+import { CreateKeyDialog } from "../keys/create-key.tsx";
+
+const PLACEHOLDER = "tsk_live_YOUR_KEY";
+
+/** `none`: there is no request in the history. */
+export function FirstCall({ none }: { none: boolean }) {
+  const [waited, setWaited] = useState(false);
+  useEffect(() => {
+    if (none) setWaited(true);
+  }, [none]);
+  if (!waited) return null;
+  return none ? <HowTo /> : <Arrived />;
+}
+
+function HowTo() {
+  const [creating, setCreating] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const { data: keys } = useQuery(keysQuery);
+  const { data: rates } = useQuery(ratesQuery);
+  const { data: balance } = useQuery(balanceQuery);
+  const broke = balance !== undefined && parseMicro(balance.available_micro) <= 0n;
+  const hasKey = keys?.data.some(({ revoked_at }) => revoked_at === null) === true;
+  const model = rates?.data.find(
+    ({ status, price_out_micro_1m }) => status === "active" && price_out_micro_1m !== null,
+  );
+  const snippets = snippetsOf({
+    baseUrl: `${location.origin}/v1`,
+    apiKey: secret ?? PLACEHOLDER,
+    body: {
+      model: model?.sku_id ?? "tiny-3b",
+      messages: [{ role: "user", content: "Tell me a story about a fox" }],
+      max_tokens: 200,
+    },
+  });
+  return (
+    <Card title="Make your first request">
+      {broke && (
+        <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
+          Your balance is $0.00, and nothing runs without credit.{" "}
+          <Link to="/credits" className="font-medium underline underline-offset-2">
+            Add credits
+          </Link>
+        </p>
+      )}
+      <ol className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
+        <li>
+          <p className="font-medium">1. Have a key</p>
+          <p className="mt-1 mb-3 text-ink-soft">
+            {secret !== undefined
+              ? "Your new key is in the example, until you leave this page."
+              : hasKey
+                ? "You have one. Put it in place of the placeholder, or create another."
+                : "Its secret is shown once, and put into the example for you."}
+          </p>
+          <Button look={hasKey ? "plain" : "primary"} onClick={() => setCreating(true)}>
+            <KeyRound aria-hidden className="size-4" />
+            {hasKey ? "Create another key" : "Create a key"}
+          </Button>
+        </li>
+        <li className="min-w-0">
+          <p className="mb-3 font-medium">2. Paste this into a terminal or a file</p>
+          <CodeTabs label="Language" snippets={snippets} />
+          <p role="status" className="mt-3 flex items-center gap-2 text-ink-soft">
+            <span aria-hidden className="size-2 animate-breathe rounded-full bg-accent" />
+            Waiting for your first request…
+          </p>
+        </li>
+      </ol>
+      <CreateKeyDialog open={creating} onClose={() => setCreating(false)} onCreated={setSecret} />
+    </Card>
+  );
+}
+
+function Arrived() {
+  return (
+    <div
+      role="status"
+      className="flex flex-wrap items-center gap-x-3 gap-y-1 rounded-lg border border-line bg-good-soft px-4 py-3 text-good sm:px-5"
+    >
+      <CircleCheck aria-hidden className="size-5" />
+      <p className="font-medium">Your first request has arrived.</p>
+      <Link to="/requests" className="underline underline-offset-2">
+        See it in the history
+      </Link>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+/** How requests ended, and the errors among them by code. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { CircleCheck } from "lucide-react";
+import { useMemo } from "react";
+import type { UsageRow } from "../../api/types.ts";
+import { usageQuery } from "../../data/money.ts";
+import { Card } from "../../ui/card.tsx";
+import { Outcome, outcomeMeaning } from "../../ui/outcome.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { Count, useThisHour } from "../../ui/time.tsx";
+import { RANGE_WORDS } from "./range-choice.tsx";
+import { type Range, spendQuery } from "./spend.ts";
+
+export function Outcomes({ range }: { range: Range }) {
+  const hour = useThisHour();
+  const from = useMemo(() => spendQuery(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const usage = useQuery(usageQuery({ by: "outcome", from }));
+  return (
+    <Card title="Errors by code" flush>
+      <Loaded query={usage}>{({ data }) => <Endings rows={data} words={RANGE_WORDS[range]} />}</Loaded>
+    </Card>
+  );
+}
+
+function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
+  const total = rows.reduce((sum, { requests }) => sum + requests, 0);
+  const errors = rows.filter(({ outcome }) => outcome !== "ok").sort((a, b) => b.requests - a.requests);
+  if (errors.length === 0) {
+    return (
+      <Empty icon={<CircleCheck aria-hidden />} title={total === 0 ? "No requests" : "No errors"}>
+        In {words}
+        {total > 0 && (
+          <>
+            , all <Count of={total} /> requests finished
+          </>
+        )}
+        .
+      </Empty>
+    );
+  }
+  const failed = errors.reduce((sum, { requests }) => sum + requests, 0);
+  return (
+    <>
+      <p className="px-4 pb-3 text-ink-soft sm:px-5">
+        <Count of={failed} /> of <Count of={total} /> requests in {words}
+      </p>
+      <ul className="border-t border-line">
+        {errors.map(({ outcome = "", requests }) => (
+          <li key={outcome} className="border-b border-line last:border-b-0">
+            <Link
+              to="/requests"
+              search={{ outcome }}
+              title={outcomeMeaning(outcome).says}
+              className="flex items-center justify-between gap-3 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
+            >
+              <Outcome of={outcome} />
+              <span>
+                <Count of={requests} />{" "}
+                <span className="text-ink-soft">({((requests / total) * 100).toFixed(1)} %)</span>
+              </span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

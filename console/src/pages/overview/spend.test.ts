@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { UsageRow } from "../../api/types.ts";
+import { spendQuery, stackSpend } from "./spend.ts";
+
+const NOW = Date.parse("2026-11-15T06:40:00Z");
+const row = (day: string, model: string, charge_micro: string): UsageRow => ({
+  day,
+  model,
+  requests: 1,
+  prompt_tokens: 1,
+  completion_tokens: 1,
+  charge_micro,
+});
+const stack = (rows: UsageRow[]) =>
+  stackSpend({
+    rows,
+    query: spendQuery("7d", NOW),
+    split: "model",
+    nameOf: (part) => part,
+    labelOf: (bucket) => bucket,
+  });
+
+describe("the spend chart", () => {
+  test("covers every bucket of its span, named as the API names them", () => {
+    const hours = spendQuery("24h", NOW);
+    assert.equal(hours.buckets.length, 24);
+    assert.equal(hours.buckets[0], "2026-11-14T07:00:00Z");
+    assert.equal(hours.buckets.at(-1), "2026-11-15T06:00:00Z");
+    const days = spendQuery("30d", NOW);
+    assert.equal(days.buckets.length, 30);
+    assert.equal(days.buckets.at(-1), "2026-11-15");
+    assert.equal(days.from.toISOString(), "2026-10-17T00:00:00.000Z");
+  });
+
+  test("stacks by part, largest first, with nothing where nothing was spent", () => {
+    const { series, rows } = stack([
+      row("2026-11-14", "small", "1.000000"),
+      row("2026-11-14", "large", "900000.000000"),
+      row("2026-11-15", "small", "2.000000"),
+      row("2026-11-15", "", "0.000000"),
+    ]);
+    assert.deepEqual(
+      series.map(({ name }) => name),
+      ["large", "small"],
+    );
+    assert.deepEqual(rows.at(-2)?.texts, { large: "$0.90", small: "$0.000001" });
+    assert.deepEqual(rows.at(-1)?.values, { large: 0, small: 0.000002 });
+    assert.deepEqual(rows[0]?.values, { large: 0, small: 0 });
+  });
+
+  test("what is beyond the largest parts is summed up as others", () => {
+    const many = Array.from({ length: 9 }, (_, i) => row("2026-11-15", `m${i}`, `${9 - i}.000000`));
+    const { series, rows } = stack(many);
+    assert.deepEqual(
+      series.map(({ name }) => name),
+      ["m0", "m1", "m2", "m3", "m4", "Others"],
+    );
+    assert.equal(rows.at(-1)?.texts?.Others, "$0.00001");
+  });
+});

@@ -1,0 +1,90 @@
+/** The tokens and the cost of an answer, and how fast it came. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Rate } from "../../api/types.ts";
+import { queryClient } from "../../data/client.ts";
+import { recentRequestsQuery } from "../../data/requests.ts";
+import { span } from "../../time.ts";
+import { Money } from "../../ui/money.tsx";
+import { Count } from "../../ui/time.tsx";
+import { type Answer, costOf, type Usage } from "./answer.ts";
+
+/** A request is on record a moment after it ended, and then among the newest. */
+const NEWEST = 20;
+const LOOKS_MAX = 8;
+const LOOK_AGAIN_MS = 400;
+
+export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | undefined }) {
+  const { usage, requestId } = answer;
+  if (requestId === undefined) return <Line answer={answer}>Nothing was billed</Line>;
+  if (usage !== undefined && model !== undefined) {
+    return (
+      <Line answer={answer}>
+        <Counted usage={usage} pico={costOf(usage, model)} />
+      </Line>
+    );
+  }
+  return <FromRecord answer={answer} requestId={requestId} />;
+}
+
+/** An answer that did not come to its end brings no count: what was billed is in its record. */
+function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }) {
+  const record = useQuery({
+    queryKey: ["playground record", requestId],
+    queryFn: async () => {
+      const { data } = await queryClient.fetchQuery({ ...recentRequestsQuery(NEWEST), staleTime: 0 });
+      const found = data.find(({ id }) => id === requestId);
+      if (found === undefined) throw new Error("not on record yet");
+      return found;
+    },
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: LOOKS_MAX,
+    retryDelay: LOOK_AGAIN_MS,
+  });
+  return (
+    <Line answer={answer}>
+      {record.data !== undefined ? (
+        <Counted usage={record.data.usage} pico={record.data.charge_micro} />
+      ) : record.isError ? (
+        "What it cost is in your history"
+      ) : (
+        "Counting…"
+      )}
+    </Line>
+  );
+}
+
+const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
+  <>
+    <span>
+      <Count of={usage.prompt_tokens} /> in, <Count of={usage.completion_tokens} /> out
+    </span>
+    <span className="font-medium text-ink" data-testid="cost">
+      <Money of={pico} />
+    </span>
+  </>
+);
+
+function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
+  const { state, requestId, model, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
+  const streamMs = firstAtMs !== undefined && endedAtMs !== undefined ? endedAtMs - firstAtMs : 0;
+  return (
+    <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
+      <span>{model}</span>
+      {state === "stopped" && <span>stopped by you</span>}
+      {children}
+      {firstAtMs !== undefined && <span>first token after {span(firstAtMs - sentAtMs)}</span>}
+      {usage !== undefined && streamMs > 100 && (
+        <span>
+          <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
+        </span>
+      )}
+      {requestId !== undefined && (
+        <Link to="/requests" search={{ request: requestId }} className="text-accent underline-offset-2 hover:underline">
+          Details
+        </Link>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatMicro } from "../../money.ts";
+import { type Answer, type Chunk, costOf, endAnswer, isOver, newAnswer, stopAnswer, takeChunk } from "./answer.ts";
+
+const delta = (content: string): Chunk => ({
+  id: "chatcmpl-01abc",
+  choices: [{ delta: { content }, finish_reason: null }],
+  usage: null,
+});
+const play = (chunks: Chunk[]): Answer =>
+  chunks.reduce((answer, chunk, i) => takeChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
+
+test("an answer with its thinking, its count and its request", () => {
+  const answer = endAnswer(
+    play([
+      delta(""),
+      delta("one"),
+      delta(" two"),
+      { choices: [{ delta: { vendor_reasoning_content: "hm" }, finish_reason: "stop" }], usage: null },
+      { choices: [], usage: { prompt_tokens: 43, completion_tokens: 4 } },
+    ]),
+    200,
+  );
+  assert.equal(answer.state, "finished");
+  assert.equal(answer.requestId, "req_01abc");
+  assert.deepEqual([answer.text, answer.reasoning, answer.finish], ["one two", "hm", "stop"]);
+  // The role's empty chunk is no output yet.
+  assert.equal(answer.firstAtMs, 101);
+  const prices = { price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
+  assert.equal(formatMicro(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices)), "5.500000");
+});
+
+test("an error event ends it, and keeps what had come", () => {
+  const answer = endAnswer(
+    play([delta("so far"), { error: { message: "The node went quiet.", code: "upstream_stall" } }]),
+    9,
+  );
+  assert.deepEqual([answer.state, answer.text, answer.fault?.code], ["failed", "so far", "upstream_stall"]);
+});
+
+test("a stream that ends without a reason was lost; one that was stopped was not", () => {
+  assert.equal(endAnswer(play([delta("so")]), 9).state, "failed");
+  assert.equal(endAnswer(stopAnswer(play([delta("so")]), 8), 9).state, "stopped");
+  assert.equal(isOver(play([delta("so")])), false);
+});

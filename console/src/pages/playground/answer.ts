@@ -1,0 +1,104 @@
+/** An answer while it comes: chunk by chunk, to its end. Pure. */
+import { costOfTokens } from "../../money.ts";
+
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+}
+
+export interface Fault {
+  message: string;
+  code?: string | undefined;
+}
+
+export interface Answer {
+  state: "waiting" | "streaming" | "finished" | "stopped" | "failed";
+  model: string;
+  /** `req_…`; undefined until the stream has begun. */
+  requestId: string | undefined;
+  text: string;
+  reasoning: string;
+  finish: "stop" | "length" | null;
+  /** The gateway's own count, at the end of a stream that came to its end. */
+  usage: Usage | undefined;
+  fault: Fault | undefined;
+  sentAtMs: number;
+  firstAtMs: number | undefined;
+  endedAtMs: number | undefined;
+}
+
+/** A chunk of the stream, as far as it is read here. */
+export interface Chunk {
+  id?: string;
+  choices?: {
+    delta?: { content?: string | null; vendor_reasoning_content?: string | null };
+    finish_reason?: "stop" | "length" | null;
+  }[];
+  usage?: Usage | null;
+  /** The last event of a stream that failed. */
+  error?: Fault;
+}
+
+export const newAnswer = (model: string, nowMs: number): Answer => ({
+  state: "waiting",
+  model,
+  requestId: undefined,
+  text: "",
+  reasoning: "",
+  finish: null,
+  usage: undefined,
+  fault: undefined,
+  sentAtMs: nowMs,
+  firstAtMs: undefined,
+  endedAtMs: undefined,
+});
+
+export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
+  if (chunk.error !== undefined) return { ...answer, state: "failed", fault: chunk.error, endedAtMs: nowMs };
+  const choice = chunk.choices?.[0];
+  const text = choice?.delta?.content ?? "";
+  const reasoning = choice?.delta?.vendor_reasoning_content ?? "";
+  const spoke = text !== "" || reasoning !== "";
+  return {
+    ...answer,
+    state: "streaming",
+    requestId: answer.requestId ?? chunk.id?.replace(/^chatcmpl-/, "req_"),
+    text: answer.text + text,
+    reasoning: answer.reasoning + reasoning,
+    finish: choice?.finish_reason ?? answer.finish,
+    usage: chunk.usage ?? answer.usage,
+    firstAtMs: answer.firstAtMs ?? (spoke ? nowMs : undefined),
+  };
+}
+
+/** The stream is over. Without a reason to finish it was cut off on the way. */
+export function endAnswer(answer: Answer, nowMs: number): Answer {
+  if (answer.state === "failed" || answer.state === "stopped") return answer;
+  if (answer.finish !== null) return { ...answer, state: "finished", endedAtMs: nowMs };
+  return { ...answer, state: "failed", fault: { message: "The connection was lost." }, endedAtMs: nowMs };
+}
+
+export const stopAnswer = (answer: Answer, nowMs: number): Answer => ({
+  ...answer,
+  state: "stopped",
+  endedAtMs: nowMs,
+});
+
+export const failAnswer = (answer: Answer, fault: Fault, nowMs: number): Answer => ({
+  ...answer,
+  state: "failed",
+  fault,
+  endedAtMs: nowMs,
+});
+
+export const isOver = ({ state }: Answer): boolean => state !== "waiting" && state !== "streaming";
+
+export interface Prices {
+  price_in_micro_1m: number | null;
+  price_out_micro_1m: number | null;
+}
+
+/** What the counted tokens cost, exactly. */
+export const costOf = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>
+  costOfTokens(usage.prompt_tokens, price_in_micro_1m ?? 0) +
+  costOfTokens(usage.completion_tokens, price_out_micro_1m ?? 0);

@@ -1,0 +1,38 @@
+/** The conversation as a program would send it. */
+import { snippetsOf } from "../../snippets.ts";
+import { CodeTabs } from "../../ui/code.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { requestBody, type Settings } from "./settings.ts";
+import { type Exchange, saidIn } from "./use-chat.ts";
+
+const PLACEHOLDER = "tsk_live_YOUR_KEY";
+const EXAMPLE = "Tell me a story about a fox";
+
+interface Props {
+  open: boolean;
+  onClose: () => void;
+  settings: Settings;
+  draft: string;
+  exchanges: Exchange[];
+}
+
+export function AsCodeDialog({ open, onClose, settings, draft, exchanges }: Props) {
+  // The last question is what one would send again, unless another one is being written.
+  const last = exchanges.at(-1);
+  const [said, next] = draft.trim() !== "" ? [exchanges, draft] : [exchanges.slice(0, -1), last?.question ?? EXAMPLE];
+  const body = { ...requestBody(settings, saidIn(said), next), stream: true };
+  return (
+    <Dialog
+      open={open}
+      onClose={onClose}
+      wide
+      title="Copy as code"
+      about="The same request from a program. Put a key of yours in place of the placeholder."
+    >
+      <CodeTabs
+        label="Language"
+        snippets={snippetsOf({ baseUrl: `${location.origin}/v1`, apiKey: PLACEHOLDER, body })}
+      />
+    </Dialog>
+  );
+}

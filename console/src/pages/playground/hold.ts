@@ -1,0 +1,38 @@
+/**
+ * What a request will reserve before it runs: its prompt, and the most it may answer. The gateway counts the prompt with the
+ * model's own tokenizer; here it can only be guessed, so the sum is "about". Pure.
+ */
+import { costOfTokens } from "../../money.ts";
+import type { Prices } from "./answer.ts";
+
+/** English has about four bytes to a token. */
+const BYTES_A_TOKEN = 4;
+/** What a chat template adds around all messages, and around each. */
+const TEMPLATE_TOKENS = 30;
+const MESSAGE_TOKENS = 5;
+
+export interface Hold {
+  promptTokens: number;
+  outputTokens: number;
+  pico: bigint;
+}
+
+interface Asked {
+  messages: { content: string }[];
+  /** Without it the model's whole context is reserved. */
+  max_tokens?: unknown;
+}
+
+export function holdOf(asked: Asked, model: Prices & { context_limit: number | null }): Hold {
+  const bytes = asked.messages.reduce((sum, { content }) => sum + new TextEncoder().encode(content).length, 0);
+  const promptTokens = Math.ceil(bytes / BYTES_A_TOKEN) + TEMPLATE_TOKENS + MESSAGE_TOKENS * asked.messages.length;
+  const context = model.context_limit ?? 0;
+  const outputTokens = typeof asked.max_tokens === "number" ? Math.min(asked.max_tokens, context) : context;
+  return {
+    promptTokens,
+    outputTokens,
+    pico:
+      costOfTokens(promptTokens, model.price_in_micro_1m ?? 0) +
+      costOfTokens(outputTokens, model.price_out_micro_1m ?? 0),
+  };
+}

@@ -1,0 +1,35 @@
+/** Asks the public API for a chat completion as a stream, with the playground's key. */
+import { eventParser } from "../../api/event-stream.ts";
+import { faultOf } from "../../api/fault.ts";
+import type { Chunk } from "./answer.ts";
+
+interface Ask {
+  apiKey: string;
+  body: object;
+  signal: AbortSignal;
+  onChunk: (chunk: Chunk) => void;
+}
+
+/** Resolves when the stream is over; throws an ApiFault where the API refused. */
+export async function streamChat({ apiKey, body, signal, onChunk }: Ask): Promise<void> {
+  const response = await fetch("/v1/chat/completions", {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...body, stream: true, stream_options: { include_usage: true } }),
+    // The key alone says who asks.
+    credentials: "omit",
+    signal,
+  });
+  if (!response.ok || response.body === null) {
+    throw faultOf(response.status, await response.json().catch(() => undefined));
+  }
+  const take = eventParser(({ data }) => {
+    if (data !== "[DONE]") onChunk(JSON.parse(data) as Chunk);
+  });
+  const reader = response.body.pipeThrough(new TextDecoderStream() as TransformStream<Uint8Array, string>).getReader();
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    take(value);
+  }
+}

@@ -1,0 +1,158 @@
+/** One request in full: how it went over time, what was counted, what it cost, and its receipt. */
+import { useQuery } from "@tanstack/react-query";
+import { FileCheck } from "lucide-react";
+import { useState } from "react";
+import { saveFile } from "../../api/client.ts";
+import type { RequestRecord } from "../../api/types.ts";
+import { requestQuery } from "../../data/requests.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { Drawer, Fact, Facts } from "../../ui/drawer.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Outcome, outcomeMeaning } from "../../ui/outcome.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Count, Time } from "../../ui/time.tsx";
+import { toastError } from "../../ui/toast.tsx";
+import { Timeline } from "./timeline.tsx";
+
+const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
+  chat: "/v1/chat/completions",
+  completion: "/v1/completions",
+  embedding: "/v1/embeddings",
+  models: "/v1/models",
+};
+
+export function RequestDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+  const request = useQuery({ ...requestQuery(id ?? ""), enabled: id !== undefined });
+  return (
+    <Drawer open={id !== undefined} onClose={onClose} title="Request">
+      <Loaded query={request}>{(record) => <Details request={record} />}</Loaded>
+    </Drawer>
+  );
+}
+
+function Details({ request }: { request: RequestRecord }) {
+  const { id, outcome, usage } = request;
+  return (
+    <div className="flex flex-col gap-7">
+      <div>
+        <div className="flex items-center gap-1">
+          <code className="min-w-0 font-mono text-xs break-all">{id}</code>
+          <CopyButton text={id} label="Copy the request's id" />
+        </div>
+        <p className="mt-2 flex flex-wrap items-center gap-2">
+          <Outcome of={outcome} />
+          <span className="text-ink-soft">{outcomeMeaning(outcome).says}</span>
+        </p>
+      </div>
+      <Part title="Timeline">
+        <Timeline request={request} />
+      </Part>
+      <Part title="Cost">
+        <Cost request={request} />
+      </Part>
+      <Part title="Tokens">
+        <Facts>
+          <Fact name="Prompt">
+            <Count of={usage.prompt_tokens} />
+          </Fact>
+          <Fact name="Output">
+            <Count of={usage.completion_tokens} />
+            {usage.reasoning_tokens > 0 && (
+              <span className="text-ink-soft">
+                {" "}
+                of which reasoning <Count of={usage.reasoning_tokens} />
+              </span>
+            )}
+          </Fact>
+          <Fact name="Counted with">{request.tokenizer ?? "–"}</Fact>
+        </Facts>
+      </Part>
+      <Part title="Request">
+        <Facts>
+          <Fact name="Model">{request.model ?? "–"}</Fact>
+          <Fact name="Build">{request.build ?? "–"}</Fact>
+          <Fact name="Endpoint">{ENDPOINTS[request.endpoint]}</Fact>
+          <Fact name="Key">{request.key.name}</Fact>
+          <Fact name="Answered">
+            {request.http_status}
+            {request.stream && ", streamed"}
+            {request.finish_reason !== null && `, ${request.finish_reason}`}
+          </Fact>
+          <Fact name="Attempts">
+            <Count of={request.attempts} />
+          </Fact>
+          <Fact name="Client">{request.client === "" ? "–" : request.client}</Fact>
+          <Fact name="Finished">
+            <Time at={request.finished_at} as="full" />
+          </Fact>
+        </Facts>
+      </Part>
+      <Receipt id={id} />
+    </div>
+  );
+}
+
+function Part({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section>
+      <h3 className="mb-3 font-semibold">{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+/** What was held, what of it was charged, and what came back. */
+function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version } }: { request: RequestRecord }) {
+  return (
+    <>
+      <dl className="divide-y divide-line rounded-md border border-line">
+        <Line name="Held before it ran">
+          <Money of={hold_micro} exact />
+        </Line>
+        <Line name="Refunded">
+          <Money of={refund_micro} exact />
+        </Line>
+        <Line name="Charged" strong>
+          <Money of={charge_micro} exact />
+        </Line>
+      </dl>
+      {price_version !== null && (
+        <p className="mt-2 text-xs text-ink-soft">At version {price_version} of the prices, fixed when it was held.</p>
+      )}
+    </>
+  );
+}
+
+function Line({ name, strong = false, children }: { name: string; strong?: boolean; children: React.ReactNode }) {
+  return (
+    <div
+      className={strong ? "flex justify-between gap-4 px-3 py-2 font-semibold" : "flex justify-between gap-4 px-3 py-2"}
+    >
+      <dt className={strong ? undefined : "text-ink-soft"}>{name}</dt>
+      <dd className="text-right">{children}</dd>
+    </div>
+  );
+}
+
+function Receipt({ id }: { id: string }) {
+  const [busy, setBusy] = useState(false);
+  const save = (): void => {
+    setBusy(true);
+    saveFile(`/console/api/requests/${id}/receipt`, `${id}.receipt.json`)
+      .catch(toastError)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <Part title="Receipt">
+      <p className="mb-3 text-ink-soft">
+        Signed by the platform. Anybody can check it, offline:{" "}
+        <code className="font-mono text-xs">tollgate receipt verify</code>
+      </p>
+      <Button busy={busy} onClick={save}>
+        {!busy && <FileCheck aria-hidden className="size-4" />}
+        Download receipt
+      </Button>
+    </Part>
+  );
+}

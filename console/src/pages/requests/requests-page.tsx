@@ -1,0 +1,177 @@
+/** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Activity, Download, RefreshCw } from "lucide-react";
+import { useState } from "react";
+import { saveFile } from "../../api/client.ts";
+import type { RequestRecord } from "../../api/types.ts";
+import { useLiveRequests } from "../../data/live.ts";
+import { requestsQuery } from "../../data/requests.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { Money } from "../../ui/money.tsx";
+import { More } from "../../ui/more.tsx";
+import { Outcome } from "../../ui/outcome.tsx";
+import { Empty, Loaded } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Count, Span, Time } from "../../ui/time.tsx";
+import { toastError } from "../../ui/toast.tsx";
+import { RequestDrawer } from "./request-drawer.tsx";
+import { RequestFilters } from "./request-filters.tsx";
+import { apiFilterOf, filterOf, type RequestsSearch } from "./search.ts";
+
+export function RequestsPage() {
+  const search = useSearch({ from: "/app/requests" });
+  const navigate = useNavigate({ from: "/requests" });
+  const filter = filterOf(search);
+  const filtered = Object.keys(filter).length > 0;
+  const requests = useInfiniteQuery(requestsQuery(apiFilterOf(filter)));
+  const change = (next: RequestsSearch): void => void navigate({ search: next, replace: true });
+  const open = (request: string | undefined): void =>
+    void navigate({ search: { ...filter, ...(request !== undefined && { request }) } });
+  return (
+    <>
+      <PageHeader
+        title="Requests"
+        about="Every request that reached a node or was refused for a limit. Prompts and answers are never kept."
+        actions={<ExportButton search={search} />}
+      />
+      <Card flush>
+        <RequestFilters filter={filter} onChange={change} />
+        <Loaded query={requests}>
+          {({ pages }) => {
+            const rows = pages.flatMap(({ data }) => data);
+            if (rows.length === 0) return <NoRequests filtered={filtered} onClear={() => change({})} />;
+            return (
+              <>
+                <Newer
+                  first={rows[0]?.id}
+                  hidden={filtered}
+                  busy={requests.isRefetching}
+                  show={() => void requests.refetch()}
+                />
+                <Table
+                  label="Requests"
+                  columns={COLUMNS}
+                  rows={rows}
+                  keyOf={({ id }) => id}
+                  onOpen={({ id }) => open(id)}
+                  isOpen={({ id }) => id === search.request}
+                />
+                <More query={requests} end="That is the whole history." />
+              </>
+            );
+          }}
+        </Loaded>
+      </Card>
+      <RequestDrawer id={search.request} onClose={() => open(undefined)} />
+    </>
+  );
+}
+
+const COLUMNS: Column<RequestRecord>[] = [
+  {
+    title: "Time",
+    cell: ({ created_at, model, outcome }) => (
+      <>
+        <span className="font-medium whitespace-nowrap">
+          <Time at={created_at} />
+        </span>
+        <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft sm:hidden">
+          {model}
+          <Outcome of={outcome} />
+        </span>
+      </>
+    ),
+  },
+  { title: "Model", from: "sm", cell: ({ model }) => model ?? <span className="text-ink-soft">–</span> },
+  {
+    title: "Key",
+    from: "lg",
+    className: "max-w-40",
+    cell: ({ key }) => <span className="block truncate">{key.name}</span>,
+  },
+  { title: "Outcome", from: "sm", cell: ({ outcome }) => <Outcome of={outcome} /> },
+  {
+    title: "Tokens",
+    from: "md",
+    align: "right",
+    cell: ({ usage }) => (
+      <span className="whitespace-nowrap">
+        <Count of={usage.prompt_tokens} /> <span className="text-ink-soft">in</span>{" "}
+        <Count of={usage.completion_tokens} /> <span className="text-ink-soft">out</span>
+      </span>
+    ),
+  },
+  { title: "First token", from: "xl", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
+  { title: "Duration", from: "lg", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
+  { title: "Charge", align: "right", cell: ({ charge_micro }) => <Money of={charge_micro} /> },
+];
+
+function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
+  if (!filtered) {
+    return (
+      <Empty icon={<Activity aria-hidden />} title="No requests yet">
+        As soon as a key is used, its requests appear here.
+      </Empty>
+    );
+  }
+  return (
+    <Empty
+      icon={<Activity aria-hidden />}
+      title="Nothing matches"
+      action={<Button onClick={onClear}>Clear filters</Button>}
+    >
+      No request fits these filters.
+    </Empty>
+  );
+}
+
+/** The list stays as it is while somebody reads it; this says that there is more at its top. */
+function Newer({
+  first,
+  hidden,
+  busy,
+  show,
+}: {
+  first: string | undefined;
+  hidden: boolean;
+  busy: boolean;
+  show: () => void;
+}) {
+  const latest = useLiveRequests()?.latest;
+  // Ids are time-ordered: a greater one is a newer one.
+  const newer = !hidden && latest !== undefined && latest !== null && first !== undefined && latest > first;
+  return (
+    <div role="status" className="empty:hidden">
+      {newer && (
+        <button
+          type="button"
+          onClick={show}
+          disabled={busy}
+          className="flex w-full items-center justify-center gap-2 border-b border-line bg-accent-soft/60 py-2 text-xs font-medium text-accent hover:bg-accent-soft"
+        >
+          <RefreshCw aria-hidden className={busy ? "size-3.5 animate-spin" : "size-3.5"} />
+          Show newer requests
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ExportButton({ search }: { search: RequestsSearch }) {
+  const [busy, setBusy] = useState(false);
+  const save = (): void => {
+    setBusy(true);
+    const query = new URLSearchParams({ ...apiFilterOf(filterOf(search)) }).toString();
+    saveFile(`/console/api/requests.csv${query === "" ? "" : `?${query}`}`, "requests.csv")
+      .catch(toastError)
+      .finally(() => setBusy(false));
+  };
+  return (
+    <Button busy={busy} onClick={save}>
+      {!busy && <Download aria-hidden className="size-4" />}
+      Export CSV
+    </Button>
+  );
+}

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { stagesOf } from "./stages.ts";
+
+test("a finished request waited, began and answered", () => {
+  assert.deepEqual(stagesOf({ queue_ms: 20, ttft_ms: 120, duration_ms: 900 }), [
+    { name: "Queued", startMs: 0, endMs: 20 },
+    { name: "First token", startMs: 20, endMs: 120 },
+    { name: "Answering", startMs: 120, endMs: 900 },
+  ]);
+});
+
+test("what was never reached is left out", () => {
+  const names = (queue_ms: number | null, ttft_ms: number | null) =>
+    stagesOf({ queue_ms, ttft_ms, duration_ms: 10_000 }).map(({ name }) => name);
+  assert.deepEqual(names(null, null), ["Queued"]);
+  assert.deepEqual(names(5, null), ["Queued", "First token"]);
+  assert.deepEqual(stagesOf({ queue_ms: null, ttft_ms: null, duration_ms: null }), []);
+});
+
+test("no stage ends after the request or before it began", () => {
+  for (const stage of stagesOf({ queue_ms: 50, ttft_ms: 40, duration_ms: 45 })) {
+    assert.ok(stage.startMs <= stage.endMs && stage.endMs <= 45, stage.name);
+  }
+});

@@ -1,0 +1,23 @@
+/** The stages of a request, from the times of its record. */
+import type { RequestRecord } from "../../api/types.ts";
+
+export interface Stage {
+  name: "Queued" | "First token" | "Answering";
+  startMs: number;
+  endMs: number;
+}
+
+/**
+ * The record counts from the moment a node was looked for: `queue_ms` until one took it, `ttft_ms` until the first token.
+ * `duration_ms` is the whole, with the few milliseconds before. What was never reached is left out.
+ */
+export function stagesOf(request: Pick<RequestRecord, "queue_ms" | "ttft_ms" | "duration_ms">): Stage[] {
+  const { duration_ms: end, queue_ms: queued, ttft_ms: first } = request;
+  if (end === null || end === 0) return [];
+  const taken = Math.min(queued ?? end, end);
+  const begun = Math.min(Math.max(first ?? end, taken), end);
+  const stages: Stage[] = [{ name: "Queued", startMs: 0, endMs: taken }];
+  if (queued !== null) stages.push({ name: "First token", startMs: taken, endMs: begun });
+  if (first !== null) stages.push({ name: "Answering", startMs: begun, endMs: end });
+  return stages;
+}

@@ -1,0 +1,49 @@
+/** How a request went over time: waiting for a node, until its first token, until its end. */
+import type { RequestRecord } from "../../api/types.ts";
+import { span } from "../../time.ts";
+import { Time } from "../../ui/time.tsx";
+import { type Stage, stagesOf } from "./stages.ts";
+
+const COLOURS: Record<Stage["name"], string> = {
+  Queued: "fill-chart-7",
+  "First token": "fill-chart-3",
+  Answering: "fill-chart-1",
+};
+
+export function Timeline({ request }: { request: RequestRecord }) {
+  const stages = stagesOf(request);
+  const total = stages.at(-1)?.endMs ?? 0;
+  return (
+    <div>
+      <p className="mb-3 text-ink-soft">
+        Began <Time at={request.created_at} as="full" />
+        {total > 0 && <>, took {span(total)}</>}
+      </p>
+      {stages.length === 0 ? (
+        <p className="text-ink-soft">It was refused at once.</p>
+      ) : (
+        <ol className="flex flex-col gap-2.5">
+          {stages.map(({ name, startMs, endMs }) => (
+            <li key={name} className="grid grid-cols-[6.5rem_1fr_4.5rem] items-center gap-3">
+              <span>{name}</span>
+              <svg
+                aria-hidden
+                viewBox="0 0 100 8"
+                preserveAspectRatio="none"
+                className="h-2 w-full rounded-full bg-sunken"
+              >
+                <rect
+                  x={(startMs / total) * 100}
+                  width={Math.max(((endMs - startMs) / total) * 100, 0.75)}
+                  height="8"
+                  className={COLOURS[name]}
+                />
+              </svg>
+              <span className="text-right text-ink-soft">{span(endMs - startMs)}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+    </div>
+  );
+}

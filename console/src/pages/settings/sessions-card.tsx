@@ -1,0 +1,76 @@
+/** Where somebody is signed in, and the way to end it from afar. */
+import { useQuery } from "@tanstack/react-query";
+import type { Session } from "../../api/types.ts";
+import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/security.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast, toastError } from "../../ui/toast.tsx";
+import { browserName } from "./browser-name.ts";
+
+export function SessionsCard() {
+  const sessions = useQuery(sessionsQuery);
+  const endOthers = useEndOtherSessions();
+  const others = (sessions.data?.data.length ?? 0) > 1;
+  return (
+    <Card
+      title="Signed in at"
+      flush
+      aside={
+        others && (
+          <Button
+            size="small"
+            busy={endOthers.isPending}
+            onClick={() =>
+              endOthers.mutate(undefined, {
+                onSuccess: ({ ended }) => toast(`Signed out of ${ended} other ${ended === 1 ? "place" : "places"}`),
+                onError: toastError,
+              })
+            }
+          >
+            Sign out everywhere else
+          </Button>
+        )
+      }
+    >
+      <Loaded query={sessions}>
+        {({ data }) => (
+          <ul className="border-t border-line">
+            {data.map((session) => (
+              <SessionRow key={session.id} session={session} />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function SessionRow({ session }: { session: Session }) {
+  const end = useEndSession();
+  const name = browserName(session.user_agent);
+  return (
+    <li className="flex items-center justify-between gap-3 border-b border-line px-4 py-2.5 last:border-b-0 sm:px-5">
+      <span className="min-w-0">
+        <span className="block truncate font-medium">{name}</span>
+        <span className="text-xs text-ink-soft">
+          {session.address ?? "unknown address"} · since <Time at={session.created_at} as="full" />
+        </span>
+      </span>
+      {session.current ? (
+        <Badge tone="good">here</Badge>
+      ) : (
+        <Button
+          size="small"
+          aria-label={`Sign out ${name}`}
+          busy={end.isPending}
+          onClick={() => end.mutate(session.id, { onSuccess: () => toast("Signed out there"), onError: toastError })}
+        >
+          Sign out
+        </Button>
+      )}
+    </li>
+  );
+}

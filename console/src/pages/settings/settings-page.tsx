@@ -1,0 +1,38 @@
+/** A person's own settings: accounts, password, second factor, where they are signed in. */
+import { useMe } from "../../data/session.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { Fact, Facts } from "../../ui/drawer.tsx";
+import { AccountNames } from "./account-names.tsx";
+import { PasswordCard } from "./password-card.tsx";
+import { SessionsCard } from "./sessions-card.tsx";
+import { TwoFactorCard } from "./two-factor-card.tsx";
+
+export function SettingsPage() {
+  const { identity, accounts } = useMe();
+  return (
+    <div className="mx-auto max-w-3xl">
+      <PageHeader title="Settings" />
+      <div className="flex flex-col gap-5">
+        <Card title="You">
+          <Facts>
+            <Fact name="Name">{identity.name}</Fact>
+            <Fact name="E-mail">
+              <span className="mr-2">{identity.email}</span>
+              {identity.email_verified && <Badge tone="good">confirmed</Badge>}
+            </Fact>
+            {identity.operator && (
+              <Fact name="Role">
+                <Badge tone="accent">operator</Badge>
+              </Fact>
+            )}
+          </Facts>
+        </Card>
+        {accounts.length > 0 && <AccountNames accounts={accounts} />}
+        <PasswordCard />
+        <TwoFactorCard on={identity.two_factor} />
+        <SessionsCard />
+      </div>
+    </div>
+  );
+}

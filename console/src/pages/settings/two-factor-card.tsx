@@ -1,0 +1,69 @@
+/** The second factor: turning it on, new backup codes, turning it off. Each asks for the password. */
+import { useState } from "react";
+import { useEndTwoFactor, useNewBackupCodes } from "../../data/security.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { BackupCodes, PasswordForm } from "./two-factor-parts.tsx";
+import { TwoFactorSetup } from "./two-factor-setup.tsx";
+
+type Task = "set up" | "new codes" | "turn off";
+
+export function TwoFactorCard({ on }: { on: boolean }) {
+  const [task, setTask] = useState<Task>();
+  const done = (): void => setTask(undefined);
+  return (
+    <Card title="Second factor" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
+      <p className="mb-4 max-w-prose text-ink-soft">
+        A code of an authenticator app, asked for beside the password whenever you sign in.
+      </p>
+      <div className="flex flex-wrap gap-2">
+        {on ? (
+          <>
+            <Button onClick={() => setTask("new codes")}>New backup codes</Button>
+            <Button look="danger" onClick={() => setTask("turn off")}>
+              Turn off
+            </Button>
+          </>
+        ) : (
+          <Button onClick={() => setTask("set up")}>Set up</Button>
+        )}
+      </div>
+      {task === "set up" && <TwoFactorSetup onClose={done} />}
+      {task === "new codes" && <NewCodes onClose={done} />}
+      {task === "turn off" && <TurnOff onClose={done} />}
+    </Card>
+  );
+}
+
+function NewCodes({ onClose }: { onClose: () => void }) {
+  const make = useNewBackupCodes();
+  return (
+    <Dialog open onClose={onClose} sticky={make.isSuccess} title="New backup codes" about="The old ones stop working.">
+      {make.isSuccess ? (
+        <BackupCodes codes={make.data.backup_codes} onDone={onClose} />
+      ) : (
+        <PasswordForm mutation={make} action="Make new codes" onCancel={onClose} />
+      )}
+    </Dialog>
+  );
+}
+
+function TurnOff({ onClose }: { onClose: () => void }) {
+  const end = useEndTwoFactor();
+  return (
+    <Dialog open onClose={onClose} title="Turn off the second factor" about="Your password alone will be enough again.">
+      <PasswordForm
+        mutation={end}
+        action="Turn off"
+        onCancel={onClose}
+        onSuccess={() => {
+          onClose();
+          toast("The second factor is off");
+        }}
+      />
+    </Dialog>
+  );
+}

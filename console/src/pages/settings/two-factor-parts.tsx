@@ -1,0 +1,56 @@
+/** What the dialogs of the second factor share. */
+import type { UseMutationResult } from "@tanstack/react-query";
+import { Button } from "../../ui/button.tsx";
+import { CodeBlock } from "../../ui/code.tsx";
+import { DialogActions } from "../../ui/dialog.tsx";
+import { errorOfField, PasswordField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+
+interface PasswordFormProps<Data> {
+  mutation: UseMutationResult<Data, Error, string>;
+  action: string;
+  onCancel: () => void;
+  onSuccess?: () => void;
+}
+
+export function PasswordForm<Data>({ mutation, action, onCancel, onSuccess }: PasswordFormProps<Data>) {
+  return (
+    <Form
+      onSubmit={(fields) =>
+        mutation.mutate(textOf(fields, "password"), onSuccess === undefined ? {} : { onSuccess: () => onSuccess() })
+      }
+      error={mutation.error}
+      fields={["password"]}
+    >
+      <PasswordField
+        label="Your password"
+        name="password"
+        autoComplete="current-password"
+        required
+        error={errorOfField(mutation.error, "password")}
+      />
+      <DialogActions>
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" look="primary" busy={mutation.isPending}>
+          {action}
+        </Button>
+      </DialogActions>
+    </Form>
+  );
+}
+
+export function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => void }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <p className="text-ink-soft">
+        Keep these where you find them without your telephone. Each works once, and they are not shown again.
+      </p>
+      <CodeBlock text={codes.join("\n")} label="the backup codes" />
+      <DialogActions>
+        <Button look="primary" onClick={onDone}>
+          I have kept them
+        </Button>
+      </DialogActions>
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+/** The second step of a sign-in: a code of the authenticator app, or a backup code. */
+import { useMutation } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import { api, ask } from "../../api/client.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button } from "../../ui/button.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { useGoOn } from "./after.ts";
+
+export function CodePage() {
+  const { next } = useSearch({ from: "/auth/sign-in/code" });
+  const goOn = useGoOn(next);
+  const enter = useMutation({
+    mutationFn: async (fields: FormData) => {
+      const code = textOf(fields, "code").replaceAll(/\s/g, "");
+      const { status } = await ask(api.POST("/console/api/auth/sign-in/code", { body: { code } }));
+      await goOn(status);
+    },
+  });
+  return (
+    <AuthCard
+      title="Enter your code"
+      about="Open your authenticator app and type the six digits it shows for Tollgate."
+      below={
+        <Link
+          to="/sign-in"
+          search={next === undefined ? {} : { next }}
+          className="font-medium text-accent underline-offset-2 hover:underline"
+        >
+          Sign in as somebody else
+        </Link>
+      }
+    >
+      <Form onSubmit={enter.mutate} error={enter.error} fields={["code"]}>
+        <TextField
+          label="Code"
+          name="code"
+          autoComplete="one-time-code"
+          inputMode="numeric"
+          required
+          autoFocus
+          maxLength={17}
+          hint="Without your app at hand: one of your backup codes."
+          error={errorOfField(enter.error, "code")}
+        />
+        <Button type="submit" look="primary" busy={enter.isPending}>
+          Continue
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,63 @@
+/** Setting a new password, from the link of a letter. */
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, ask } from "../../api/client.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button, buttonClasses } from "../../ui/button.tsx";
+import { errorOfField, PasswordField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { tokenOfAddress } from "./after.ts";
+import { PASSWORD_CHARS_MIN } from "./sign-up-page.tsx";
+
+export function ResetPage() {
+  const [token] = useState(tokenOfAddress);
+  const reset = useMutation({
+    mutationFn: (fields: FormData) =>
+      ask(api.POST("/console/api/auth/reset-password", { body: { token, password: textOf(fields, "password") } })),
+  });
+  if (token === "") {
+    return (
+      <AuthCard title="The link is not whole">
+        <p>
+          Open the link of the letter again, or{" "}
+          <Link to="/forgot-password" className="font-medium text-accent underline-offset-2 hover:underline">
+            ask for a new one
+          </Link>
+          .
+        </p>
+      </AuthCard>
+    );
+  }
+  if (reset.isSuccess) {
+    return (
+      <AuthCard title="Your password is set">
+        <div className="flex flex-col gap-4">
+          <p role="status">You can sign in with it now.</p>
+          <Link to="/sign-in" className={buttonClasses("primary")}>
+            Sign in
+          </Link>
+        </div>
+      </AuthCard>
+    );
+  }
+  return (
+    <AuthCard title="Set a new password">
+      <Form onSubmit={reset.mutate} error={reset.error} fields={["password"]}>
+        <PasswordField
+          label="New password"
+          name="password"
+          autoComplete="new-password"
+          required
+          minLength={PASSWORD_CHARS_MIN}
+          maxLength={128}
+          hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
+          error={errorOfField(reset.error, "password")}
+        />
+        <Button type="submit" look="primary" busy={reset.isPending}>
+          Set password
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,81 @@
+/** Sign in with e-mail and password, or with a provider. */
+import { useMutation, useQuery } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import { api, ask } from "../../api/client.ts";
+import { ApiFault } from "../../api/fault.ts";
+import { methodsQuery } from "../../data/session.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button } from "../../ui/button.tsx";
+import { CheckField, errorOfField, PasswordField, TextField } from "../../ui/field.tsx";
+import { Form, Problem, textOf } from "../../ui/form.tsx";
+import { useGoOn } from "./after.ts";
+import { Providers, providerProblem } from "./providers.tsx";
+import { SendAgain } from "./send-again.tsx";
+
+export function SignInPage() {
+  const { next, sign_in: outcome } = useSearch({ from: "/auth/sign-in" });
+  const { data: methods } = useQuery(methodsQuery);
+  const goOn = useGoOn(next);
+  const signIn = useMutation({
+    mutationFn: async (fields: FormData) => {
+      const body = {
+        email: textOf(fields, "email").trim(),
+        password: textOf(fields, "password"),
+        remember_me: fields.get("remember") !== null,
+      };
+      const { status } = await ask(api.POST("/console/api/auth/sign-in/email", { body }));
+      await goOn(status);
+    },
+  });
+  const problem = signIn.isIdle ? providerProblem(outcome) : undefined;
+  const unverified = signIn.error instanceof ApiFault && signIn.error.code === "email_not_verified";
+  return (
+    <AuthCard
+      title="Sign in"
+      below={
+        <>
+          New here?{" "}
+          <Link
+            to="/sign-up"
+            search={next === undefined ? {} : { next }}
+            className="font-medium text-accent underline-offset-2 hover:underline"
+          >
+            Create a sign-in
+          </Link>
+        </>
+      }
+    >
+      <Providers />
+      <Form onSubmit={signIn.mutate} error={signIn.error} fields={["email", "password"]}>
+        {problem !== undefined && <Problem>{problem}</Problem>}
+        {unverified && <SendAgain />}
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          error={errorOfField(signIn.error, "email")}
+        />
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="current-password"
+          required
+          error={errorOfField(signIn.error, "password")}
+        />
+        <div className="flex flex-wrap items-center justify-between gap-2">
+          <CheckField label="Keep me signed in" name="remember" defaultChecked />
+          {methods?.password_reset === true && (
+            <Link to="/forgot-password" className="text-accent underline-offset-2 hover:underline">
+              Forgot the password?
+            </Link>
+          )}
+        </div>
+        <Button type="submit" look="primary" busy={signIn.isPending}>
+          Sign in
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,92 @@
+/** A new sign-in. */
+import { useMutation } from "@tanstack/react-query";
+import { Link, useSearch } from "@tanstack/react-router";
+import { api, ask } from "../../api/client.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button } from "../../ui/button.tsx";
+import { errorOfField, PasswordField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { useGoOn } from "./after.ts";
+import { Providers } from "./providers.tsx";
+
+export const PASSWORD_CHARS_MIN = 8;
+
+export function SignUpPage() {
+  const { next } = useSearch({ from: "/auth/sign-up" });
+  const goOn = useGoOn(next);
+  const signUp = useMutation({
+    mutationFn: async (fields: FormData) => {
+      const body = {
+        name: textOf(fields, "name").trim(),
+        email: textOf(fields, "email").trim(),
+        password: textOf(fields, "password"),
+      };
+      const { status } = await ask(api.POST("/console/api/auth/sign-up/email", { body }));
+      await goOn(status);
+      return { status, email: body.email };
+    },
+  });
+  if (signUp.data?.status === "verification_required") return <LetterSent email={signUp.data.email} />;
+  return (
+    <AuthCard
+      title="Create a sign-in"
+      about="One sign-in can own builder and host accounts."
+      below={
+        <>
+          Have one already?{" "}
+          <Link
+            to="/sign-in"
+            search={next === undefined ? {} : { next }}
+            className="font-medium text-accent underline-offset-2 hover:underline"
+          >
+            Sign in
+          </Link>
+        </>
+      }
+    >
+      <Providers />
+      <Form onSubmit={signUp.mutate} error={signUp.error} fields={["name", "email", "password"]}>
+        <TextField
+          label="Your name"
+          name="name"
+          autoComplete="name"
+          required
+          maxLength={200}
+          error={errorOfField(signUp.error, "name")}
+        />
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          autoComplete="username"
+          required
+          error={errorOfField(signUp.error, "email")}
+        />
+        <PasswordField
+          label="Password"
+          name="password"
+          autoComplete="new-password"
+          required
+          minLength={PASSWORD_CHARS_MIN}
+          maxLength={128}
+          hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
+          error={errorOfField(signUp.error, "password")}
+        />
+        <Button type="submit" look="primary" busy={signUp.isPending}>
+          Create sign-in
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}
+
+function LetterSent({ email }: { email: string }) {
+  return (
+    <AuthCard title="Confirm your e-mail address">
+      <p role="status">
+        A letter is on its way to <strong className="font-medium">{email}</strong>. Open the link in it, then sign in.
+        The link works for one hour.
+      </p>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,35 @@
+/** Confirming an e-mail address, from the link of a letter. By a button: programs that read mail follow links too. */
+import { useMutation } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+import { api, ask } from "../../api/client.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { Button, buttonClasses } from "../../ui/button.tsx";
+import { Form } from "../../ui/form.tsx";
+import { tokenOfAddress } from "./after.ts";
+
+export function VerifyPage() {
+  const [token] = useState(tokenOfAddress);
+  const verify = useMutation({
+    mutationFn: () => ask(api.POST("/console/api/auth/verify-email", { body: { token } })),
+  });
+  if (verify.isSuccess) {
+    return (
+      <AuthCard title="Your e-mail address is confirmed">
+        <Link to="/sign-in" className={buttonClasses("primary")}>
+          Sign in
+        </Link>
+      </AuthCard>
+    );
+  }
+  return (
+    <AuthCard title="Confirm your e-mail address">
+      <Form onSubmit={() => verify.mutate()} error={verify.error}>
+        <p>One click, and your sign-in is ready.</p>
+        <Button type="submit" look="primary" busy={verify.isPending}>
+          Confirm
+        </Button>
+      </Form>
+    </AuthCard>
+  );
+}

@@ -1,0 +1,69 @@
+/** Everything behind the sign-in, and the door to it. */
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { actingAccount } from "../api/acting.ts";
+import type { Me } from "../api/types.ts";
+import { queryClient } from "../data/client.ts";
+import { meQuery } from "../data/session.ts";
+import { Shell } from "../layout/shell.tsx";
+import { BrokenPage, rootRoute } from "./root.tsx";
+
+/** The first page for what somebody has. */
+export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/open-account" {
+  if (actingAccount("builder", accounts) !== undefined) return "/overview";
+  if (actingAccount("host", accounts) !== undefined) return "/host";
+  return identity.operator ? "/operator" : "/open-account";
+}
+
+/** `/console`: also where browsers land that come back from a sign-in provider or a checkout. */
+export const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: "/",
+  validateSearch: ({ sign_in, purchase, checkout }: Record<string, unknown>) => ({
+    ...(typeof sign_in === "string" && { sign_in }),
+    ...(typeof purchase === "string" && { purchase }),
+    ...(typeof checkout === "string" && { checkout }),
+  }),
+  beforeLoad: async ({ search }) => {
+    if (search.sign_in === "two_factor_required") throw redirect({ to: "/sign-in/code" });
+    const me = await queryClient.ensureQueryData(meQuery);
+    if (me === null) {
+      throw redirect({ to: "/sign-in", search: search.sign_in === undefined ? {} : { sign_in: search.sign_in } });
+    }
+    if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
+    throw redirect({ to: homeOf(me) });
+  },
+});
+
+export const appRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  id: "app",
+  component: Shell,
+  errorComponent: BrokenPage,
+  beforeLoad: async ({ location }) => {
+    const me = await queryClient.ensureQueryData(meQuery);
+    if (me === null) {
+      throw redirect({ to: "/sign-in", search: { next: `${location.pathname}${location.searchStr}` } });
+    }
+  },
+});
+
+/** For routes of builders and hosts: who has no account of the kind is offered to open one. */
+export async function requireAccount(kind: "builder" | "host"): Promise<void> {
+  const me = await queryClient.ensureQueryData(meQuery);
+  if (me === null || actingAccount(kind, me.accounts) !== undefined) return;
+  throw redirect({ to: "/open-account", search: { kind } });
+}
+
+export const openAccountRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/open-account",
+  validateSearch: ({ kind }: Record<string, unknown>): { kind?: "builder" | "host" } =>
+    kind === "builder" || kind === "host" ? { kind } : {},
+  component: lazyRouteComponent(() => import("../pages/sign-in/open-account-page.tsx"), "OpenAccountPage"),
+});
+
+export const settingsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/settings",
+  component: lazyRouteComponent(() => import("../pages/settings/settings-page.tsx"), "SettingsPage"),
+});

@@ -1,0 +1,70 @@
+/** The pages for people who are not signed in. */
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { queryClient } from "../data/client.ts";
+import { meQuery } from "../data/session.ts";
+import { AuthLayout } from "../layout/auth-layout.tsx";
+import { rootRoute } from "./root.tsx";
+
+export const authRoute = createRoute({ getParentRoute: () => rootRoute, id: "auth", component: AuthLayout });
+
+export interface SignInSearch {
+  /** Where to go afterwards. */
+  next?: string;
+  /** What became of a visit to a sign-in provider. */
+  sign_in?: string;
+}
+
+/** Only ever a page of ours: anything else could send people away with our name on it. */
+export function readNext(value: unknown): string | undefined {
+  return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
+}
+
+function readSearch(search: Record<string, unknown>): SignInSearch {
+  const next = readNext(search.next);
+  const { sign_in: outcome } = search;
+  return { ...(next !== undefined && { next }), ...(typeof outcome === "string" && { sign_in: outcome }) };
+}
+
+/** Who is signed in already has no use for these. */
+async function goOnIfSignedIn({ search }: { search: SignInSearch }): Promise<void> {
+  const me = await queryClient.ensureQueryData(meQuery);
+  if (me !== null) throw redirect({ to: search.next ?? "/" });
+}
+
+const signIn = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/sign-in",
+  validateSearch: readSearch,
+  beforeLoad: goOnIfSignedIn,
+  component: lazyRouteComponent(() => import("../pages/sign-in/sign-in-page.tsx"), "SignInPage"),
+});
+const code = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/sign-in/code",
+  validateSearch: readSearch,
+  component: lazyRouteComponent(() => import("../pages/sign-in/code-page.tsx"), "CodePage"),
+});
+const signUp = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/sign-up",
+  validateSearch: readSearch,
+  beforeLoad: goOnIfSignedIn,
+  component: lazyRouteComponent(() => import("../pages/sign-in/sign-up-page.tsx"), "SignUpPage"),
+});
+const forgot = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/forgot-password",
+  component: lazyRouteComponent(() => import("../pages/sign-in/forgot-page.tsx"), "ForgotPage"),
+});
+const reset = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/reset-password",
+  component: lazyRouteComponent(() => import("../pages/sign-in/reset-page.tsx"), "ResetPage"),
+});
+const verify = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/verify-email",
+  component: lazyRouteComponent(() => import("../pages/sign-in/verify-page.tsx"), "VerifyPage"),
+});
+
+export const authRoutes = [signIn, code, signUp, forgot, reset, verify] as const;

@@ -1,0 +1,51 @@
+/** The builder's pages. */
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { readRequestsSearch } from "../pages/requests/search.ts";
+import { appRoute, requireAccount } from "./app.tsx";
+
+const forBuilders = { beforeLoad: () => requireAccount("builder") };
+
+const overview = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/overview",
+  ...forBuilders,
+  component: lazyRouteComponent(() => import("../pages/overview/overview-page.tsx"), "OverviewPage"),
+});
+const keys = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/keys",
+  ...forBuilders,
+  component: lazyRouteComponent(() => import("../pages/keys/keys-page.tsx"), "KeysPage"),
+});
+export const requestsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/requests",
+  ...forBuilders,
+  validateSearch: readRequestsSearch,
+  component: lazyRouteComponent(() => import("../pages/requests/requests-page.tsx"), "RequestsPage"),
+});
+const playground = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/playground",
+  ...forBuilders,
+  validateSearch: ({ model }: Record<string, unknown>): { model?: string } =>
+    typeof model === "string" ? { model } : {},
+  component: lazyRouteComponent(() => import("../pages/playground/playground-page.tsx"), "PlaygroundPage"),
+});
+const models = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/models",
+  component: lazyRouteComponent(() => import("../pages/models/models-page.tsx"), "ModelsPage"),
+});
+const credits = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/credits",
+  ...forBuilders,
+  validateSearch: ({ purchase, checkout }: Record<string, unknown>): { purchase?: string; checkout?: string } => ({
+    ...(typeof purchase === "string" && { purchase }),
+    ...(typeof checkout === "string" && { checkout }),
+  }),
+  component: lazyRouteComponent(() => import("../pages/credits/credits-page.tsx"), "CreditsPage"),
+});
+
+export const builderRoutes = [overview, keys, requestsRoute, playground, models, credits] as const;

@@ -1,0 +1,40 @@
+/** The host's pages. */
+import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { appRoute, requireAccount } from "./app.tsx";
+
+const forHosts = { beforeLoad: () => requireAccount("host") };
+
+const nodes = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/host/nodes/nodes-page.tsx"), "NodesPage"),
+});
+const add = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/add",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/host/add/add-node-page.tsx"), "AddNodePage"),
+});
+const node = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/nodes/$id",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/host/nodes/node-page.tsx"), "NodePage"),
+});
+const earnings = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/earnings",
+  ...forHosts,
+  validateSearch: ({ node: id }: Record<string, unknown>): { node?: string } =>
+    typeof id === "string" ? { node: id } : {},
+  component: lazyRouteComponent(() => import("../pages/host/earnings/earnings-page.tsx"), "EarningsPage"),
+});
+const tokens = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/tokens",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/host/tokens/tokens-page.tsx"), "TokensPage"),
+});
+
+export const hostRoutes = [nodes, add, node, earnings, tokens] as const;

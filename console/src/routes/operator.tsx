@@ -1,0 +1,63 @@
+/** The operator's pages. The API refuses everybody else; the pages only save them the detour. */
+import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { queryClient } from "../data/client.ts";
+import { meQuery } from "../data/session.ts";
+import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
+import { appRoute } from "./app.tsx";
+
+export async function requireOperator(): Promise<void> {
+  const me = await queryClient.ensureQueryData(meQuery);
+  if (me !== null && !me.identity.operator) throw redirect({ to: "/" });
+}
+
+const forOperators = { beforeLoad: requireOperator };
+
+/** The one text that a page keeps in its address: which of its rows is open. */
+const readOne =
+  <Name extends string>(name: Name) =>
+  (search: Record<string, unknown>): { [Key in Name]?: string } => {
+    const value = search[name];
+    return (typeof value === "string" ? { [name]: value } : {}) as { [Key in Name]?: string };
+  };
+
+const platform = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator",
+  ...forOperators,
+  component: lazyRouteComponent(() => import("../pages/operator/platform/platform-page.tsx"), "PlatformPage"),
+});
+const accounts = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/accounts",
+  ...forOperators,
+  validateSearch: readAccountsSearch,
+  component: lazyRouteComponent(() => import("../pages/operator/accounts/accounts-page.tsx"), "AccountsPage"),
+});
+const nodes = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/nodes",
+  ...forOperators,
+  validateSearch: readOne("node"),
+  component: lazyRouteComponent(() => import("../pages/operator/nodes/all-nodes-page.tsx"), "AllNodesPage"),
+});
+const payouts = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/payouts",
+  ...forOperators,
+  validateSearch: readOne("payout"),
+  component: lazyRouteComponent(() => import("../pages/operator/payouts/payouts-page.tsx"), "PayoutsPage"),
+});
+const books = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/books",
+  ...forOperators,
+  component: lazyRouteComponent(() => import("../pages/operator/books/books-page.tsx"), "BooksPage"),
+});
+const audit = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/audit",
+  ...forOperators,
+  component: lazyRouteComponent(() => import("../pages/operator/audit/audit-page.tsx"), "AuditPage"),
+});
+
+export const operatorRoutes = [platform, accounts, nodes, payouts, books, audit] as const;

@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { snippetsOf } from "./snippets.ts";
+
+const body = {
+  model: "tiny-3b",
+  messages: [{ role: "user", content: `It's "quoted" \\ and\nbroken` }],
+  stop: ["\n"],
+  stream: true,
+};
+const [curl, python, typescript] = snippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body }).map(
+  ({ text }) => text,
+) as [string, string, string];
+
+test("the curl line is one shell command that sends the very body", () => {
+  // The shell itself splits the words; printf gives them back.
+  const words = execFileSync("sh", ["-c", curl.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
+  assert.equal(words[0], "-N");
+  assert.equal(words[1], "http://gateway/v1/chat/completions");
+  assert.ok(words.includes("Authorization: Bearer tsk_live_x"));
+  assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1] ?? ""), body);
+});
+
+test("Python writes its own constants, TypeScript bare names", () => {
+  assert.match(python, /stream=True,/);
+  assert.match(python, /for chunk in client/);
+  assert.match(typescript, /^ {2}model: "tiny-3b",$/m);
+  assert.match(typescript, /for await/);
+});

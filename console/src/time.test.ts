@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sinceThen, span, startOfUtcDay, startOfUtcMonth, utcMoment } from "./time.ts";
+
+const at = (text: string): number => Date.parse(text) / 1000;
+
+test("UTC is said in words", () => {
+  assert.equal(utcMoment(at("2026-11-15T06:30:09Z")), "2026-11-15 06:30:09 UTC");
+});
+
+test("how long ago, in the unit that fits", () => {
+  const now = Date.parse("2026-11-15T12:00:00Z");
+  assert.equal(sinceThen(at("2026-11-15T11:59:30Z"), now), "just now");
+  assert.match(sinceThen(at("2026-11-15T11:57:00Z"), now), /3/);
+  assert.match(sinceThen(at("2026-11-15T07:00:00Z"), now), /5/);
+  assert.match(sinceThen(at("2025-01-01T00:00:00Z"), now), /2025|2024/);
+});
+
+test("spans in the unit that fits", () => {
+  assert.deepEqual([0, 840, 1240, 125_000].map(span), ["0 ms", "840 ms", "1.24 s", "2 min 5 s"]);
+});
+
+test("days and months begin in UTC, as the sums do", () => {
+  const now = Date.parse("2026-11-15T23:30:00-05:00");
+  assert.equal(startOfUtcDay(now).toISOString(), "2026-11-16T00:00:00.000Z");
+  assert.equal(startOfUtcMonth(now).toISOString(), "2026-11-01T00:00:00.000Z");
+});

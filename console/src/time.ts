@@ -1,0 +1,46 @@
+/** Moments and spans as people read them: local time, with UTC for whoever compares logs. The API counts Unix seconds. */
+const DAY_S = 86_400;
+
+const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const ago = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
+export const localMoment = (unixSeconds: number): string => moment.format(asDate(unixSeconds));
+export const localDay = (unixSeconds: number): string => day.format(asDate(unixSeconds));
+export const utcMoment = (unixSeconds: number): string =>
+  `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/** The time alone where it was today, else the day too. */
+export function shortMoment(unixSeconds: number, nowMs: number): string {
+  const date = asDate(unixSeconds);
+  const sameDay = new Date(nowMs).toDateString() === date.toDateString();
+  return sameDay ? clock.format(date) : moment.format(date);
+}
+
+/** "3 minutes ago". */
+export function sinceThen(unixSeconds: number, nowMs: number): string {
+  const seconds = Math.round(unixSeconds - nowMs / 1000);
+  const size = Math.abs(seconds);
+  if (size < 45) return "just now";
+  if (size < 45 * 60) return ago.format(Math.round(seconds / 60), "minute");
+  if (size < DAY_S) return ago.format(Math.round(seconds / 3600), "hour");
+  if (size < 30 * DAY_S) return ago.format(Math.round(seconds / DAY_S), "day");
+  return localDay(unixSeconds);
+}
+
+/** "840 ms", "1.24 s", "2 min 5 s". */
+export function span(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
+  return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+}
+
+/** Where a day of the API's sums begins: they are kept in UTC. */
+export const startOfUtcDay = (nowMs: number): Date => new Date(Math.floor(nowMs / (DAY_S * 1000)) * DAY_S * 1000);
+export const startOfUtcMonth = (nowMs: number): Date => {
+  const now = new Date(nowMs);
+  return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1));
+};
+export const daysBefore = (date: Date, days: number): Date => new Date(date.getTime() - days * DAY_S * 1000);

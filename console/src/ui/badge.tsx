@@ -1,0 +1,26 @@
+/** A short state in a coloured pill. The word carries the meaning; the colour only helps. */
+import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+export type Tone = "neutral" | "good" | "warn" | "bad" | "accent";
+
+const TONES: Record<Tone, string> = {
+  neutral: "bg-sunken text-ink-soft",
+  good: "bg-good-soft text-good",
+  warn: "bg-warn-soft text-warn",
+  bad: "bg-bad-soft text-bad",
+  accent: "bg-accent-soft text-accent",
+};
+
+export function Badge({ tone = "neutral", children }: { tone?: Tone; children: ReactNode }) {
+  return (
+    <span
+      className={classes(
+        "inline-flex items-center gap-1 rounded-full px-2 py-0.5 text-xs font-medium whitespace-nowrap",
+        TONES[tone],
+      )}
+    >
+      {children}
+    </span>
+  );
+}

@@ -1,0 +1,65 @@
+/** Buttons. One primary action per view; everything else is plain. */
+import { LoaderCircle } from "lucide-react";
+import type { ComponentProps, ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+export type ButtonLook = "primary" | "plain" | "quiet" | "danger";
+
+const LOOKS: Record<ButtonLook, string> = {
+  primary: "bg-accent text-accent-ink hover:bg-accent-strong border-transparent",
+  plain: "bg-surface text-ink border-line hover:bg-sunken",
+  quiet: "border-transparent text-ink-soft hover:text-ink hover:bg-sunken",
+  danger: "border-bad/40 bg-surface text-bad hover:bg-bad-soft",
+};
+
+const SHAPE =
+  "inline-flex items-center justify-center gap-2 rounded-md border font-medium whitespace-nowrap transition-colors disabled:opacity-55";
+
+/** For links that look like buttons: `<Link className={buttonClasses("plain")}>`. */
+export const buttonClasses = (look: ButtonLook = "plain", size: "small" | "usual" = "usual"): string =>
+  classes(SHAPE, LOOKS[look], size === "small" ? "h-7 px-2.5 text-xs" : "h-9 px-3.5 text-sm");
+
+interface ButtonProps extends ComponentProps<"button"> {
+  look?: ButtonLook;
+  size?: "small" | "usual";
+  /** Shows that what was asked for is under way, and refuses a second click. */
+  busy?: boolean;
+}
+
+export function Button({ look = "plain", size = "usual", busy = false, className, children, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      aria-busy={busy || undefined}
+      disabled={rest.disabled === true || busy}
+      className={classes(buttonClasses(look, size), className)}
+    >
+      {busy && <LoaderCircle aria-hidden className="size-4 animate-spin" />}
+      {children}
+    </button>
+  );
+}
+
+interface IconButtonProps extends ComponentProps<"button"> {
+  /** What it does, for those who do not see the icon. */
+  label: string;
+  children: ReactNode;
+}
+
+export function IconButton({ label, className, children, ...rest }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      title={label}
+      {...rest}
+      aria-label={label}
+      className={classes(
+        "inline-flex size-8 items-center justify-center rounded-md text-ink-soft transition-colors hover:bg-sunken hover:text-ink disabled:opacity-55",
+        className,
+      )}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,74 @@
+/** The blocks that pages are laid out in. */
+import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+interface CardProps {
+  title?: ReactNode;
+  /** Beside the title: a switch, a link. */
+  aside?: ReactNode;
+  className?: string;
+  /** Without padding, for tables that reach the edge. */
+  flush?: boolean;
+  children: ReactNode;
+}
+
+export function Card({ title, aside, className, flush = false, children }: CardProps) {
+  return (
+    <section className={classes("min-w-0 rounded-lg border border-line bg-surface", className)}>
+      {(title !== undefined || aside !== undefined) && (
+        <header
+          className={classes(
+            "flex flex-wrap items-center justify-between gap-x-4 gap-y-2 px-4 pt-3.5 sm:px-5",
+            flush && "pb-3",
+          )}
+        >
+          <h2 className="text-sm font-semibold">{title}</h2>
+          {aside}
+        </header>
+      )}
+      {flush ? children : <div className="px-4 py-4 sm:px-5">{children}</div>}
+    </section>
+  );
+}
+
+interface PageHeaderProps {
+  title: string;
+  /** One sentence on what the page is for. */
+  about?: ReactNode;
+  actions?: ReactNode;
+}
+
+export function PageHeader({ title, about, actions }: PageHeaderProps) {
+  return (
+    <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+      <title>{`${title} · Tollgate`}</title>
+      <div className="min-w-0">
+        <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
+        {about !== undefined && <p className="mt-1 max-w-prose text-ink-soft">{about}</p>}
+      </div>
+      {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+    </header>
+  );
+}
+
+/** One number with its name; several stand in a <Stats>. */
+export function Stat({ label, children, note }: { label: ReactNode; children: ReactNode; note?: ReactNode }) {
+  return (
+    <div className="min-w-0 bg-surface px-4 py-4 sm:px-5">
+      <dt className="text-ink-soft">{label}</dt>
+      <dd className="mt-1.5 truncate text-2xl font-semibold tracking-tight">{children}</dd>
+      {note !== undefined && <dd className="mt-1 text-xs text-ink-soft">{note}</dd>}
+    </div>
+  );
+}
+
+export function Stats({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <dl
+      aria-label={label}
+      className="grid grid-cols-2 gap-px overflow-hidden rounded-lg border border-line bg-line *:last:odd:col-span-2 lg:*:last:odd:col-span-1 lg:auto-cols-fr lg:grid-flow-col lg:grid-cols-none"
+    >
+      {children}
+    </dl>
+  );
+}

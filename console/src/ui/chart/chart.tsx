@@ -1,0 +1,97 @@
+/**
+ * Charts, loaded when one is first shown. What they draw is also there as a table, for screen readers and for whoever wants
+ * the numbers.
+ */
+import { lazy, Suspense, useId, useState } from "react";
+import { Button } from "../button.tsx";
+import { Skeleton } from "../states.tsx";
+import type { ChartRow, Series } from "./chart-data.ts";
+
+export interface ChartProps {
+  /** What is seen, in words: "Spend per day by key". */
+  title: string;
+  series: Series[];
+  rows: ChartRow[];
+  kind?: "bars" | "lines";
+  /** Values as text: at the axis, and where a row has no texts of its own. */
+  format: (value: number) => string;
+  height?: number;
+}
+
+const Drawing = lazy(() => import("./drawing.tsx"));
+
+export function Chart(props: ChartProps) {
+  const { title, series, rows, format, height = 240 } = props;
+  const [asTable, setAsTable] = useState(false);
+  const tableId = useId();
+  return (
+    <figure aria-label={title} className="flex flex-col gap-3">
+      <div aria-hidden={!asTable ? true : undefined} className={asTable ? "hidden" : undefined}>
+        <Suspense fallback={<Skeleton className="h-60 w-full" />}>
+          <Drawing {...props} height={height} />
+        </Suspense>
+      </div>
+      <figcaption className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-xs text-ink-soft">
+        <ul className="flex flex-1 flex-wrap gap-x-4 gap-y-1">
+          {series.map(({ name, colour }) => (
+            <li key={name} className="flex items-center gap-1.5">
+              <span aria-hidden className={`size-2.5 rounded-[3px] ${SWATCH[colour]}`} />
+              {name}
+            </li>
+          ))}
+        </ul>
+        <Button
+          look="quiet"
+          size="small"
+          aria-expanded={asTable}
+          aria-controls={tableId}
+          onClick={() => setAsTable(!asTable)}
+        >
+          {asTable ? "Show as chart" : "Show as table"}
+        </Button>
+      </figcaption>
+      <div id={tableId} className={asTable ? "max-h-72 overflow-auto" : "sr-only"}>
+        <table className="w-full text-xs">
+          <caption className="sr-only">{title}</caption>
+          <thead>
+            <tr className="text-ink-soft">
+              <th scope="col" className="py-1 text-left font-medium">
+                When
+              </th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col" className="py-1 pl-4 text-right font-medium">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ label, values, texts }) => (
+              <tr key={label} className="border-t border-line">
+                <th scope="row" className="py-1 text-left font-normal">
+                  {label}
+                </th>
+                {series.map(({ name }) => (
+                  <td key={name} className="py-1 pl-4 text-right">
+                    {texts?.[name] ?? format(values[name] ?? 0)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </figure>
+  );
+}
+
+/** Written out, so that the style sheet has them. */
+const SWATCH: Record<number, string> = {
+  1: "bg-chart-1",
+  2: "bg-chart-2",
+  3: "bg-chart-3",
+  4: "bg-chart-4",
+  5: "bg-chart-5",
+  6: "bg-chart-6",
+  7: "bg-chart-7",
+};

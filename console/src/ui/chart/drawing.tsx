@@ -1,0 +1,73 @@
+/** The drawing itself, with Recharts: the only file that loads it. */
+import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
+import type { ChartProps } from "./chart.tsx";
+
+const MARGIN = { top: 8, right: 4, bottom: 0, left: 0 };
+const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
+
+/** The default export is what `lazy` asks for. */
+export default function Drawing({ series, rows, kind = "bars", format, height = 240 }: ChartProps) {
+  const data = rows.map(({ label, values }) => ({ label, ...values }));
+  const textOf = (label: string, name: string, value: number): string =>
+    rows.find((row) => row.label === label)?.texts?.[name] ?? format(value);
+  const Frame = kind === "bars" ? BarChart : AreaChart;
+  return (
+    <ResponsiveContainer width="100%" height={height}>
+      <Frame data={data} margin={MARGIN} accessibilityLayer={false}>
+        <CartesianGrid vertical={false} stroke="var(--line)" />
+        <XAxis dataKey="label" tick={TICK} tickLine={false} axisLine={{ stroke: "var(--line)" }} minTickGap={24} />
+        <YAxis tick={TICK} tickLine={false} axisLine={false} width={64} tickFormatter={format} tickCount={4} />
+        <Tooltip
+          content={({ active, label, payload }) => (active ? <Hint {...{ label, payload, textOf }} /> : null)}
+          cursor={{ fill: "var(--sunken)", stroke: "var(--line)" }}
+          isAnimationActive={false}
+        />
+        {series.map(({ name, colour }) =>
+          kind === "bars" ? (
+            <Bar
+              key={name}
+              dataKey={name}
+              stackId="all"
+              fill={`var(--chart-${colour})`}
+              maxBarSize={36}
+              isAnimationActive={false}
+            />
+          ) : (
+            <Area
+              key={name}
+              dataKey={name}
+              type="monotone"
+              stroke={`var(--chart-${colour})`}
+              fill={`var(--chart-${colour})`}
+              fillOpacity={0.12}
+              strokeWidth={1.75}
+              isAnimationActive={false}
+            />
+          ),
+        )}
+      </Frame>
+    </ResponsiveContainer>
+  );
+}
+
+interface HintProps {
+  label: unknown;
+  payload: readonly { name?: unknown; value?: unknown; color?: string | undefined }[] | undefined;
+  textOf: (label: string, name: string, value: number) => string;
+}
+
+function Hint({ label, payload = [], textOf }: HintProps) {
+  const shown = payload.filter(({ value }) => Number(value) > 0).toReversed();
+  return (
+    <div className="rounded-md border border-line bg-raised px-3 py-2 text-xs shadow-lg">
+      <p className="mb-1 font-medium">{String(label)}</p>
+      {shown.length === 0 && <p className="text-ink-soft">Nothing</p>}
+      {shown.map(({ name, value }) => (
+        <p key={String(name)} className="flex justify-between gap-6">
+          <span className="text-ink-soft">{String(name)}</span>
+          <span>{textOf(String(label), String(name), Number(value))}</span>
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+/** From sums of money to stacked bars: every hour or day of a span, the largest parts by name, and the rest together. */
+import { chartDollars, shortDollars } from "../../money.ts";
+import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
+
+const PARTS_MAX = 6;
+const OTHERS = "Others";
+
+export interface Amount {
+  bucket: string;
+  part: string;
+  pico: bigint;
+}
+
+interface StackedParts {
+  amounts: Amount[];
+  /** Every bucket that is shown, in order. */
+  buckets: string[];
+  nameOf: (part: string) => string;
+  labelOf: (bucket: string) => string;
+  rounding: "up" | "down";
+}
+
+export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow[] } {
+  const { amounts, buckets, nameOf, labelOf, rounding } = parts;
+  const totals = sumBy(amounts, ({ part }) => part);
+  const largest = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n));
+  const named = new Set(largest.slice(0, largest.length > PARTS_MAX ? PARTS_MAX - 1 : PARTS_MAX));
+  const seriesOf = (part: string): string => (named.has(part) ? nameOf(part) : OTHERS);
+  const sums = sumBy(amounts, ({ bucket, part }) => `${bucket}\n${seriesOf(part)}`);
+  const names = [...new Set(largest.map(seriesOf))];
+  return {
+    series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
+    rows: buckets.map((bucket) => {
+      const cells = names.map((name) => [name, sums.get(`${bucket}\n${name}`) ?? 0n] as const);
+      return {
+        label: labelOf(bucket),
+        values: Object.fromEntries(cells.map(([name, pico]) => [name, chartDollars(pico)])),
+        texts: Object.fromEntries(cells.map(([name, pico]) => [name, shortDollars(pico, rounding)])),
+      };
+    }),
+  };
+}
+
+function sumBy(amounts: Amount[], keyOf: (amount: Amount) => string): Map<string, bigint> {
+  const sums = new Map<string, bigint>();
+  for (const amount of amounts) sums.set(keyOf(amount), (sums.get(keyOf(amount)) ?? 0n) + amount.pico);
+  return sums;
+}
+
+const compare = (a: bigint, b: bigint): number => (a > b ? 1 : a < b ? -1 : 0);

@@ -1,0 +1,62 @@
+/** Copying to the clipboard, with a word when it is done. */
+import { Check, Copy } from "lucide-react";
+import { useEffect, useState } from "react";
+import { Button, IconButton } from "./button.tsx";
+import { toast } from "./toast.tsx";
+
+const DONE_MS = 2_000;
+
+/** Where the browser has no clipboard for us (plain HTTP from afar), the old way through a selection. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return await navigator.clipboard.writeText(text);
+  const area = document.createElement("textarea");
+  area.value = text;
+  (document.querySelector("[role=dialog]") ?? document.body).append(area);
+  area.select();
+  const done = document.execCommand("copy");
+  area.remove();
+  if (!done) throw new Error("the browser refused to copy");
+}
+
+interface CopyProps {
+  text: string;
+  /** What is copied: "Copy the key". */
+  label: string;
+  /** With words beside the icon. */
+  worded?: boolean;
+  /** Takes the focus when it appears: for what was waited for. */
+  focused?: boolean;
+}
+
+export function CopyButton({ text, label, worded = false, focused = false }: CopyProps) {
+  const [done, setDone] = useState(false);
+  useEffect(() => {
+    if (!done) return;
+    const timer = setTimeout(() => setDone(false), DONE_MS);
+    return () => clearTimeout(timer);
+  }, [done]);
+  const copy = (): void => {
+    copyText(text).then(
+      () => setDone(true),
+      () => toast("The browser did not let us copy. Select the text and copy it by hand.", "bad"),
+    );
+  };
+  const Icon = done ? Check : Copy;
+  return (
+    <>
+      {worded ? (
+        <Button onClick={copy} autoFocus={focused} title={label}>
+          <Icon aria-hidden className="size-4" />
+          {done ? "Copied" : "Copy"}
+        </Button>
+      ) : (
+        <IconButton label={label} onClick={copy}>
+          <Icon aria-hidden className={done ? "size-4 text-good" : "size-4"} />
+        </IconButton>
+      )}
+      <span role="status" className="sr-only">
+        {done ? "Copied" : ""}
+      </span>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+/** Dialogs. The focus goes in when they open, stays in, and goes back where it was. */
+import { X } from "lucide-react";
+import { Dialog as Radix } from "radix-ui";
+import type { ReactNode } from "react";
+import { sentenceOf } from "../api/fault.ts";
+import { Button, IconButton } from "./button.tsx";
+import { classes } from "./classes.ts";
+import { Problem } from "./form.tsx";
+
+interface DialogProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  about?: ReactNode;
+  /** Stays open when somebody clicks beside it: for what is shown only once. */
+  sticky?: boolean;
+  wide?: boolean;
+  children: ReactNode;
+}
+
+export function Dialog({ open, onClose, title, about, sticky = false, wide = false, children }: DialogProps) {
+  return (
+    <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+        <Radix.Content
+          {...(about === undefined && { "aria-describedby": undefined })}
+          onInteractOutside={(event) => sticky && event.preventDefault()}
+          className={classes(
+            "fixed inset-x-3 top-[10vh] z-50 mx-auto max-h-[84vh] animate-rise overflow-y-auto outline-none rounded-xl border border-line bg-raised p-5 shadow-xl sm:p-6",
+            wide ? "max-w-2xl" : "max-w-md",
+          )}
+        >
+          <div className="mb-4 flex items-start justify-between gap-4">
+            <div>
+              <Radix.Title className="text-base font-semibold">{title}</Radix.Title>
+              {about !== undefined && <Radix.Description className="mt-1 text-ink-soft">{about}</Radix.Description>}
+            </div>
+            <Radix.Close asChild>
+              <IconButton label="Close" className="-mt-1 -mr-1 shrink-0">
+                <X aria-hidden className="size-4" />
+              </IconButton>
+            </Radix.Close>
+          </div>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+export const DialogActions = ({ children }: { children: ReactNode }) => (
+  <div className="mt-2 flex flex-wrap justify-end gap-2">{children}</div>
+);
+
+interface ConfirmProps {
+  open: boolean;
+  onClose: () => void;
+  title: string;
+  /** What happens, and whether it can be undone. */
+  children: ReactNode;
+  /** The verb on the button: "Revoke key". */
+  action: string;
+  onConfirm: () => void;
+  busy?: boolean;
+  error?: unknown;
+}
+
+/** Asks before something that cannot be undone. */
+export function Confirm({ open, onClose, title, children, action, onConfirm, busy = false, error }: ConfirmProps) {
+  return (
+    <Dialog open={open} onClose={onClose} title={title}>
+      <div className="flex flex-col gap-4">
+        <div className="text-ink-soft">{children}</div>
+        <div role="alert" className="empty:hidden">
+          {error !== undefined && error !== null && <Problem>{sentenceOf(error)}</Problem>}
+        </div>
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button look="danger" busy={busy} onClick={onConfirm}>
+            {action}
+          </Button>
+        </DialogActions>
+      </div>
+    </Dialog>
+  );
+}

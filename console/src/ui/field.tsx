@@ -1,0 +1,135 @@
+/** A field of a form: its label, its hint, and what is wrong with it, tied together for screen readers. */
+import { Eye, EyeOff } from "lucide-react";
+import { type ComponentProps, type ReactNode, useId, useState } from "react";
+import { ApiFault } from "../api/fault.ts";
+import { classes } from "./classes.ts";
+
+export interface FieldProps {
+  label: string;
+  hint?: ReactNode;
+  /** What is wrong; shown in place of the hint. */
+  error?: string | undefined;
+  /** Keeps the label for screen readers only, where the place says it already. */
+  hideLabel?: boolean;
+  className?: string | undefined;
+}
+
+interface Ties {
+  id: string;
+  "aria-describedby": string | undefined;
+  "aria-invalid": true | undefined;
+}
+
+export function Field({
+  label,
+  hint,
+  error,
+  hideLabel,
+  className,
+  children,
+}: FieldProps & { children: (ties: Ties) => ReactNode }) {
+  const id = useId();
+  const note = `${id}-note`;
+  const hasNote = error !== undefined || hint !== undefined;
+  return (
+    <div className={classes("flex flex-col gap-1.5", className)}>
+      <label htmlFor={id} className={hideLabel === true ? "sr-only" : "font-medium"}>
+        {label}
+      </label>
+      {children({
+        id,
+        "aria-describedby": hasNote ? note : undefined,
+        "aria-invalid": error === undefined ? undefined : true,
+      })}
+      {hasNote && (
+        <p id={note} className={classes("text-xs", error === undefined ? "text-ink-soft" : "text-bad")}>
+          {error ?? hint}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export const INPUT =
+  "h-9 w-full min-w-0 rounded-md border border-line-strong/60 bg-surface px-3 text-sm text-ink placeholder:text-ink-soft/80 aria-invalid:border-bad disabled:opacity-60";
+
+type InputProps = FieldProps & Omit<ComponentProps<"input">, "className" | "id">;
+
+export function TextField({ label, hint, error, hideLabel, className, ...input }: InputProps) {
+  return (
+    <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
+      {(ties) => <input type="text" {...input} {...ties} className={INPUT} />}
+    </Field>
+  );
+}
+
+export function PasswordField({ label, hint, error, hideLabel, className, ...input }: InputProps) {
+  const [shown, setShown] = useState(false);
+  const Icon = shown ? EyeOff : Eye;
+  return (
+    <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
+      {(ties) => (
+        <div className="relative">
+          <input {...input} {...ties} type={shown ? "text" : "password"} className={classes(INPUT, "pr-10")} />
+          <button
+            type="button"
+            aria-pressed={shown}
+            aria-label="Show the password"
+            onClick={() => setShown(!shown)}
+            className="absolute inset-y-0 right-0 flex w-9 items-center justify-center rounded-r-md text-ink-soft hover:text-ink"
+          >
+            <Icon aria-hidden className="size-4" />
+          </button>
+        </div>
+      )}
+    </Field>
+  );
+}
+
+type SelectProps = FieldProps &
+  Omit<ComponentProps<"select">, "className" | "id" | "children"> & { options: { value: string; label: string }[] };
+
+/** The browser's own list: works with every keyboard, screen reader and telephone. */
+export function SelectField({ label, hint, error, hideLabel, className, options, ...select }: SelectProps) {
+  return (
+    <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
+      {(ties) => (
+        <select {...select} {...ties} className={classes(INPUT, "pr-8")}>
+          {options.map(({ value, label: text }) => (
+            <option key={value} value={value}>
+              {text}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+type AreaProps = FieldProps & Omit<ComponentProps<"textarea">, "className" | "id">;
+
+export function TextArea({ label, hint, error, hideLabel, className, ...area }: AreaProps) {
+  return (
+    <Field {...{ label, error, className }} {...optional({ hint, hideLabel })}>
+      {(ties) => <textarea rows={4} {...area} {...ties} className={classes(INPUT, "h-auto py-2 leading-relaxed")} />}
+    </Field>
+  );
+}
+
+export function CheckField({ label, ...input }: { label: ReactNode } & Omit<ComponentProps<"input">, "className">) {
+  return (
+    <label className="inline-flex items-center gap-2">
+      <input type="checkbox" {...input} className="size-4 accent-accent" />
+      {label}
+    </label>
+  );
+}
+
+/** What the API said of this field; undefined when it said nothing, or spoke of another. */
+export function errorOfField(error: unknown, param: string): string | undefined {
+  return error instanceof ApiFault && error.param === param ? error.message : undefined;
+}
+
+function optional<T extends object>(props: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(props).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,47 @@
+/** A form that says what went wrong: beside its field where the API named one, else above the button, and aloud. */
+import { TriangleAlert } from "lucide-react";
+import type { ReactNode } from "react";
+import { ApiFault, sentenceOf } from "../api/fault.ts";
+import { classes } from "./classes.ts";
+
+interface FormProps {
+  onSubmit: (fields: FormData) => void;
+  /** What the API said of the last attempt. */
+  error?: unknown;
+  /** The fields that show their own errors. */
+  fields?: string[];
+  className?: string;
+  children: ReactNode;
+}
+
+export function Form({ onSubmit, error, fields = [], className, children }: FormProps) {
+  const shownByField = error instanceof ApiFault && error.param !== undefined && fields.includes(error.param);
+  return (
+    <form
+      className={classes("flex flex-col gap-4", className)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(new FormData(event.currentTarget));
+      }}
+    >
+      {/* Always there, so that screen readers notice when it is filled. */}
+      <div role="alert" className="empty:hidden">
+        {error !== undefined && error !== null && !shownByField && <Problem>{sentenceOf(error)}</Problem>}
+        {shownByField && <span className="sr-only">{sentenceOf(error)}</span>}
+      </div>
+      {children}
+    </form>
+  );
+}
+
+export function Problem({ children }: { children: ReactNode }) {
+  return (
+    <p className="flex items-start gap-2 rounded-md bg-bad-soft px-3 py-2 text-bad">
+      <TriangleAlert aria-hidden className="mt-0.5 size-4 shrink-0" />
+      <span>{children}</span>
+    </p>
+  );
+}
+
+/** The text of a field of a sent form. */
+export const textOf = (fields: FormData, name: string): string => String(fields.get(name) ?? "");

@@ -1,0 +1,26 @@
+/** How much of something is taken: its numbers, and a bar for the eye. */
+import { count } from "./time.tsx";
+
+interface MeterProps {
+  /** What is measured: "Slots of garage". */
+  label: string;
+  value: number;
+  max: number;
+  /** After the numbers: "busy". */
+  word?: string;
+}
+
+export function Meter({ label, value, max, word }: MeterProps) {
+  const share = max === 0 ? 0 : Math.min(1, value / max);
+  return (
+    <span title={label} className="inline-flex min-w-0 items-center gap-2.5">
+      <span aria-hidden className="block h-1.5 w-16 shrink-0 overflow-hidden rounded-full bg-line">
+        <span className="block h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
+      </span>
+      <span className="text-xs whitespace-nowrap text-ink-soft">
+        {count(value)} of {count(max)}
+        {word !== undefined && ` ${word}`}
+      </span>
+    </span>
+  );
+}

@@ -1,0 +1,29 @@
+/**
+ * Stands in for react-remove-scroll, which Radix's dialogs use: that one locks the page with a <style> element made at run
+ * time, which a strict Content-Security-Policy forbids. This one sets the property on the element itself.
+ */
+import { type ComponentType, type ReactNode, useEffect } from "react";
+
+let locks = 0;
+
+interface Props {
+  as?: ComponentType<{ children: ReactNode }>;
+  children: ReactNode;
+}
+
+export function RemoveScroll({ as: Container, children }: Props): ReactNode {
+  useEffect(() => {
+    const { style, clientWidth } = document.documentElement;
+    locks += 1;
+    if (locks === 1) {
+      // The place of the scroll bar stays, so that nothing moves.
+      style.paddingRight = `${window.innerWidth - clientWidth}px`;
+      style.overflow = "hidden";
+    }
+    return () => {
+      locks -= 1;
+      if (locks === 0) style.overflow = style.paddingRight = "";
+    };
+  }, []);
+  return Container === undefined ? <div>{children}</div> : <Container>{children}</Container>;
+}

@@ -1,0 +1,13 @@
+/** A secret that this page will never see again, to be copied now. */
+import { CopyButton } from "./copy.tsx";
+
+export function Secret({ text, label }: { text: string; label: string }) {
+  return (
+    <div className="flex items-center gap-2 rounded-md border border-line bg-sunken p-2 pl-3">
+      <code data-testid="secret" className="min-w-0 flex-1 font-mono text-xs break-all">
+        {text}
+      </code>
+      <CopyButton text={text} label={label} worded />
+    </div>
+  );
+}

@@ -1,0 +1,32 @@
+/** A choice between a few views, side by side. */
+import { ToggleGroup } from "radix-ui";
+
+interface Props<Value extends string> {
+  label: string;
+  value: Value;
+  options: { value: Value; label: string }[];
+  onChange: (value: Value) => void;
+}
+
+export function Segmented<Value extends string>({ label, value, options, onChange }: Props<Value>) {
+  return (
+    <ToggleGroup.Root
+      type="single"
+      aria-label={label}
+      value={value}
+      // An empty value is the chosen one pressed again: it stays chosen.
+      onValueChange={(next) => next !== "" && onChange(next as Value)}
+      className="inline-flex rounded-md bg-sunken p-0.5"
+    >
+      {options.map((option) => (
+        <ToggleGroup.Item
+          key={option.value}
+          value={option.value}
+          className="rounded-[5px] px-2.5 py-1 text-xs font-medium text-ink-soft transition-colors hover:text-ink data-[state=on]:bg-raised data-[state=on]:text-ink data-[state=on]:shadow-sm"
+        >
+          {option.label}
+        </ToggleGroup.Item>
+      ))}
+    </ToggleGroup.Root>
+  );
+}

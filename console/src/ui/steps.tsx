@@ -1,0 +1,45 @@
+/** A way in numbered steps; what is done has a tick. */
+import { Check } from "lucide-react";
+import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+export const Steps = ({ children }: { children: ReactNode }) => <ol className="flex flex-col">{children}</ol>;
+
+interface StepProps {
+  number: number;
+  title: string;
+  done: boolean;
+  /** The one to do next. */
+  current?: boolean;
+  children: ReactNode;
+}
+
+export function Step({ number, title, done, current = false, children }: StepProps) {
+  return (
+    <li aria-current={current ? "step" : undefined} className="group flex gap-3 sm:gap-4">
+      <div aria-hidden className="flex flex-col items-center">
+        <span
+          className={classes(
+            "flex size-7 shrink-0 items-center justify-center rounded-full border text-xs font-semibold",
+            done
+              ? "border-transparent bg-good-soft text-good"
+              : current
+                ? "border-accent bg-accent-soft text-accent"
+                : "border-line bg-surface text-ink-soft",
+          )}
+        >
+          {done ? <Check className="size-4" /> : number}
+        </span>
+        <span className="w-px flex-1 bg-line group-last:hidden" />
+      </div>
+      <div className="min-w-0 flex-1 pt-1 pb-7 group-last:pb-0">
+        <h2 className="font-medium">
+          <span className="sr-only">Step {number}: </span>
+          {title}
+          {done && <span className="sr-only"> (done)</span>}
+        </h2>
+        <div className="mt-2 flex flex-col gap-3">{children}</div>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,89 @@
+/** Rows of the same kind. On narrow screens columns step back one by one; the first one always stays. */
+import type { ReactNode } from "react";
+import { classes } from "./classes.ts";
+
+export interface Column<Row> {
+  /** The heading; also the column's key. */
+  title: string;
+  cell: (row: Row) => ReactNode;
+  align?: "right";
+  /** The width from which it is shown. */
+  from?: "sm" | "md" | "lg" | "xl";
+  /** For screen readers only: a column of buttons needs no heading to see. */
+  hideTitle?: boolean;
+  className?: string;
+}
+
+interface TableProps<Row> {
+  label: string;
+  columns: Column<Row>[];
+  rows: Row[];
+  keyOf: (row: Row) => string;
+  /** The row can be opened: by click anywhere, and by the button that its first cell becomes. */
+  onOpen?: (row: Row) => void;
+  isOpen?: (row: Row) => boolean;
+  faded?: (row: Row) => boolean;
+}
+
+const FROM: Record<string, string> = {
+  sm: "hidden sm:table-cell",
+  md: "hidden md:table-cell",
+  lg: "hidden lg:table-cell",
+  xl: "hidden xl:table-cell",
+};
+
+export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded }: TableProps<Row>) {
+  const place = ({ align, from }: Column<Row>): string =>
+    classes(
+      "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
+      align === "right" ? "text-right" : "text-left",
+      from !== undefined && FROM[from],
+    );
+  return (
+    <table aria-label={label} className="w-full border-collapse">
+      <thead>
+        <tr className="border-y border-line bg-sunken/60 text-xs text-ink-soft first:border-t-0">
+          {columns.map((column) => (
+            <th key={column.title} scope="col" className={classes(place(column), "h-9 font-medium whitespace-nowrap")}>
+              <span className={column.hideTitle === true ? "sr-only" : undefined}>{column.title}</span>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          // The first cell holds a real button; the click on the row is a larger target for the same.
+          <tr
+            key={keyOf(row)}
+            onClick={onOpen && (() => onOpen(row))}
+            aria-current={isOpen?.(row) === true ? "true" : undefined}
+            className={classes(
+              "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
+              onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
+              faded?.(row) === true && "text-ink-soft",
+            )}
+          >
+            {columns.map((column, i) => (
+              <td key={column.title} className={classes(place(column), "h-12 py-2 align-middle", column.className)}>
+                {i === 0 && onOpen !== undefined ? (
+                  <button
+                    type="button"
+                    className="block w-full rounded-sm text-left"
+                    onClick={(event) => {
+                      event.stopPropagation();
+                      onOpen(row);
+                    }}
+                  >
+                    {column.cell(row)}
+                  </button>
+                ) : (
+                  column.cell(row)
+                )}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,54 @@
+/** A moment in local time, with UTC on hover. */
+import { useEffect, useMemo, useState } from "react";
+import { asDate, localDay, localMoment, shortMoment, sinceThen, span, utcMoment } from "../time.ts";
+
+const TICK_MS = 30_000;
+
+interface TimeProps {
+  /** Unix seconds. */
+  at: number;
+  /** `ago`: "3 minutes ago"; `short`: the time alone where it was today; `full`: day and time; `day`: the day. */
+  as?: "ago" | "short" | "full" | "day";
+}
+
+export function Time({ at, as = "short" }: TimeProps) {
+  const now = useNow(as === "ago");
+  const text =
+    as === "ago"
+      ? sinceThen(at, now)
+      : as === "full"
+        ? localMoment(at)
+        : as === "day"
+          ? localDay(at)
+          : shortMoment(at, now);
+  return (
+    <time dateTime={asDate(at).toISOString()} title={`${localMoment(at)} · ${utcMoment(at)}`}>
+      {text}
+    </time>
+  );
+}
+
+export const Span = ({ ms }: { ms: number | null }) => <span>{ms === null ? "–" : span(ms)}</span>;
+
+const whole = new Intl.NumberFormat();
+export const Count = ({ of }: { of: number }) => <span>{whole.format(of)}</span>;
+export const count = (value: number): string => whole.format(value);
+
+function useNow(ticking: boolean): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    if (!ticking) return;
+    const timer = setInterval(() => setNow(Date.now()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return now;
+}
+
+/** The present hour and the present UTC day, new when they change: for queries that must not change at every turn. */
+export const useThisHour = (): Date => useFloor(3_600_000);
+export const useToday = (): Date => useFloor(86_400_000);
+
+function useFloor(unitMs: number): Date {
+  const floor = Math.floor(useNow(true) / unitMs) * unitMs;
+  return useMemo(() => new Date(floor), [floor]);
+}

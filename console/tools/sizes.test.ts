@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { test } from "node:test";
+import { checkSizes } from "./sizes.ts";
+
+interface Part {
+  imports?: string[];
+  facade?: string;
+  /** Random text does not compress below three quarters. */
+  bytes: number;
+}
+
+/** Runs the check on a made-up build; gives what it refused with. */
+function check(parts: Record<string, Part>): string | undefined {
+  const bundle = Object.fromEntries(
+    Object.entries(parts).map(([fileName, { imports = [], facade = null, bytes }]) => [
+      fileName,
+      { type: "chunk", fileName, imports, facadeModuleId: facade, code: randomBytes(bytes).toString("base64") },
+    ]),
+  );
+  const { writeBundle } = checkSizes();
+  assert.ok(typeof writeBundle === "function");
+  const context = {
+    error(message: string): never {
+      throw new Error(message);
+    },
+  };
+  try {
+    writeBundle.call(context as never, {} as never, bundle as never);
+    return undefined;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+const START: Part = { facade: "/console/index.html", imports: ["shared.js"], bytes: 50_000 };
+const FIRST: Part = { facade: "/console/src/pages/overview/overview-page.tsx", imports: ["shared.js"], bytes: 10_000 };
+
+test("what the first page imports counts, once; what is loaded later does not", () => {
+  const chart: Part = { bytes: 400_000 };
+  assert.equal(check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 150_000 }, "chart.js": chart }), undefined);
+});
+
+test("a first page over the bound fails the build", () => {
+  assert.match(
+    check({ "a.js": START, "b.js": FIRST, "shared.js": { bytes: 240_000 } }) ?? "",
+    /the first page loads 30\d/,
+  );
+});
+
+test("a build without the first page is not waved through", () => {
+  assert.match(check({ "a.js": START, "shared.js": { bytes: 10 } }) ?? "", /was not found/);
+});

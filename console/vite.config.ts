@@ -1,0 +1,29 @@
+/** How the console is built: one page under /console/, hashed assets, nothing inline, every text file compressed beside itself. */
+import { fileURLToPath } from "node:url";
+import tailwind from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { compressFiles } from "./tools/compress.ts";
+import { checkSizes } from "./tools/sizes.ts";
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  root: at("."),
+  base: "/console/",
+  plugins: [react(), tailwind(), checkSizes(), compressFiles()],
+  resolve: {
+    // Radix locks scrolling with a <style> element made at run time, which our Content-Security-Policy forbids.
+    alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },
+  },
+  build: {
+    outDir: at("dist"),
+    emptyOutDir: true,
+    target: "es2023",
+    // A data: address would need its own leave in the policy.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+    modulePreload: { polyfill: false },
+  },
+  server: { port: 5173, proxy: { "/console/api": "http://127.0.0.1:8080", "/v1": "http://127.0.0.1:8080" } },
+});

@@ -1,0 +1,244 @@
+/** The builder's way through the console on a whole platform: from signing up to a receipt, and without a mouse. */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, describe, test } from "node:test";
+import type { Locator, Page } from "playwright-core";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { grant, signInToApi } from "./people.ts";
+
+const SECRET = /tsk_live_\w{12}_\w{43}/;
+
+describe("the builder's console", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let visit: Visit;
+  let page: Page;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
+    visit = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = visit.page;
+  });
+  after(async () => {
+    await visit?.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  const credit = (dollars: string): Locator => page.getByRole("definition").filter({ hasText: dollars }).first();
+  /** As a client with this key would. */
+  const chat = async (key: string, content: string): Promise<string> => {
+    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 50 }),
+    });
+    assert.equal(response.status, 200, await response.clone().text());
+    const { id } = (await response.json()) as { id: string };
+    return id.replace("chatcmpl-", "req_");
+  };
+
+  test("from signing up to the receipt of the first request", async () => {
+    await page.goto("/console/");
+    await page.getByRole("link", { name: "Create a sign-in" }).click();
+    await page.getByRole("heading", { name: "Create a sign-in" }).waitFor();
+    await page.getByLabel("Your name").fill("Ada");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
+    await page.getByRole("button", { name: "Create sign-in" }).click();
+
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByLabel("Name").fill("Analytical engines");
+    await page.getByRole("button", { name: "Open builder account" }).click();
+    await page.getByRole("heading", { name: "Make your first request" }).waitFor();
+    await page.getByText("Your balance is $0.00").waitFor();
+
+    const operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    await grant(operator, "Analytical engines", 2);
+    // Live: nothing on the page was touched.
+    await credit("$2.00").waitFor();
+
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("first key");
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByText("Copy it now").waitFor();
+    const key = SECRET.exec(await page.getByRole("dialog").innerText())?.[0];
+    assert.ok(key !== undefined, "the secret is shown");
+    await page.getByRole("button", { name: "Copy" }).click();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), key);
+    await page.getByRole("button", { name: "Done" }).click();
+    assert.match(await page.getByRole("region", { name: "curl example" }).innerText(), new RegExp(key));
+
+    const requestId = await chat(key, "Hello");
+    await page.getByText("Your first request has arrived.").waitFor();
+    await page
+      .getByRole("table", { name: "Latest requests" })
+      .getByRole("cell", { name: "tiny-3b", exact: true })
+      .waitFor();
+
+    await page.getByRole("link", { name: "Requests", exact: true }).click();
+    const row = page.getByRole("table", { name: "Requests" }).getByRole("row").nth(1);
+    await row.getByText("first key").waitFor();
+    await row.click();
+    const drawer = page.getByRole("dialog");
+    await drawer.getByText(requestId).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("request"), requestId);
+
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      drawer.getByRole("button", { name: "Download receipt" }).click(),
+    ]);
+    assert.equal(download.suggestedFilename(), `${requestId}.receipt.json`);
+    const receipt = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, string>;
+    assert.equal(receipt.request_id, requestId);
+    assert.ok(receipt.signature !== undefined && receipt.signature.length > 40);
+
+    // The secret was shown once: it is nowhere on the keys page.
+    await page.goto("/console/keys");
+    await page.getByText("first key").waitFor();
+    assert.doesNotMatch(await page.content(), SECRET);
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("filters stand in the address, survive a reload, and shape the export", async () => {
+    await page.goto("/console/requests");
+    await page.getByLabel("Outcome").selectOption("no_capacity");
+    await page.getByText("Nothing matches").waitFor();
+    assert.equal(new URL(page.url()).search, "?outcome=no_capacity");
+    await page.reload();
+    await page.getByText("Nothing matches").waitFor();
+    await page.getByRole("button", { name: "Clear filters" }).click();
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    await page.getByLabel("Model").selectOption("tiny-3b");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    const lines = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
+    assert.match(lines[0] ?? "", /^id,created_at/);
+    assert.equal(lines.length, 2);
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("a key is renamed and revoked, and a revoked key is listed apart", async () => {
+    await page.goto("/console/keys");
+    await page.getByRole("button", { name: "Actions for first key" }).click();
+    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("renamed");
+    await page.getByRole("button", { name: "Rename", exact: true }).click();
+    await page.getByText("renamed", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Actions for renamed" }).click();
+    await page.getByRole("menuitem", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByText("No API keys yet").waitFor();
+    await page.getByRole("radio", { name: "Revoked (1)" }).click();
+    await page.getByText("renamed", { exact: true }).waitFor();
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("a key is created with the keyboard alone, and the focus comes back", async () => {
+    await page.goto("/console/overview");
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    await tabTo(page, "API keys");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    assert.equal(await focused(page, "id"), "main", "the focus is at the new page's beginning");
+    await tabTo(page, "Create key");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await tabTo(page, "Name");
+    await page.keyboard.type("typed");
+    await page.keyboard.press("Enter");
+    await page.getByText("Copy it now").waitFor();
+    assert.match(await focusedName(page), /Copy/);
+    // The focus stays inside while the dialog is open.
+    for (let presses = 0; presses < 6; presses += 1) {
+      await page.keyboard.press("Tab");
+      assert.equal(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), true);
+    }
+    await tabTo(page, "Done");
+    await page.keyboard.press("Enter");
+    await page.getByText("typed", { exact: true }).waitFor();
+    assert.match(await focusedName(page), /Create key/);
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("a session that ended leads to the sign-in and back to the same page", async () => {
+    await page.goto("/console/requests?model=tiny-3b");
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    await visit.context.clearCookies();
+    await page.getByLabel("Outcome").selectOption("ok");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
+    await page.getByLabel("E-mail").fill("ada@example.com");
+    await page.getByLabel("Password", { exact: true }).fill("not the password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("alert").getByText("wrong").waitFor();
+    await page.getByLabel("Password", { exact: true }).fill("a long enough password");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    assert.equal(await page.getByLabel("Outcome").inputValue(), "ok");
+    // Refusals are logged by the browser itself; nothing else is.
+    assert.deepEqual(
+      visit.complaints().filter((said) => !said.includes("status of 401")),
+      [],
+    );
+  });
+
+  test("a person with two builder accounts sees one at a time", async () => {
+    await page.goto("/console/open-account");
+    await page.getByLabel("Name").fill("Second books");
+    await page.getByRole("button", { name: "Open builder account" }).click();
+    await page.getByRole("heading", { name: "Make your first request" }).waitFor();
+    await page.goto("/console/keys");
+    await page.getByText("No API keys yet").waitFor();
+    await page.getByRole("button", { name: /Accounts and settings/ }).click();
+    await page.getByRole("menuitemradio", { name: "Analytical engines" }).click();
+    await page.getByText("typed", { exact: true }).waitFor();
+
+    // The live numbers change over, too: what happens to the first account now shows, and nothing of the second.
+    await page.getByRole("link", { name: "Overview" }).click();
+    await credit("$1.99").waitFor();
+    const operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    await grant(operator, "Second books", 7);
+    await grant(operator, "Analytical engines", 1);
+    await credit("$2.99").waitFor();
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("signing out ends it", async () => {
+    await page.getByRole("button", { name: /Accounts and settings/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.goto("/console/keys");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await signIn(page, platform.ready.builder);
+    await page.getByRole("heading", { name: "Overview" }).waitFor();
+    assert.deepEqual(visit.complaints(), []);
+  });
+});
+
+/** The accessible name, near enough: label, text or title of what has the focus. */
+async function focusedName(page: Page): Promise<string> {
+  return String(
+    await page.evaluate(`(() => {
+      const it = document.activeElement;
+      return it.getAttribute("aria-label") ?? it.labels?.[0]?.innerText ?? it.innerText ?? "";
+    })()`),
+  );
+}
+
+const focused = async (page: Page, property: string): Promise<string> =>
+  String(await page.evaluate(`document.activeElement.${property}`));
+
+/** Presses Tab until something of this name has the focus. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    if ((await focusedName(page)).trim() === name) return;
+  }
+  throw new Error(`Tab never reached ${name}`);
+}

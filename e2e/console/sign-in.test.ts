@@ -1,0 +1,190 @@
+/** Every way into the console on a platform that sends mail and knows an OpenID provider: the letters and codes are real. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { after, before, beforeEach, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/testing/oidc.ts";
+import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
+import { totp } from "../../gateway/src/accounts/testing/totp.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { buildConsole, NEEDS_CHROMIUM, openBrowser, seriousFindings, type Visit } from "./browser.ts";
+
+const EMAIL = "grace@example.com";
+const [FIRST, SECOND] = ["a long enough password", "another long password"];
+
+describe("signing in to the console", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let mailbox: TestMailbox;
+  let issuer: TestIssuer;
+  let visit: Visit;
+  let page: Page;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    mailbox = await openTestMailbox();
+    issuer = await openTestIssuer();
+    const port = await freePort();
+    const { issuer: issuedBy, clientId, clientSecret } = issuer.provider;
+    const provider = { id: "acme", name: "Acme", issuer: issuedBy, client_id: clientId, client_secret: clientSecret };
+    platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], {
+      // Links in letters lead there.
+      PUBLIC_URL: `http://127.0.0.1:${port}`,
+      SMTP_URL: mailbox.url,
+      MAIL_FROM: "Tollgate <no-reply@example.com>",
+      OIDC_PROVIDERS: JSON.stringify([provider]),
+    });
+    visit = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = visit.page;
+  });
+  // One address signs in more often here than a person would within a minute.
+  beforeEach(() => platform.query("delete from identity_attempt"));
+  after(async () => {
+    await visit?.close();
+    await platform?.stop();
+    await mailbox?.close();
+    await issuer?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const linkOfNextLetter = async (): Promise<string> => {
+    const { text, to } = await mailbox.next();
+    assert.deepEqual(to, [EMAIL]);
+    return /http:\S+#token=\S+/.exec(text)?.[0] ?? assert.fail(`the letter has no link:\n${text}`);
+  };
+  const enter = async (password: string): Promise<void> => {
+    await page.goto("/console/sign-in");
+    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByLabel("Password", { exact: true }).fill(password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  };
+  const leave = async (): Promise<void> => {
+    await page.getByRole("button", { name: /Accounts and settings/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  };
+  /** The browser itself logs every refusal; anything else is a fault of ours. */
+  const complaints = (): string[] => visit.complaints().filter((said) => !/status of 40[013]/.test(said));
+
+  test("signing up, with the e-mail address confirmed by a letter", async () => {
+    await page.goto("/console/sign-up");
+    await page.getByLabel("Your name").fill("Grace");
+    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByLabel("Password", { exact: true }).fill(FIRST);
+    await page.getByRole("button", { name: "Create sign-in" }).click();
+    await page.getByText("A letter is on its way").waitFor();
+    const link = await linkOfNextLetter();
+
+    await enter(FIRST);
+    await page.getByRole("alert").getByText("Confirm your e-mail address first").waitFor();
+    await page.getByRole("button", { name: "Send the letter again" }).click();
+    await linkOfNextLetter();
+
+    await page.goto(link);
+    await page.getByRole("button", { name: "Confirm" }).click();
+    await page.getByRole("link", { name: "Sign in" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await enter(FIRST);
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    assert.deepEqual(complaints(), []);
+  });
+
+  test("a forgotten password is set anew by a letter, and its link works once", async () => {
+    await leave();
+    await page.getByRole("link", { name: "Forgot the password?" }).click();
+    await page.getByRole("heading", { name: "Set a new password" }).waitFor();
+    await page.getByLabel("E-mail").fill(EMAIL);
+    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByRole("status").getByText(EMAIL).waitFor();
+    const link = await linkOfNextLetter();
+    const set = async (): Promise<void> => {
+      await page.goto("/console/sign-in");
+      await page.goto(link);
+      await page.getByLabel("New password").fill(SECOND);
+      await page.getByRole("button", { name: "Set password" }).click();
+    };
+    await set();
+    await page.getByRole("heading", { name: "Your password is set" }).waitFor();
+    await set();
+    await page.getByRole("alert").getByText("token must be one that was mailed to you").waitFor();
+    await enter(FIRST);
+    await page.getByRole("alert").getByText("wrong").waitFor();
+    await enter(SECOND);
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    assert.deepEqual(complaints(), []);
+  });
+
+  test("a second factor is set up, asked for, and turned off", async () => {
+    await page.goto("/console/settings");
+    await page.getByRole("button", { name: "Set up" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Your password").fill(SECOND);
+    await dialog.getByRole("button", { name: "Continue" }).click();
+    await dialog.getByLabel("Code").waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    const secret = await dialog.locator("code").innerText();
+    await dialog.getByLabel("Code").fill(totp(secret));
+    await dialog.getByRole("button", { name: "Turn on" }).click();
+    await dialog.getByText("Each works once").waitFor();
+    const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
+    await dialog.getByRole("button", { name: "I have kept them" }).click();
+    await page.getByText("The second factor is on").first().waitFor();
+
+    await leave();
+    await enter(SECOND);
+    await page.getByRole("heading", { name: "Enter your code" }).waitFor();
+    await page.getByLabel("Code").fill("000000");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Code").and(page.locator("[aria-invalid=true]")).waitFor();
+    // The code of the next half minute: the one of this was used up by setting it up.
+    await page.getByLabel("Code").fill(totp(secret, 1));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+
+    await leave();
+    await enter(SECOND);
+    await page.getByLabel("Code").fill(backup);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+
+    await page.goto("/console/settings");
+    await page.getByRole("button", { name: "Turn off" }).click();
+    await dialog.getByLabel("Your password").fill(SECOND);
+    await dialog.getByRole("button", { name: "Turn off" }).click();
+    await page.getByRole("button", { name: "Set up" }).waitFor();
+    assert.deepEqual(complaints(), []);
+  });
+
+  test("a provider vouches for somebody; one that refuses is said so", async () => {
+    await leave();
+    // Who the person at the provider is does not show in a browser of ours.
+    let refuses = true;
+    const person = { sub: "1", email: "hopper@example.com", email_verified: true, name: "Hopper" };
+    await page.route(`${issuer.provider.issuer}/**`, async (route) => {
+      const asked = route.request().url();
+      const back = refuses ? issuer.refuse(asked) : await issuer.signIn(asked, person);
+      await route.fulfill({ status: 302, headers: { location: back.href } });
+    });
+    await page.getByRole("button", { name: "Continue with Acme" }).click();
+    await page.getByText("The provider did not let you in.").waitFor();
+    refuses = false;
+    await page.getByRole("button", { name: "Continue with Acme" }).click();
+    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("button", { name: /hopper@example.com/ }).waitFor();
+    assert.deepEqual(
+      complaints().filter((said) => said !== `request to ${issuer.provider.issuer}`),
+      [],
+    );
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}

@@ -1,0 +1,182 @@
+/** A host's tokens and nodes through the console, grouped by status. What needs a connected node is end to end. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { type Fleet, type Node, openFleet } from "../../fleet/fleet.ts";
+import { assertRefused, type Person, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+const API = "/console/api";
+
+let testConsole: TestConsole;
+let fleet: Fleet;
+let owner: Person;
+let accountId: Uuid;
+before(async () => {
+  testConsole = await openTestConsole();
+  fleet = openFleet(testConsole);
+  owner = await signedIn(testConsole, [{ kind: "host" }]);
+  accountId = owner.accountIds[0] as Uuid;
+});
+after(() => testConsole.close());
+
+const newNode = (name: string, account = accountId): Promise<Node> =>
+  fleet.register(account, { name, hardware: { gpu: "one" }, agent: "tollgate-host 0.1" });
+const at = (node: Node): string => `${API}/nodes/${publicId("node", node.id)}`;
+const listed = async ({ browser }: Person, url: string): Promise<Record<string, unknown>[]> =>
+  (await browser.send("GET", `${API}/${url}`)).body.data as Record<string, unknown>[];
+
+describe("201", () => {
+  test("a new host token: its secret in this answer and in no other", async () => {
+    const answer = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "workshop" } });
+    assert.equal(answer.status, 201);
+    const { secret, ...shown } = answer.body;
+    const { id, start, created_at } = shown;
+    assert.match(String(secret), /^tht_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+    assert.ok(String(secret).startsWith(`${start}_`));
+    assert.match(String(id), /^hst_[0-9a-z]{26}$/);
+    const rest = { name: "workshop", start, created_at, last_used_at: null, revoked_at: null };
+    assert.deepEqual(shown, { id, object: "host_token", ...rest });
+    const list = await owner.browser.send("GET", `${API}/host-tokens`);
+    assert.deepEqual(list.body.data, [shown]);
+    assert.ok(!list.text.includes(String(secret)));
+  });
+});
+
+describe("200", () => {
+  test("a token is revoked for good; revoking it again changes nothing", async () => {
+    const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "old" } });
+    const url = `${API}/host-tokens/${body.id}`;
+    const revoked = await owner.browser.send("DELETE", url);
+    assert.equal(revoked.status, 200);
+    assert.ok(Number(revoked.body.revoked_at) > 0);
+    assert.deepEqual((await owner.browser.send("DELETE", url)).body, revoked.body);
+  });
+
+  test("nodes in the list and one by one, with what they did; the models that can be elected", async () => {
+    const node = await newNode("barn");
+    const shown = {
+      id: publicId("node", node.id),
+      object: "node",
+      name: "barn",
+      state: "registered",
+      models: [],
+      hardware: { gpu: "one" },
+      agent: "tollgate-host 0.1",
+      quarantine: null,
+    };
+    const inList = (await listed(owner, "nodes")).find(({ id }) => id === shown.id);
+    const { created_at, ...rest } = inList ?? {};
+    assert.deepEqual(rest, shown);
+    const one = await owner.browser.send("GET", at(node));
+    const { stats, ...object } = one.body as { stats: Record<string, unknown> };
+    assert.deepEqual(object, { ...shown, created_at });
+    assert.deepEqual(stats.today, { requests: 0, prompt_tokens: 0, completion_tokens: 0, earned_micro: "0.000000" });
+    assert.deepEqual([stats.object, stats.connected, stats.node], ["node_stats", false, shown.id]);
+    const models = await listed(owner, "node-models");
+    assert.deepEqual(
+      models.map(({ model }) => model),
+      ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"],
+    );
+  });
+
+  test("elections, pause and resume: registered → ready ⇄ paused", async () => {
+    const node = await newNode("shed");
+    const move = async (method: "PUT" | "POST", path: string, body?: object) => {
+      const answer = await owner.browser.send(method, `${at(node)}/${path}`, body && { body });
+      assert.equal(answer.status, 200, answer.text);
+      return [answer.body.state, answer.body.models];
+    };
+    const models = ["small-8b", "tiny-3b"];
+    assert.deepEqual(await move("PUT", "elections", { models: ["tiny-3b", "small-8b", "tiny-3b"] }), ["ready", models]);
+    assert.deepEqual(await move("POST", "pause"), ["paused", models]);
+    assert.deepEqual(await move("POST", "resume"), ["ready", models]);
+    assert.deepEqual(await move("PUT", "elections", { models: [] }), ["registered", []]);
+  });
+});
+
+describe("400", () => {
+  test("a field that is wrong is named with its rule", async () => {
+    const node = await newNode("for 400");
+    const send = owner.browser.send.bind(owner.browser);
+    for (const [answer, param, rule] of [
+      [await send("POST", `${API}/host-tokens`, { body: {} }), "name", /is required/],
+      [await send("POST", `${API}/host-tokens`, { body: { name: "a\u0000" } }), "name", /control characters/],
+      [await send("PUT", `${at(node)}/elections`, { body: { models: "tiny-3b" } }), "models", /array of model ids/],
+      [
+        await send("PUT", `${at(node)}/elections`, { body: { models: ["tiny-3b", "large-70b"] } }),
+        "models[1]",
+        /active/,
+      ],
+    ] as const) {
+      assertRefused(answer, 400, param);
+      assert.match(String(answer.body.error?.message), rule);
+    }
+    assert.deepEqual((await fleet.find(accountId, node.id))?.models, []);
+  });
+});
+
+describe("404", () => {
+  test("not_found: another host's token and none at all are one answer", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "host" }]);
+    const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
+    const answers: unknown[] = [];
+    for (const id of [body.id, publicId("hst", testConsole.newId()), "hst_1", "nonsense"]) {
+      const answer = await stranger.browser.send("DELETE", `${API}/host-tokens/${id}`);
+      assertRefused(answer, 404, "not_found");
+      answers.push(answer.body);
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    const { rows } = await testConsole.pool.query("select revoked_at from host_token where id = $1", [
+      parseId("hst", String(body.id)),
+    ]);
+    assert.deepEqual(rows, [{ revoked_at: null }]);
+  });
+
+  test("node_not_found: another host's node and none at all are one answer, whatever the body", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "host" }]);
+    const node = await newNode("not yours");
+    await fleet.elect(accountId, node.id, ["tiny-3b"]);
+    const answers: unknown[] = [];
+    for (const id of [publicId("node", node.id), publicId("node", testConsole.newId()), "nonsense"]) {
+      for (const [method, path, body] of [
+        ["GET", ""],
+        ["PUT", "/elections", { models: [] }],
+        ["PUT", "/elections", { models: "nonsense" }],
+        ["POST", "/pause"],
+        ["POST", "/resume"],
+      ] as const) {
+        const answer = await stranger.browser.send(method, `${API}/nodes/${id}${path}`, body && { body });
+        assertRefused(answer, 404, "node_not_found");
+        answers.push(answer.body);
+      }
+    }
+    for (const answer of answers) assert.deepEqual(answer, answers[0]);
+    assert.equal((await fleet.find(accountId, node.id))?.standing, "ready");
+    assert.deepEqual(await listed(stranger, "nodes"), []);
+    const filtered = await stranger.browser.send("GET", `${API}/earnings?node=${publicId("node", node.id)}`);
+    assert.deepEqual([filtered.status, filtered.body.data], [200, []]);
+  });
+});
+
+describe("409", () => {
+  test("node_state_conflict: a move that the state does not allow, with the state in the message", async () => {
+    const node = await newNode("nothing elected");
+    for (const move of ["pause", "resume"]) {
+      const answer = await owner.browser.send("POST", `${at(node)}/${move}`);
+      assertRefused(answer, 409, "node_state_conflict");
+      assert.match(String(answer.body.error?.message), /registered/);
+    }
+  });
+
+  test("node_quarantined: it is not resumed, and its host reads why", async () => {
+    const node = await newNode("smoking");
+    await fleet.elect(accountId, node.id, ["tiny-3b"]);
+    await fleet.quarantine(node.id, { reason: "failures", evidence: { failures: 5 }, by: "platform" });
+    assertRefused(await owner.browser.send("POST", `${at(node)}/resume`), 409, "node_quarantined");
+    const { state, quarantine } = (await owner.browser.send("GET", at(node))).body as Record<string, unknown>;
+    const { at: since, ...why } = quarantine as Record<string, unknown>;
+    assert.deepEqual([state, why], ["quarantined", { reason: "failures", evidence: { failures: 5 } }]);
+    assert.ok(Number(since) > 0);
+  });
+});

@@ -1,0 +1,191 @@
+/** A builder's API keys through the console, grouped by status. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { startOfMonth } from "./keys.ts";
+import { served } from "./testing/past.ts";
+import { assertRefused, type Person, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+let testConsole: TestConsole;
+let owner: Person;
+before(async () => {
+  testConsole = await openTestConsole();
+  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+});
+after(() => testConsole.close());
+
+const URL = "/console/api/keys";
+
+interface KeyObject {
+  [field: string]: unknown;
+  id: string;
+  name: string;
+  start: string;
+  secret?: string;
+  spend_this_month: { requests: number; charge_micro: string };
+  limits: Record<string, number>;
+  revoked_at: number | null;
+}
+
+const create = async ({ browser }: Person, name: unknown) => browser.send("POST", URL, { body: { name } });
+const made = async (person: Person, name = "a key"): Promise<KeyObject> =>
+  (await create(person, name)).body as unknown as KeyObject;
+const list = async ({ browser }: Person): Promise<KeyObject[]> =>
+  (await browser.send("GET", URL)).body.data as unknown as KeyObject[];
+const rowsOf = async (id: string) =>
+  (await testConsole.pool.query("select name, revoked_at from api_key where id = $1", [parseId("key", id)])).rows;
+
+describe("201", () => {
+  test("a new key: its secret in this answer and in no other", async () => {
+    const answer = await create(owner, "  production  ");
+    assert.equal(answer.status, 201);
+    const { secret, ...shown } = answer.body as unknown as KeyObject;
+    const { id, created_at, start } = shown;
+    assert.match(String(secret), /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+    assert.match(id, /^key_[0-9a-z]{26}$/);
+    assert.ok(String(secret).startsWith(`${start}_`) && start.length === "tsk_live_".length + 12);
+    assert.ok(Math.abs(Number(created_at) - Date.now() / 1000) < 60);
+    assert.deepEqual(shown, {
+      id,
+      object: "api_key",
+      name: "production",
+      start,
+      limits: { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 },
+      spend_this_month: { requests: 0, charge_micro: "0.000000" },
+      created_at,
+      last_used_at: null,
+      revoked_at: null,
+    });
+    const secretPart = String(secret).slice(start.length + 1);
+    for (const text of [
+      (await owner.browser.send("GET", URL)).text,
+      (await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "renamed" } })).text,
+      (await owner.browser.send("DELETE", `${URL}/${id}`)).text,
+    ]) {
+      assert.ok(!text.includes(secretPart));
+    }
+  });
+});
+
+describe("200", () => {
+  test("the list has the newest first, revoked ones too, and nobody else's", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    await made(owner, "of somebody else");
+    const first = await made(person, "first");
+    const second = await made(person, "second");
+    await person.browser.send("DELETE", `${URL}/${first.id}`);
+    const keys = await list(person);
+    assert.deepEqual(
+      keys.map(({ id, name, revoked_at }) => ({ id, name, revoked: revoked_at !== null })),
+      [
+        { id: second.id, name: "second", revoked: false },
+        { id: first.id, name: "first", revoked: true },
+      ],
+    );
+    const { body } = await person.browser.send("GET", URL);
+    assert.deepEqual([body.object, body.next_cursor], ["list", null]);
+  });
+
+  test("each key's spend of this month, exact, and nothing of last month's", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [accountId] = person.accountIds as [Uuid];
+    const [busy, idle] = [await made(person, "busy"), await made(person, "idle")];
+    const keyId = parseId("key", busy.id) as Uuid;
+    for (const charge of [1n, 9_830_400_001n]) await served(testConsole, { accountId, keyId, charge });
+    const before = new Date(startOfMonth(Date.now()).getTime() - 1);
+    await served(testConsole, { accountId, keyId, charge: 7_000_000n, at: before });
+    const spend = new Map((await list(person)).map(({ id, spend_this_month }) => [id, spend_this_month]));
+    assert.deepEqual(spend.get(busy.id), { requests: 2, charge_micro: "9830.400002" });
+    assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });
+    const renamed = await person.browser.send("PATCH", `${URL}/${busy.id}`, { body: { name: "still busy" } });
+    assert.deepEqual(renamed.body.spend_this_month, { requests: 2, charge_micro: "9830.400002" });
+  });
+
+  test("an operator's own limits are shown in place of the defaults", async () => {
+    const { id } = await made(owner);
+    await testConsole.pool.query("update api_key set in_flight_max = 2, tokens_per_minute_max = 0 where id = $1", [
+      parseId("key", id),
+    ]);
+    const key = (await list(owner)).find((one) => one.id === id);
+    assert.deepEqual(key?.limits, { requests_per_minute: 600, tokens_per_minute: 0, in_flight: 2 });
+  });
+
+  test("a rename is kept; a revocation is for good, and repeating it changes nothing", async () => {
+    const { id } = await made(owner, "old name");
+    const renamed = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "Neuer Name – “ok” =1+1" } });
+    assert.deepEqual([renamed.status, renamed.body.name], [200, "Neuer Name – “ok” =1+1"]);
+    const revoked = await owner.browser.send("DELETE", `${URL}/${id}`);
+    assert.equal(revoked.status, 200);
+    assert.ok(Number(revoked.body.revoked_at) > 0);
+    const [row] = await rowsOf(id);
+    assert.deepEqual((await owner.browser.send("DELETE", `${URL}/${id}`)).body, revoked.body);
+    assert.deepEqual(await rowsOf(id), [row]);
+  });
+});
+
+describe("400", () => {
+  const WRONG: [string, unknown, RegExp][] = [
+    ["none", undefined, /is required/],
+    ["null", null, /is required/],
+    ["a number", 7, /must be a string/],
+    ["nothing but spaces", "   ", /must not be empty/],
+    ["201 characters", "x".repeat(201), /at most 200 characters/],
+  ];
+  for (const [what, name, rule] of WRONG) {
+    test(`a name that is ${what}`, async () => {
+      const { id } = await made(owner, "as it was");
+      const patched = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name } });
+      for (const answer of [await create(owner, name), patched]) {
+        assertRefused(answer, 400, "name");
+        assert.match(String(answer.body.error?.message), rule);
+      }
+      assert.deepEqual(await rowsOf(id), [{ name: "as it was", revoked_at: null }]);
+    });
+  }
+
+  test("a body that is no JSON object", async () => {
+    for (const body of [[], "name", 7]) {
+      const answer = await owner.browser.send("POST", URL, { body });
+      assert.deepEqual([answer.status, answer.body.error?.param], [400, undefined]);
+    }
+  });
+});
+
+describe("404", () => {
+  test("not_found: another account's key and none at all are one answer, and nothing happens to it", async () => {
+    const theirs = await made(owner, "theirs");
+    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const answers: unknown[] = [];
+    for (const id of [theirs.id, publicId("key", testConsole.newId()), "key_nonsense", "nonsense"]) {
+      for (const answer of [
+        await stranger.browser.send("PATCH", `${URL}/${id}`, { body: { name: "stolen" } }),
+        // Whose key it is comes before what is wrong with the body.
+        await stranger.browser.send("PATCH", `${URL}/${id}`, { body: {} }),
+        await stranger.browser.send("DELETE", `${URL}/${id}`),
+      ]) {
+        assertRefused(answer, 404, "not_found");
+        answers.push(answer.body);
+      }
+    }
+    for (const body of answers) assert.deepEqual(body, answers[0]);
+    assert.deepEqual(await rowsOf(theirs.id), [{ name: "theirs", revoked_at: null }]);
+  });
+
+  test("not_found: a revoked key is not renamed", async () => {
+    const { id } = await made(owner, "gone");
+    await owner.browser.send("DELETE", `${URL}/${id}`);
+    assertRefused(await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "back" } }), 404, "not_found");
+    assert.equal((await rowsOf(id))[0].name, "gone");
+  });
+});
+
+test("405 names the methods", async () => {
+  assert.equal((await owner.browser.send("PUT", URL)).headers.allow, "GET, POST");
+  assert.equal((await owner.browser.send("GET", `${URL}/key_1`)).headers.allow, "PATCH, DELETE");
+});
+
+test("413: a body that is larger than any of the console's", async () => {
+  const answer = await create(owner, "x".repeat(70_000));
+  assertRefused(answer, 413, "request_too_large");
+});

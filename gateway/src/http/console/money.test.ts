@@ -1,0 +1,215 @@
+/** What a builder spent and on what: usage and the statement, grouped by status. The balance is in routes.test.ts. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { dollars, exactMicro, pico } from "../../base/money.ts";
+import { startOfMonth } from "./keys.ts";
+import { refused, served } from "./testing/past.ts";
+import { assertRefused, type Person, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+let testConsole: TestConsole;
+let owner: Person;
+let accountId: Uuid;
+let keys: [Uuid, Uuid];
+/** Two days of requests, a charge of 1, 2, 3… picodollars each, so that any sum is told from any other. */
+let past: { key: Uuid; model: string; outcome: string; at: Date; charge: bigint }[] = [];
+let start: number;
+before(async () => {
+  testConsole = await openTestConsole();
+  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+  accountId = owner.accountIds[0] as Uuid;
+  keys = [testConsole.newId(), testConsole.newId()];
+  start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
+  past = Array.from({ length: 24 }, (_, i) => ({
+    key: keys[i % 2] as Uuid,
+    model: i % 3 === 0 ? "small-8b" : "tiny-3b",
+    outcome: i % 4 === 0 ? "upstream_failed" : "ok",
+    at: new Date(start + i * 2 * HOUR_MS + 5),
+    charge: 1n << BigInt(i),
+  }));
+  await Promise.all(past.map((row) => served(testConsole, { ...row, accountId, keyId: row.key })));
+});
+after(() => testConsole.close());
+
+interface Bucket {
+  [field: string]: unknown;
+  requests: number;
+  prompt_tokens: number;
+  completion_tokens: number;
+  charge_micro: string;
+}
+
+const usage = (query: Record<string, string>, { browser } = owner) =>
+  browser.send("GET", `/console/api/usage?${new URLSearchParams(query)}`);
+const span = () => ({ from: new Date(start).toISOString(), to: new Date(start + 2 * DAY_MS).toISOString() });
+
+/** The sums that the buckets must hold, worked out from the requests themselves. */
+function expected(by: string, bucketOf: (row: (typeof past)[number]) => string, split?: "key" | "model"): Bucket[] {
+  const sums = new Map<string, { bucket: string; part: string; rows: typeof past }>();
+  for (const row of past) {
+    const part = split === "key" ? publicId("key", row.key) : split === "model" ? row.model : "";
+    const name = `${bucketOf(row)} ${part}`;
+    const sum = sums.get(name) ?? { bucket: bucketOf(row), part, rows: [] };
+    sums.set(name, { ...sum, rows: [...sum.rows, row] });
+  }
+  return [...sums.values()]
+    .sort((a, b) => (`${a.bucket} ${a.part}` < `${b.bucket} ${b.part}` ? -1 : 1))
+    .map(({ bucket, part, rows }) => ({
+      [by]: bucket,
+      ...(split !== undefined && { [split]: part }),
+      requests: rows.length,
+      prompt_tokens: rows.length * 3,
+      completion_tokens: rows.length * 5,
+      charge_micro: exactMicro(pico(rows.reduce((sum, { charge }) => sum + charge, 0n))),
+    }));
+}
+
+describe("200", () => {
+  const hourOf = ({ at }: { at: Date }): string => `${at.toISOString().slice(0, 13)}:00:00Z`;
+  const DIMENSIONS: [string, (row: (typeof past)[number]) => string][] = [
+    ["key", ({ key }) => publicId("key", key)],
+    ["model", ({ model }) => model],
+    ["outcome", ({ outcome }) => outcome],
+    ["day", ({ at }) => at.toISOString().slice(0, 10)],
+    ["hour", hourOf],
+  ];
+  for (const [by, bucketOf] of DIMENSIONS) {
+    test(`usage by ${by}, and split by key and by model: exact to the picodollar`, async () => {
+      const { status, body } = await usage({ by, ...span() });
+      assert.equal(status, 200);
+      const { data, ...envelope } = body;
+      assert.deepEqual(data, expected(by, bucketOf));
+      assert.deepEqual(envelope, {
+        object: "list",
+        by,
+        from: start / 1000,
+        to: (start + 2 * DAY_MS) / 1000,
+        next_cursor: null,
+      });
+      for (const split of ["key", "model"] as const) {
+        if (split === by) continue;
+        assert.deepEqual((await usage({ by, split, ...span() })).body.data, expected(by, bucketOf, split), split);
+      }
+    });
+  }
+
+  test("usage is by day and of this month where nothing is said, and takes in the hours that begin within the span", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [account] = person.accountIds as [Uuid];
+    const month = startOfMonth(Date.now());
+    await served(testConsole, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
+    await served(testConsole, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
+    const { body } = await usage({}, person);
+    const [today, ...others] = body.data as Bucket[];
+    assert.deepEqual([body.by, today?.charge_micro, others], ["day", "0.000005", []]);
+    assert.equal(today?.day, month.toISOString().slice(0, 10));
+    const within = await usage({ from: new Date(month.getTime() - 1).toISOString() }, person);
+    assert.equal((within.body.data as Bucket[]).length, 2, "a span that begins within an hour has the whole hour");
+  });
+
+  test("what a limit refused is counted, under no model", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    await refused(testConsole, { accountId: person.accountIds[0] as Uuid });
+    const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
+    assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
+  });
+
+  test("nobody sees another's usage", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    for (const by of ["key", "model", "day", "hour", "outcome"]) {
+      assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
+    }
+  });
+
+  test("the statement has every movement once, newest first, in pages, and adds up to the balance", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [account] = person.accountIds as [Uuid];
+    const request = await served(testConsole, { accountId: account, charge: 1_234_567n });
+    await served(testConsole, { accountId: account, charge: 0n });
+    const transfer = { id: testConsole.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
+    await testConsole.ledger.transfer({ ...transfer, amount: dollars(2) });
+    const lines: Record<string, unknown>[] = [];
+    for (let cursor: unknown; cursor !== null; ) {
+      const more = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const { body } = await person.browser.send("GET", `/console/api/ledger?limit=1${more}`);
+      assert.equal((body.data as object[]).length, 1);
+      lines.push(...(body.data as Record<string, unknown>[]));
+      cursor = body.next_cursor;
+    }
+    const [{ transfer_id: grant } = {}] = lines.slice(2);
+    assert.match(String(grant), /^pay_[0-9a-z]{26}$/);
+    assert.deepEqual(
+      lines.map(({ at, ...line }) => line),
+      [
+        {
+          object: "ledger_entry",
+          kind: "refund",
+          amount_micro: "-2000000.000000",
+          request_id: null,
+          transfer_id: publicId("pay", transfer.id),
+          reason: "a mistake",
+        },
+        {
+          object: "ledger_entry",
+          kind: "charge",
+          amount_micro: "-1.234567",
+          request_id: publicId("req", request),
+          transfer_id: null,
+          reason: null,
+        },
+        {
+          object: "ledger_entry",
+          kind: "grant",
+          amount_micro: "5000000.000000",
+          request_id: null,
+          transfer_id: grant,
+          reason: "a test",
+        },
+      ],
+    );
+    for (const { at } of lines) assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60);
+    const { body } = await person.browser.send("GET", "/console/api/balance");
+    assert.equal(body.balance_micro, "2999998.765433");
+  });
+});
+
+describe("400", () => {
+  test("a field that is wrong is named with its rule", async () => {
+    for (const [query, param, rule] of [
+      [{ by: "week" }, "by", /must be one of key, model, day, hour, outcome/],
+      [{ split: "day" }, "split", /must be key or model/],
+      [{ from: "then" }, "from", /must be a time/],
+      [{ from: "2026-11-15", to: "2026-11-14" }, "to", /must not be before from/],
+      [{ by: "hour", from: "2026-01-01", to: "2026-02-02" }, "from", /at most 31 days/],
+    ] as const) {
+      const answer = await usage(query as Record<string, string>);
+      assertRefused(answer, 400, param);
+      assert.match(String(answer.body.error?.message), rule);
+    }
+    assert.equal(
+      (await usage({ by: "hour", from: "2026-01-01", to: "2026-02-01" })).status,
+      200,
+      "31 days are not more",
+    );
+    assertRefused(await owner.browser.send("GET", "/console/api/ledger?limit=1000"), 400, "limit");
+  });
+
+  test("invalid_cursor: a statement's page is continued by its own cursor alone", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    await served(testConsole, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
+    const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;
+    for (const cursor of [
+      "1",
+      Buffer.from("1").toString("base64url"),
+      await cursorOf("/console/api/ledger?limit=1", stranger),
+      await cursorOf("/console/api/requests?limit=1", owner),
+    ]) {
+      assert.notEqual(cursor, null);
+      assertRefused(await owner.browser.send("GET", `/console/api/ledger?cursor=${cursor}`), 400, "invalid_cursor");
+    }
+  });
+});

@@ -1,0 +1,218 @@
+/** Accounts as operators handle them, grouped by status. Every act is looked up in the record. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { checkBooks } from "../../../ledger/check.ts";
+import { lastActs } from "../testing/acts.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestConsole, type TestConsole } from "../testing.ts";
+
+const ACCOUNTS = "/console/api/operator/accounts";
+const KEYS = "/console/api/operator/keys";
+
+let testConsole: TestConsole;
+let operator: Person;
+let builder: Person;
+let account: string;
+before(async () => {
+  testConsole = await openTestConsole();
+  operator = await signedIn(testConsole, [], { operator: true });
+  builder = await signedIn(testConsole, [{ kind: "builder" }]);
+  account = publicId("acc", builder.accountIds[0] as Uuid);
+});
+after(() => testConsole.close());
+
+const send = (...args: Parameters<Person["browser"]["send"]>) => operator.browser.send(...args);
+const post = (path: string, body: unknown) => send("POST", `${ACCOUNTS}/${path}`, { body });
+const newKey = async ({ browser }: Person): Promise<string> =>
+  String((await browser.send("POST", "/console/api/keys", { body: { name: "a key" } })).body.id);
+
+describe("200", () => {
+  test("accounts are found by name, owner and kind, in pages, newest first", async () => {
+    const people = await Promise.all([1, 2, 3].map(() => testConsole.person([{ kind: "builder" }, { kind: "host" }])));
+    await testConsole.pool.query("update account set name = 'Findable 100% ' || id where id = any ($1)", [
+      people.flatMap(({ accountIds }) => accountIds),
+    ]);
+    const found: { id: string; kind: string }[] = [];
+    for (let cursor: unknown; cursor !== null; ) {
+      const more = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const { body } = await send("GET", `${ACCOUNTS}?q=findable 100%25&kind=host&limit=2${more}`);
+      found.push(...(body.data as typeof found));
+      cursor = body.next_cursor;
+    }
+    const hosts = people.map(({ accountIds }) => publicId("acc", accountIds[1] as Uuid)).sort();
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      hosts.reverse(),
+    );
+    const byOwner = await send("GET", `${ACCOUNTS}?q=${encodeURIComponent(people[0]?.email ?? "")}`);
+    assert.equal((byOwner.body.data as object[]).length, 2);
+    assert.deepEqual((await send("GET", `${ACCOUNTS}?q=nobody at all`)).body.data, []);
+  });
+
+  test("one account, with its money and its keys, and no secret", async () => {
+    const key = await newKey(builder);
+    const { created_at, ...shown } = (await send("GET", `${ACCOUNTS}/${account}`)).body;
+    assert.deepEqual(shown, {
+      id: account,
+      object: "account",
+      kind: "builder",
+      name: "A builder",
+      owners: [builder.email],
+      balance_micro: "5000000.000000",
+      held_micro: "0.000000",
+      suspended_at: null,
+    });
+    const keys = await send("GET", `${ACCOUNTS}/${account}/keys`);
+    assert.ok((keys.body.data as { id: string }[]).some(({ id }) => id === key));
+    assert.doesNotMatch(keys.text, /secret|tsk_live_\w{12}_/);
+  });
+
+  test("a grant is credit at once, on the statement with its reason, in the record with its operator", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const id = publicId("acc", person.accountIds[0] as Uuid);
+    const answer = await post(`${id}/grant`, { amount_micro: "1500000", reason: " for the outage " });
+    assert.deepEqual([answer.status, answer.body.balance_micro], [200, "6500000.000000"]);
+    assert.equal((await post(`${id}/grant`, { amount_micro: 1, reason: "a little more" })).status, 200);
+    const { body } = await person.browser.send("GET", "/console/api/balance");
+    assert.equal(body.balance_micro, "6500001.000000");
+    const ledger = (await person.browser.send("GET", "/console/api/ledger")).body.data as Record<string, unknown>[];
+    assert.deepEqual(
+      ledger.slice(0, 2).map(({ kind, amount_micro, reason }) => ({ kind, amount_micro, reason })),
+      [
+        { kind: "grant", amount_micro: "1.000000", reason: "a little more" },
+        { kind: "grant", amount_micro: "1500000.000000", reason: "for the outage" },
+      ],
+    );
+    assert.deepEqual((await lastActs(operator, 2))[1], {
+      operator: operator.email,
+      action: "account.grant",
+      subject: id,
+      details: { amount_micro: "1500000.000000", reason: "for the outage" },
+      outcome: "done",
+    });
+    assert.ok((await checkBooks(testConsole.pool)).every(({ differences }) => differences.length === 0));
+  });
+
+  test("suspended and restored: the owner is told at once, twice is once", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const id = publicId("acc", person.accountIds[0] as Uuid);
+    const suspended = await post(`${id}/suspend`, { reason: "unpaid" });
+    assert.ok(Number(suspended.body.suspended_at) > 0);
+    assertRefused(await person.browser.send("GET", "/console/api/balance"), 403, "account_suspended");
+    assert.equal((await post(`${id}/suspend`, { reason: "unpaid" })).body.suspended_at, suspended.body.suspended_at);
+    assert.equal((await post(`${id}/restore`, { reason: "paid" })).body.suspended_at, null);
+    assert.equal((await person.browser.send("GET", "/console/api/balance")).status, 200);
+    assert.deepEqual(
+      (await lastActs(operator, 3)).map(({ action, subject, details, outcome }) => ({
+        action,
+        subject,
+        details,
+        outcome,
+      })),
+      [
+        { action: "account.restore", subject: id, details: { reason: "paid" }, outcome: "done" },
+        { action: "account.suspend", subject: id, details: { reason: "unpaid" }, outcome: "done" },
+        { action: "account.suspend", subject: id, details: { reason: "unpaid" }, outcome: "done" },
+      ],
+    );
+  });
+
+  test("a key's own limits; what is not named goes back to the default", async () => {
+    const key = await newKey(builder);
+    const limits = { requests_per_minute: 5, tokens_per_minute: 0, in_flight: 999_999_999 };
+    const set = await send("PUT", `${KEYS}/${key}/limits`, { body: limits });
+    assert.deepEqual([set.status, set.body], [200, { object: "key_limits", id: key, ...limits }]);
+    const shown = async () =>
+      ((await builder.browser.send("GET", "/console/api/keys")).body.data as { id: string; limits: object }[]).find(
+        ({ id }) => id === key,
+      )?.limits;
+    assert.deepEqual(await shown(), limits);
+    await send("PUT", `${KEYS}/${key}/limits`, { body: { in_flight: 2 } });
+    assert.deepEqual(await shown(), { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 2 });
+    const [last] = await lastActs(operator, 1);
+    assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", key, "done"]);
+  });
+});
+
+describe("400", () => {
+  test("a field that is wrong is named with its rule, and nothing is done or recorded", async () => {
+    const key = await newKey(builder);
+    const before = await lastActs(operator, 100);
+    const money = async () => (await testConsole.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
+    const was = await money();
+    const limits = (body: object) => send("PUT", `${KEYS}/${key}/limits`, { body });
+    for (const [answer, param, rule] of [
+      [await send("GET", `${ACCOUNTS}?kind=operator`), "kind", /builder or host/],
+      [await send("GET", `${ACCOUNTS}?limit=0`), "limit", /1 to 100/],
+      [await send("GET", `${ACCOUNTS}?q=${"x".repeat(201)}`), "q", /at most 200/],
+      [await send("GET", `${ACCOUNTS}?q=%00`), "q", /control characters/],
+      [await post(`${account}/grant`, { reason: "r" }), "amount_micro", /is required/],
+      [await post(`${account}/grant`, { amount_micro: "0", reason: "r" }), "amount_micro", /from 1 to/],
+      [await post(`${account}/grant`, { amount_micro: "-5", reason: "r" }), "amount_micro", /from 1 to/],
+      [await post(`${account}/grant`, { amount_micro: 1.5, reason: "r" }), "amount_micro", /whole microdollars/],
+      [await post(`${account}/grant`, { amount_micro: "1e3", reason: "r" }), "amount_micro", /from 1 to/],
+      [await post(`${account}/grant`, { amount_micro: "1000000000001", reason: "r" }), "amount_micro", /from 1 to/],
+      [await post(`${account}/grant`, { amount_micro: "5" }), "reason", /is required/],
+      [await post(`${account}/grant`, { amount_micro: "5", reason: "  " }), "reason", /must say why/],
+      [await post(`${account}/suspend`, {}), "reason", /is required/],
+      [await post(`${account}/suspend`, { reason: "x".repeat(201) }), "reason", /at most 200/],
+      [await post(`${account}/restore`, { reason: 7 }), "reason", /must be a string/],
+      [await post(`${account}/restore`, { reason: "a\u0000b" }), "reason", /control characters/],
+      [await limits({ in_flight: -1 }), "in_flight", /0 or more/],
+      [await limits({ in_flight: 0.5 }), "in_flight", /whole number/],
+      [await limits({ requests_per_minute: "7" }), "requests_per_minute", /whole number/],
+      [await limits({ tokens_per_minute: 1_000_000_000 }), "tokens_per_minute", /999999999 or less/],
+    ] as const) {
+      assertRefused(answer, 400, param);
+      assert.match(String(answer.body.error?.message), rule);
+    }
+    assert.deepEqual(await lastActs(operator, 100), before);
+    assert.equal(await money(), was);
+  });
+
+  test("invalid_cursor", async () => {
+    const audit = (await send("GET", "/console/api/operator/audit?limit=1")).body.next_cursor;
+    for (const cursor of ["abc", audit]) {
+      assertRefused(await send("GET", `${ACCOUNTS}?cursor=${cursor}`), 400, "invalid_cursor");
+    }
+  });
+});
+
+test("403 not_a_builder: credit is for builders", async () => {
+  const host = await testConsole.person([{ kind: "host" }]);
+  const id = publicId("acc", host.accountIds[0] as Uuid);
+  assertRefused(await post(`${id}/grant`, { amount_micro: "5", reason: "r" }), 403, "not_a_builder");
+  assert.equal((await testConsole.ledger.balance(host.accountIds[0] as Uuid))?.balance, 0n);
+});
+
+describe("404 not_found", () => {
+  test("no such account", async () => {
+    for (const id of [publicId("acc", testConsole.newId()), "acc_1", "nonsense", account.replace("acc_", "key_")]) {
+      for (const answer of [
+        await send("GET", `${ACCOUNTS}/${id}`),
+        await send("GET", `${ACCOUNTS}/${id}/keys`),
+        await post(`${id}/grant`, { amount_micro: "5", reason: "r" }),
+        await post(`${id}/suspend`, { reason: "r" }),
+        await post(`${id}/restore`, {}),
+      ]) {
+        assertRefused(answer, 404, "not_found");
+      }
+    }
+  });
+
+  test("no such key, or a revoked one; that it was tried is in the record", async () => {
+    const revoked = await newKey(builder);
+    await builder.browser.send("DELETE", `/console/api/keys/${revoked}`);
+    for (const id of [publicId("key", testConsole.newId()), revoked]) {
+      assertRefused(await send("PUT", `${KEYS}/${id}/limits`, { body: { in_flight: 1 } }), 404, "not_found");
+      const [last] = await lastActs(operator, 1);
+      assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", id, "not_found"]);
+    }
+    assertRefused(await send("PUT", `${KEYS}/nonsense/limits`, { body: {} }), 404, "not_found");
+    const { rows } = await testConsole.pool.query("select in_flight_max from api_key where id = $1", [
+      parseId("key", revoked),
+    ]);
+    assert.deepEqual(rows, [{ in_flight_max: null }]);
+  });
+});

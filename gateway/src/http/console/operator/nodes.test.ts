@@ -1,0 +1,111 @@
+/** Every host's nodes, as operators handle them, grouped by status. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
+import { lastActs } from "../testing/acts.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestConsole, type TestConsole } from "../testing.ts";
+
+const NODES = "/console/api/operator/nodes";
+
+let testConsole: TestConsole;
+let operator: Person;
+let host: Person;
+let fleet: Fleet;
+before(async () => {
+  testConsole = await openTestConsole();
+  operator = await signedIn(testConsole, [], { operator: true });
+  host = await signedIn(testConsole, [{ kind: "host" }]);
+  fleet = openFleet(testConsole);
+});
+after(() => testConsole.close());
+
+const accountId = (): Uuid => host.accountIds[0] as Uuid;
+async function newNode(name: string): Promise<Node> {
+  const { id } = await fleet.register(accountId(), { name, hardware: {}, agent: "" });
+  await fleet.elect(accountId(), id, ["tiny-3b"]);
+  return (await fleet.find(null, id)) as Node;
+}
+const at = ({ id }: Node): string => `${NODES}/${publicId("node", id)}`;
+const quarantine = (url: string, body: unknown) => operator.browser.send("POST", `${url}/quarantine`, { body });
+
+describe("200", () => {
+  test("every host's nodes, each with its account; one with its stats", async () => {
+    const node = await newNode("barn");
+    const list = await operator.browser.send("GET", NODES);
+    const shown = (list.body.data as Record<string, unknown>[]).find(({ id }) => id === publicId("node", node.id));
+    assert.deepEqual([shown?.account, shown?.name, shown?.state], [publicId("acc", accountId()), "barn", "ready"]);
+    const one = await operator.browser.send("GET", at(node));
+    const { stats, ...object } = one.body as Record<string, unknown>;
+    assert.deepEqual(object, shown);
+    assert.equal((stats as { object: string }).object, "node_stats");
+  });
+
+  test("quarantined with its reason, which the host reads; released to paused; both in the record", async () => {
+    const node = await newNode("shed");
+    const subject = publicId("node", node.id);
+    const barred = await quarantine(at(node), { reason: "smells of smoke" });
+    assert.deepEqual([barred.status, barred.body.state], [200, "quarantined"]);
+    const seen = (await host.browser.send("GET", `/console/api/nodes/${subject}`)).body as { quarantine: object };
+    assert.equal((seen.quarantine as { reason: string }).reason, "smells of smoke");
+    assert.equal((await quarantine(at(node), { reason: "again" })).status, 200);
+    assert.equal((await fleet.find(null, node.id))?.quarantine?.reason, "smells of smoke", "the first reason stands");
+    const released = await operator.browser.send("POST", `${at(node)}/release`);
+    assert.deepEqual([released.status, released.body.state, released.body.quarantine], [200, "paused", null]);
+    const { rows } = await testConsole.pool.query("select by, released_by from node_quarantine where node_id = $1", [
+      node.id,
+    ]);
+    assert.deepEqual(rows, [{ by: operator.email, released_by: operator.email }]);
+    assert.deepEqual(
+      (await lastActs(operator, 3)).map(({ action, subject: of, outcome }) => [action, of, outcome]),
+      [
+        ["node.release", subject, "done"],
+        ["node.quarantine", subject, "done"],
+        ["node.quarantine", subject, "done"],
+      ],
+    );
+  });
+});
+
+test("400: a quarantine says why", async () => {
+  const node = await newNode("for 400");
+  for (const [body, rule] of [
+    [{}, /is required/],
+    [{ reason: " " }, /must say why/],
+    [{ reason: "x".repeat(201) }, /at most 200/],
+  ] as const) {
+    const answer = await quarantine(at(node), body);
+    assertRefused(answer, 400, "reason");
+    assert.match(String(answer.body.error?.message), rule);
+  }
+  assert.equal((await fleet.find(null, node.id))?.standing, "ready");
+});
+
+test("404 node_not_found: no such node", async () => {
+  for (const id of [publicId("node", testConsole.newId()), "node_1", "nonsense"]) {
+    for (const answer of [
+      await operator.browser.send("GET", `${NODES}/${id}`),
+      await quarantine(`${NODES}/${id}`, { reason: "r" }),
+      await operator.browser.send("POST", `${NODES}/${id}/release`),
+    ]) {
+      assertRefused(answer, 404, "node_not_found");
+    }
+  }
+});
+
+describe("409 node_state_conflict", () => {
+  test("a node that is not in quarantine is not released, and the record says so", async () => {
+    const node = await newNode("free");
+    const answer = await operator.browser.send("POST", `${at(node)}/release`);
+    assertRefused(answer, 409, "node_state_conflict");
+    assert.match(String(answer.body.error?.message), /ready/);
+    assert.equal((await lastActs(operator, 1))[0]?.outcome, "node_state_conflict");
+  });
+
+  test("a retired node is not quarantined", async () => {
+    const node = await newNode("gone");
+    await fleet.move(null, node.id, "retire");
+    assertRefused(await quarantine(at(node), { reason: "r" }), 409, "node_state_conflict");
+  });
+});

@@ -1,0 +1,102 @@
+/** The platform at a glance, the proof of its books and the record of acts, grouped by status. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestConsole, type TestConsole } from "../testing.ts";
+
+const API = "/console/api/operator";
+
+let testConsole: TestConsole;
+let operator: Person;
+let builder: Uuid;
+let host: Uuid;
+before(async () => {
+  testConsole = await openTestConsole();
+  operator = await signedIn(testConsole, [], { operator: true });
+  [builder, host] = (await testConsole.person([{ kind: "builder" }, { kind: "host" }])).accountIds as [Uuid, Uuid];
+  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+});
+after(() => testConsole.close());
+
+const get = (path: string) => operator.browser.send("GET", `${API}/${path}`);
+
+describe("200", () => {
+  test("the overview: money, accounts, nodes, capacity, and the traffic of the span by hour and outcome", async () => {
+    const at = new Date(Date.now() - 2 * 3_600_000);
+    const nodeId = testConsole.newId();
+    const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
+    await served(testConsole, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
+    await served(testConsole, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
+    const { body, status } = await get("overview");
+    assert.equal(status, 200);
+    assert.deepEqual(body.money, {
+      builder_credit_micro: "4999999.740000",
+      held_micro: "0.000000",
+      hosts_owed_micro: "0.182000",
+      platform_revenue_micro: "0.078000",
+    });
+    assert.deepEqual(body.accounts, { builders: 1, hosts: 1, suspended: 0 });
+    assert.deepEqual([body.holds, body.nodes], [0, {}]);
+    assert.equal((body.capacity as object[]).length, 6);
+    const hour = Math.floor(at.getTime() / 3_600_000) * 3600;
+    const none = { prompt_tokens: 3, completion_tokens: 1, charge_micro: "0.000000" };
+    assert.deepEqual(body.traffic, [
+      { hour, outcome: "no_capacity", requests: 1, ...none },
+      { hour, outcome: "ok", requests: 1, prompt_tokens: 3, completion_tokens: 5, charge_micro: "0.260000" },
+    ]);
+    const { body: earlier } = await get("overview?from=2026-01-01&to=2026-01-31");
+    assert.deepEqual([earlier.traffic, earlier.from, earlier.to], [[], 1767225600, 1769817600]);
+  });
+
+  test("the books are proved, and a difference is shown", async () => {
+    const good = await get("ledger/check");
+    assert.deepEqual([good.status, good.body.balanced], [200, true]);
+    const checks = good.body.checks as { name: string; checked: number; differences: string[] }[];
+    assert.ok(checks.length > 10 && checks.every(({ differences }) => differences.length === 0));
+    await testConsole.pool.query("update ledger_account set balance = balance + 1 where id = $1", [builder]);
+    const bad = await get("ledger/check");
+    await testConsole.pool.query("update ledger_account set balance = balance - 1 where id = $1", [builder]);
+    assert.equal(bad.body.balanced, false);
+    assert.match(JSON.stringify(bad.body.checks), new RegExp(`account ${builder}: balance`));
+  });
+
+  test("the record of acts in pages, newest first, with who, what, whom and how it ended", async () => {
+    const url = `/console/api/operator/accounts/${publicId("acc", builder)}`;
+    for (const reason of ["one", "two", "three"]) {
+      assert.equal((await operator.browser.send("POST", `${url}/restore`, { body: { reason } })).status, 200);
+    }
+    const seen: Record<string, unknown>[] = [];
+    for (let cursor: unknown; cursor !== null; ) {
+      const { body } = await get(`audit?limit=2${cursor === undefined ? "" : `&cursor=${cursor}`}`);
+      seen.push(...(body.data as Record<string, unknown>[]));
+      cursor = body.next_cursor;
+    }
+    assert.deepEqual(
+      seen.map(({ details }) => (details as { reason: string }).reason),
+      ["three", "two", "one"],
+    );
+    const { at, details, ...act } = seen[0] as Record<string, unknown>;
+    assert.ok(Math.abs(Number(at) - Date.now() / 1000) < 60);
+    assert.deepEqual(act, {
+      object: "operator_action",
+      operator: operator.email,
+      action: "account.restore",
+      subject: publicId("acc", builder),
+      outcome: "done",
+    });
+  });
+});
+
+test("400: spans and pages within their bounds", async () => {
+  for (const [path, param] of [
+    ["overview?from=then", "from"],
+    ["overview?from=2026-01-01&to=2026-02-02", "from"],
+    ["overview?from=2026-01-02&to=2026-01-01", "from"],
+    ["audit?limit=101", "limit"],
+    ["audit?cursor=abc", "invalid_cursor"],
+  ] as const) {
+    assertRefused(await get(path), 400, param);
+  }
+});

@@ -1,0 +1,153 @@
+/** Payout batches through the console: made, exported, paid; grouped by status, with the books proved after it. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { checkBooks } from "../../../ledger/check.ts";
+import { lastActs } from "../testing/acts.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestConsole, type TestConsole } from "../testing.ts";
+
+const PAYOUTS = "/console/api/operator/payouts";
+
+let testConsole: TestConsole;
+let operator: Person;
+let builder: Uuid;
+before(async () => {
+  testConsole = await openTestConsole();
+  operator = await signedIn(testConsole, [], { operator: true });
+  builder = (await testConsole.person([{ kind: "builder" }])).accountIds[0] as Uuid;
+  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+});
+after(() => testConsole.close());
+
+/** A host that has served one request of this many tokens. */
+async function hostWith(tokens: number, name: string): Promise<{ host: Person; account: Uuid; earned: string }> {
+  const host = await signedIn(testConsole, [{ kind: "host" }]);
+  const [account] = host.accountIds as [Uuid];
+  await testConsole.pool.query("update account set name = $2 where id = $1", [account, name]);
+  const charge = BigInt(tokens) * 40_000n;
+  await served(testConsole, {
+    accountId: builder,
+    charge,
+    promptTokens: 0,
+    completionTokens: tokens,
+    host: { accountId: account, nodeId: testConsole.newId() },
+  });
+  const share = (charge * 7n) / 10n;
+  const earned = `${share / 1_000_000n}.${String(share % 1_000_000n).padStart(6, "0")}`;
+  return { host, account, earned };
+}
+
+const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
+
+describe("201 and 200", () => {
+  test("a batch of what is owed, its lines and its file, paid once, and the books balance", async () => {
+    const rich = await hostWith(1000, "=Rich, Ltd");
+    const poor = await hostWith(1, "Poor");
+    const made = await create({ note: "November", minimum_micro: "1" });
+    assert.equal(made.status, 201, made.text);
+    const { id, created_at, ...batch } = made.body;
+    assert.match(String(id), /^pay_[0-9a-z]{26}$/);
+    assert.deepEqual(batch, {
+      object: "payout_batch",
+      state: "open",
+      note: "November",
+      hosts: 1,
+      total_micro: rich.earned,
+      created_by: operator.email,
+      paid_at: null,
+      paid_by: null,
+    });
+    const one = await operator.browser.send("GET", `${PAYOUTS}/${id}`);
+    const { lines, ...rest } = one.body as { lines: Record<string, string>[] };
+    assert.deepEqual(rest, made.body);
+    const line = {
+      account: publicId("acc", rich.account),
+      name: "=Rich, Ltd",
+      owners: rich.host.email,
+      amount_micro: rich.earned,
+    };
+    assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line }]);
+    const file = await operator.browser.send("GET", `${PAYOUTS}/${id}/csv`);
+    assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
+    assert.equal(
+      file.text,
+      `payout,account,name,owners,amount_micro\r\n${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro}\r\n`,
+    );
+
+    const earnings = async () => (await rich.host.browser.send("GET", "/console/api/earnings")).body.balance;
+    const [earned_micro, nothing] = [rich.earned, "0.000000"];
+    assert.deepEqual(await earnings(), { earned_micro, paid_out_micro: nothing, pending_micro: earned_micro });
+    const paid = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
+    assert.deepEqual([paid.status, paid.body.state, paid.body.paid_by], [200, "paid", operator.email]);
+    assert.deepEqual(await earnings(), { earned_micro, paid_out_micro: earned_micro, pending_micro: nothing });
+    const again = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
+    assert.deepEqual([again.status, again.body], [200, paid.body], "twice is once");
+    const { rows } = await testConsole.pool.query(
+      "select kind, account_id, amount::text from transfer where kind = 'payout'",
+    );
+    const amount = rich.earned.replace(".", "").replace(/^0+/, "");
+    assert.deepEqual(rows, [{ kind: "payout", account_id: rich.account, amount }]);
+    assert.ok((await checkBooks(testConsole.pool)).every(({ differences }) => differences.length === 0));
+    assert.deepEqual(
+      (await lastActs(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
+      [
+        ["payout.paid", id, "done"],
+        ["payout.paid", id, "done"],
+        ["payout.create", "hosts", "done"],
+      ],
+    );
+    const list = await operator.browser.send("GET", `${PAYOUTS}?limit=1`);
+    assert.deepEqual(list.body, { object: "list", data: [paid.body], next_cursor: null });
+
+    const rest2 = await create();
+    assert.deepEqual([rest2.body.hosts, rest2.body.total_micro], [1, poor.earned], "what was too little before");
+    const pages = await operator.browser.send("GET", `${PAYOUTS}?limit=1`);
+    assert.deepEqual((pages.body.data as object[])[0], rest2.body, "newest first");
+    const next = await operator.browser.send("GET", `${PAYOUTS}?limit=1&cursor=${pages.body.next_cursor}`);
+    assert.deepEqual([(next.body.data as object[])[0], next.body.next_cursor], [paid.body, null]);
+  });
+});
+
+test("400: the field and its rule", async () => {
+  for (const [body, param, rule] of [
+    [{ note: 7 }, "note", /must be a string/],
+    [{ note: "x".repeat(201) }, "note", /at most 200/],
+    [{ note: "a\u0000b" }, "note", /control characters/],
+    [{ minimum_micro: "0" }, "minimum_micro", /from 1 to/],
+    [{ minimum_micro: "1.5" }, "minimum_micro", /from 1 to/],
+    [{ minimum_micro: {} }, "minimum_micro", /whole microdollars/],
+  ] as const) {
+    const answer = await create(body);
+    assertRefused(answer, 400, param);
+    assert.match(String(answer.body.error?.message), rule);
+  }
+  assertRefused(await operator.browser.send("GET", `${PAYOUTS}?limit=0`), 400, "limit");
+  assertRefused(await operator.browser.send("GET", `${PAYOUTS}?cursor=abc`), 400, "invalid_cursor");
+});
+
+test("404 not_found: no such batch", async () => {
+  for (const id of [publicId("pay", testConsole.newId()), "pay_1", "nonsense"]) {
+    for (const [method, path] of [
+      ["GET", ""],
+      ["GET", "/csv"],
+      ["POST", "/paid"],
+    ] as const) {
+      assertRefused(await operator.browser.send(method, `${PAYOUTS}/${id}${path}`), 404, "not_found");
+    }
+  }
+});
+
+test("409 nothing_owed: what an open batch promises is not promised again, and no empty batch is left", async () => {
+  await hostWith(10, "Waiting");
+  const open = await create();
+  assert.equal(open.status, 201);
+  const count = async () => (await testConsole.pool.query("select from payout_batch")).rowCount;
+  const before = await count();
+  assertRefused(await create(), 409, "nothing_owed");
+  assertRefused(await create({ minimum_micro: "1000000000000" }), 409, "nothing_owed");
+  assert.equal(await count(), before);
+  const [last] = await lastActs(operator, 1);
+  assert.deepEqual([last?.action, last?.outcome], ["payout.create", "nothing_owed"]);
+});

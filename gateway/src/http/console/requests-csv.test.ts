@@ -1,0 +1,141 @@
+/** The history as a CSV file: what is in it, and a hundred thousand rows of it to readers that are slow or go away. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get as httpGet, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { eventually } from "../../db/testing.ts";
+import { refused, served } from "./testing/past.ts";
+import { type Person, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+const URL = "/console/api/requests.csv";
+const ROWS = 100_000;
+const PAGE_ROWS = 1000;
+
+let testConsole: TestConsole;
+let address: string;
+before(async () => {
+  testConsole = await openTestConsole();
+  await testConsole.app.listen({ host: "127.0.0.1", port: 0 });
+  address = `http://127.0.0.1:${(testConsole.app.server.address() as AddressInfo).port}`;
+});
+after(() => testConsole.close());
+
+test("a row of a request, and one of a refusal; a key's name is never a formula", async () => {
+  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const [accountId] = accountIds as [Uuid];
+  const at = new Date(Date.now() - 60_000);
+  const keyName = '=HYPERLINK("http://evil.test","pay")';
+  const id = await served(testConsole, { accountId, keyName, at, hold: 9_830_400_000n, charge: 1_234_567n });
+  const none = await refused(testConsole, { accountId, keyName: "+plain, with a comma" });
+  const answer = await browser.send("GET", URL);
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers["content-type"], "text/csv; charset=utf-8");
+  assert.equal(answer.headers["content-disposition"], 'attachment; filename="requests.csv"');
+  const [head, second, first, end] = answer.text.split("\r\n") as [string, string, string, string];
+  assert.equal(
+    head,
+    "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client",
+  );
+  const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
+  assert.ok(first.startsWith(`${publicId("req", id)},${at.toISOString()},`), first);
+  assert.match(
+    first,
+    new RegExp(`,${time},"'=HYPERLINK\\(""http://evil.test"",""pay""\\)",chat,tiny-3b,false,ok,200,stop,`),
+  );
+  assert.ok(first.endsWith(",3,5,1,9830.400000,1.234567,400,30,openai-js"), first);
+  assert.ok(second.startsWith(publicId("req", none)), second);
+  assert.ok(
+    second.includes(`,"'+plain, with a comma",chat,,false,rate_limit_requests,429,,0,0,0,0.000000,0.000000,,,`),
+    second,
+  );
+  assert.equal(end, "");
+});
+
+test("filters are those of the list", async () => {
+  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const [accountId] = accountIds as [Uuid];
+  const wanted = await served(testConsole, { accountId, model: "small-8b", charge: 1n });
+  await served(testConsole, { accountId, model: "tiny-3b" });
+  const { text } = await browser.send("GET", `${URL}?model=small-8b&outcome=ok`);
+  assert.deepEqual(
+    text.split("\r\n").map((line) => line.split(",")[0]),
+    ["id", publicId("req", wanted), ""],
+  );
+});
+
+describe("a hundred thousand rows", () => {
+  let owner: Person;
+  before(async () => {
+    owner = await signedIn(testConsole, [{ kind: "builder" }]);
+    await testConsole.pool.query(
+      `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, created_at)
+       select (lpad(to_hex(1763188200000 + i), 12, '0') || '7000800000000000' || lpad(to_hex(i), 4, '0'))::uuid,
+              $1, $1, 'a key', 'chat', 'tiny-3b', false, 'ok', 200, now() from generate_series(1, ${ROWS}) i`,
+      [owner.accountIds[0]],
+    );
+    // As a server does by itself where autovacuum is on.
+    await testConsole.pool.query("analyze request");
+  });
+
+  /** A reader over a real socket, which has read nothing yet; the server's side of it; the pages that were read for it. */
+  async function open(
+    t: TestContext,
+  ): Promise<{ answer: IncomingMessage; response: ServerResponse; pages: () => number }> {
+    const query = t.mock.method(testConsole.pool, "query");
+    const pages = (): number => query.mock.calls.filter(({ arguments: [sql] }) => isHistory(sql)).length;
+    const arrived = once(testConsole.app.server, "request") as Promise<[IncomingMessage, ServerResponse]>;
+    const cookie = [...owner.browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const request = httpGet(`${address}${URL}`, { headers: { cookie } });
+    const [[, response], [answer]] = await Promise.all([
+      arrived,
+      once(request, "response") as Promise<[IncomingMessage]>,
+    ]);
+    assert.equal(answer.statusCode, 200);
+    return { answer, response, pages };
+  }
+  const isHistory = (sql: unknown): boolean => /from request where/.test(String(sql));
+  const heldBack = (response: ServerResponse) => eventually("it is held back", () => response.writableNeedDrain);
+
+  test("a reader that stops holds the reading of pages back, and then gets every row once", async (t) => {
+    const { answer, response, pages } = await open(t);
+    await heldBack(response);
+    const before = pages();
+    assert.ok(before < ROWS / PAGE_ROWS, `${before} pages were read ahead`);
+    assert.ok(response.writableLength < 1024 * 1024, "one page waits, not the file");
+    assert.equal((await owner.browser.send("GET", "/console/api/me")).status, 200, "others are served meanwhile");
+    assert.equal(pages(), before, "and no page more was read");
+    let [text, peak] = ["", 0];
+    answer.setEncoding("utf8");
+    for await (const piece of answer) {
+      text += piece;
+      peak = Math.max(peak, response.writableLength);
+    }
+    assert.ok(peak < 1024 * 1024, `${peak} bytes waited at once`);
+    const ids = text
+      .split("\r\n")
+      .slice(1, -1)
+      .map((line) => line.slice(0, 30));
+    assert.equal(ids.length, ROWS);
+    assert.equal(new Set(ids).size, ROWS);
+    assert.ok(
+      ids.every((id, i) => i === 0 || id < (ids[i - 1] as string)),
+      "newest first",
+    );
+    assert.equal(pages(), ROWS / PAGE_ROWS + 1);
+  });
+
+  test("a reader that goes away ends the reading", async (t) => {
+    const { answer, response, pages } = await open(t);
+    await heldBack(response);
+    const gone = once(response, "close");
+    answer.destroy();
+    await gone;
+    const before = pages();
+    for (let i = 0; i < 3; i++) assert.equal((await owner.browser.send("GET", "/console/api/me")).status, 200);
+    assert.equal(pages(), before);
+    assert.ok(before < ROWS / PAGE_ROWS);
+  });
+});

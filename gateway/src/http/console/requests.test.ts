@@ -1,0 +1,265 @@
+/** A builder's request history through the console, grouped by status. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { refused, served } from "./testing/past.ts";
+import { assertRefused, type Person, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+const URL = "/console/api/requests";
+const HOUR_MS = 3_600_000;
+
+interface RequestObject {
+  [field: string]: unknown;
+  id: string;
+}
+
+let testConsole: TestConsole;
+let owner: Person;
+let accountId: Uuid;
+let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
+/** Of the owner, the newest first: every third is of another model, every fifth failed, every other is of the green key. */
+let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
+let start: number;
+before(async () => {
+  testConsole = await openTestConsole();
+  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+  accountId = owner.accountIds[0] as Uuid;
+  [blue, green] = [testConsole.newId(), testConsole.newId()];
+  start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 40 * HOUR_MS;
+  const rows = Array.from({ length: 60 }, (_, i) => ({
+    model: i % 3 === 0 ? "small-8b" : "tiny-3b",
+    outcome: i % 5 === 0 ? "upstream_failed" : "ok",
+    key: i % 2 === 0 ? blue : green,
+    at: new Date(start + i * (HOUR_MS / 2) + 1000),
+  }));
+  past = await Promise.all(
+    rows.map(async (row) => ({
+      ...row,
+      id: publicId("req", await served(testConsole, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
+    })),
+  );
+  past.reverse();
+});
+after(() => testConsole.close());
+
+const get = (query: Record<string, string> = {}, person = owner) =>
+  person.browser.send("GET", `${URL}?${new URLSearchParams(query)}`);
+const idsOf = (answer: { body: Record<string, unknown> }): string[] =>
+  (answer.body.data as RequestObject[]).map(({ id }) => id);
+
+/** Every page of a query, and that each but the last is full. */
+async function allPages(query: Record<string, string>, limit = 7): Promise<string[]> {
+  const found: string[] = [];
+  for (let cursor: unknown; cursor !== null; ) {
+    const page = await get({ ...query, limit: String(limit), ...(cursor !== undefined && { cursor: String(cursor) }) });
+    assert.equal(page.status, 200, page.text);
+    const ids = idsOf(page);
+    cursor = page.body.next_cursor;
+    if (cursor !== null) assert.equal(ids.length, limit);
+    found.push(...ids);
+  }
+  return found;
+}
+
+describe("200", () => {
+  test("a record is everything a builder may know: no node, no host, exact money", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const host = await signedIn(testConsole, [{ kind: "host" }]);
+    const nodeId = testConsole.newId();
+    const id = await served(testConsole, {
+      accountId: person.accountIds[0] as Uuid,
+      keyId: blue,
+      keyName: "production",
+      hold: 9_830_400_000n,
+      charge: 1_234_567n,
+      promptTokens: 11,
+      completionTokens: 22,
+      host: { accountId: host.accountIds[0] as Uuid, nodeId },
+    });
+    const answer = await person.browser.send("GET", `${URL}/${publicId("req", id)}`);
+    assert.equal(answer.status, 200);
+    const { created_at, finished_at, ...record } = answer.body;
+    assert.ok(Number.isInteger(created_at) && Number(finished_at) >= Number(created_at));
+    assert.deepEqual(record, {
+      id: publicId("req", id),
+      object: "request",
+      key: { id: publicId("key", blue), name: "production" },
+      endpoint: "chat",
+      model: "tiny-3b",
+      build: "a build",
+      tokenizer: "a tokenizer",
+      stream: false,
+      outcome: "ok",
+      http_status: 200,
+      finish_reason: "stop",
+      usage: { prompt_tokens: 11, completion_tokens: 22, reasoning_tokens: 1 },
+      hold_micro: "9830.400000",
+      charge_micro: "1.234567",
+      refund_micro: "9829.165433",
+      price_version: 1,
+      attempts: 1,
+      queue_ms: 2,
+      ttft_ms: 30,
+      duration_ms: 400,
+      client: "openai-js",
+    });
+    const listed = await get({}, person);
+    assert.deepEqual((listed.body.data as object[])[0], answer.body);
+    for (const secret of [publicId("node", nodeId), nodeId, publicId("acc", host.accountIds[0] as Uuid)]) {
+      assert.ok(!answer.text.includes(secret) && !listed.text.includes(secret));
+    }
+  });
+
+  test("a 429 is there with its code, without a model and without a charge", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    await refused(testConsole, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
+    const [record] = (await get({}, person)).body.data as RequestObject[];
+    const { outcome, http_status, model, charge_micro, hold_micro, finish_reason } = record as RequestObject;
+    assert.deepEqual(
+      { outcome, http_status, model, charge_micro, hold_micro, finish_reason },
+      {
+        outcome: "rate_limit_tokens",
+        http_status: 429,
+        model: null,
+        charge_micro: "0.000000",
+        hold_micro: "0.000000",
+        finish_reason: null,
+      },
+    );
+  });
+
+  test("50 to a page without a limit, newest first; pages follow each other without a gap or a repeat", async () => {
+    const page = await get();
+    assert.deepEqual([page.body.object, idsOf(page).length], ["list", 50]);
+    assert.deepEqual(
+      await allPages({}),
+      past.map(({ id }) => id),
+    );
+    assert.deepEqual(
+      await allPages({}, 100),
+      past.map(({ id }) => id),
+    );
+  });
+
+  test("each filter finds what it names, alone and with others, page by page", async () => {
+    const [from, to] = [new Date(start + 10 * HOUR_MS), new Date(start + 20 * HOUR_MS)];
+    const spans = [{}, { from: from.toISOString(), to: String(to.getTime() / 1000) }];
+    const filters: Record<string, string>[] = [
+      {},
+      { model: "small-8b" },
+      { key: publicId("key", green) },
+      { outcome: "upstream_failed" },
+      { model: "tiny-3b", key: publicId("key", blue), outcome: "ok" },
+      { model: "large-70b" },
+      { outcome: "never_was" },
+      { key: publicId("key", testConsole.newId()) },
+    ];
+    for (const filter of filters) {
+      for (const span of spans) {
+        const inSpan = (at: Date): boolean => !("from" in span) || (at >= from && at < to);
+        const expected = past
+          .filter(({ at }) => inSpan(at))
+          .filter(({ model }) => filter.model === undefined || model === filter.model)
+          .filter(({ outcome }) => filter.outcome === undefined || outcome === filter.outcome)
+          .filter(({ key }) => filter.key === undefined || publicId("key", key) === filter.key)
+          .map(({ id }) => id);
+        assert.deepEqual(await allPages({ ...filter, ...span }), expected, JSON.stringify({ ...filter, ...span }));
+      }
+    }
+  });
+
+  test("a request that is made while pages are turned is in none of the following", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [account] = person.accountIds as [Uuid];
+    const older = [
+      await served(testConsole, { accountId: account }),
+      await served(testConsole, { accountId: account }),
+    ];
+    const first = await get({ limit: "1" }, person);
+    await served(testConsole, { accountId: account });
+    const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);
+    assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
+    assert.equal(second.body.next_cursor, null);
+  });
+});
+
+describe("400", () => {
+  test("invalid_cursor: forged, bent, of another account, of another list", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [theirs] = stranger.accountIds as [Uuid];
+    for (let i = 0; i < 3; i++) await served(testConsole, { accountId: theirs, charge: 1n });
+    const cursorOf = async (url: string, person: Person) =>
+      String((await person.browser.send("GET", `${url}?limit=1`)).body.next_cursor);
+    const mine = await cursorOf(URL, owner);
+    const bytes = Buffer.from(mine, "base64url");
+    bytes[3] = (bytes[3] as number) ^ 1;
+    const id = parseId("req", past[5]?.id as string);
+    for (const cursor of [
+      "",
+      "abc",
+      "%00",
+      mine.slice(0, -1),
+      `${mine}AA`,
+      bytes.toString("base64url"),
+      Buffer.from(String(id)).toString("base64url"),
+      Buffer.concat([Buffer.alloc(12), Buffer.from(String(id))]).toString("base64url"),
+      await cursorOf(URL, stranger),
+      await cursorOf("/console/api/ledger", stranger),
+      await cursorOf("/console/api/ledger", owner),
+    ]) {
+      const answer = await owner.browser.send("GET", `${URL}?cursor=${cursor}`);
+      assertRefused(answer, 400, "invalid_cursor");
+    }
+    assert.equal((await get({ cursor: mine })).status, 200, "while the true one works");
+  });
+
+  test("a field that is wrong is named with its rule", async () => {
+    for (const [query, param, rule] of [
+      [{ limit: "0" }, "limit", /from 1 to 100/],
+      [{ limit: "101" }, "limit", /from 1 to 100/],
+      [{ limit: "ten" }, "limit", /from 1 to 100/],
+      [{ limit: "" }, "limit", /from 1 to 100/],
+      [{ from: "yesterday" }, "from", /must be a time/],
+      [{ to: "2026-11-15T06:30" }, "to", /must be a time/],
+      [{ key: "production" }, "key", /key_/],
+      [{ key: past[0]?.id as string }, "key", /key_/],
+      [{ outcome: "a\u0000b" }, "outcome", /control characters/],
+    ] as const) {
+      for (const url of [URL, "/console/api/requests.csv"]) {
+        const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams(query)}`);
+        assertRefused(answer, 400, param);
+        assert.match(String(answer.body.error?.message), rule);
+      }
+    }
+  });
+});
+
+describe("404", () => {
+  test("not_found: another account's request, none at all and nonsense are one answer", async () => {
+    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const theirs = past[0]?.id as string;
+    const bodies: unknown[] = [];
+    for (const id of [theirs, publicId("req", testConsole.newId()), "req_1", "nonsense", theirs.toUpperCase()]) {
+      for (const path of ["", "/receipt"]) {
+        const answer = await stranger.browser.send("GET", `${URL}/${id}${path}`);
+        assertRefused(answer, 404, "not_found");
+        bodies.push(answer.body);
+      }
+    }
+    for (const body of bodies) assert.deepEqual(body, bodies[0]);
+    assert.equal((await owner.browser.send("GET", `${URL}/${theirs}`)).status, 200);
+  });
+});
+
+describe("422", () => {
+  test("unknown_model: a filter names what is not in the catalogue, in the list and in the file", async () => {
+    for (const model of ["gpt-9", "", "TINY-3B", "constructor", "tiny-3b "]) {
+      for (const url of [URL, "/console/api/requests.csv"]) {
+        const answer = await owner.browser.send("GET", `${url}?${new URLSearchParams({ model })}`);
+        assertRefused(answer, 422, "unknown_model");
+      }
+    }
+    assert.equal((await get({ model: "large-70b" })).status, 200, "a coming model is in the catalogue");
+  });
+});

@@ -1,0 +1,16 @@
+/** The record of what operators did, as an operator reads it. */
+import type { Person } from "./people.ts";
+
+export interface Act {
+  operator: string;
+  action: string;
+  subject: string;
+  details: Record<string, unknown>;
+  outcome: string | null;
+}
+
+/** The last ones, newest first. */
+export async function lastActs({ browser }: Person, count: number): Promise<Act[]> {
+  const { body } = await browser.send("GET", `/console/api/operator/audit?limit=${count}`);
+  return (body.data as (Act & { object: string; at: number })[]).map(({ object, at, ...act }) => act);
+}

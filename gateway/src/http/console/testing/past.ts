@@ -1,0 +1,87 @@
+/** Requests that were served before a test looks at them: written by the ledger and the record of refusals, as the gateway does. */
+import assert from "node:assert/strict";
+import { systemClock } from "../../../base/clock.ts";
+import { newIds, type Uuid } from "../../../base/ids.ts";
+import { type Pico, pico } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import { openRefusals } from "../../../history/refusals.ts";
+import type { TestConsole } from "../testing.ts";
+
+export interface PastRequest {
+  accountId: Uuid;
+  keyId?: Uuid;
+  keyName?: string;
+  model?: string;
+  outcome?: string;
+  at?: Date;
+  hold?: bigint;
+  charge?: bigint;
+  promptTokens?: number;
+  completionTokens?: number;
+  host?: { accountId: Uuid; nodeId: Uuid };
+  client?: string;
+}
+
+/** A request that was held, served and settled. */
+export async function served({ ledger }: TestConsole, request: PastRequest): Promise<Uuid> {
+  const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
+  const id = newIdAt(at);
+  const { keyName = "a key", model = "tiny-3b", client = "openai-js", outcome = "ok" } = request;
+  const { promptTokens = 3, completionTokens = 5 } = request;
+  const held = await ledger.hold({
+    id,
+    accountId,
+    amount: pico(hold),
+    keyId,
+    keyName,
+    endpoint: "chat",
+    model,
+    build: "a build",
+    tokenizer: "a tokenizer",
+    stream: false,
+    promptTokens,
+    priceVersion: 1,
+    client,
+  });
+  assert.deepEqual(held, { kind: "held" });
+  const settled = await ledger.settle({
+    id,
+    accountId,
+    nodeId: host?.nodeId ?? null,
+    paidHostId: host?.accountId ?? null,
+    charge: charge as Pico,
+    outcome,
+    httpStatus: outcome === "ok" ? 200 : 502,
+    finishReason: outcome === "ok" ? "stop" : null,
+    completionTokens,
+    reasoningTokens: 1,
+    attempts: 1,
+    queueMs: 2,
+    ttftMs: 30,
+    durationMs: 400,
+  });
+  assert.equal(settled, "settled");
+  return id;
+}
+
+/** One that a limit refused before its model was known. */
+export async function refused({ pool }: TestConsole, request: PastRequest): Promise<Uuid> {
+  const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
+  const id = newIdAt(at);
+  await openRefusals({ pool, clock: systemClock }).record({
+    id,
+    accountId,
+    keyId,
+    keyName,
+    endpoint: "chat",
+    model: null,
+    stream: false,
+    outcome: request.outcome ?? "rate_limit_requests",
+    httpStatus: 429,
+    client,
+  });
+  return id;
+}
+
+/** Ids are time: a request of that moment. */
+export const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

@@ -1,0 +1,137 @@
+/** A console with one of every kind of person, things that belong to two of them, and pictures of its database. */
+import { systemClock } from "../../../base/clock.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { pico } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import { openFleet } from "../../../fleet/fleet.ts";
+import { openPayouts } from "../../../operators/payouts.ts";
+import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { openPayments } from "../../../payments/payments.ts";
+import { stripeAt } from "../../../payments/testing.ts";
+import { Browser, openTestConsole, type TestConsole } from "../testing.ts";
+import { served } from "./past.ts";
+import { type Person, signedIn } from "./people.ts";
+
+export const PEOPLE = [
+  "nobody",
+  "no account",
+  "builder",
+  "host",
+  "operator",
+  "suspended builder",
+  "suspended host",
+  "other builder",
+  "other host",
+] as const;
+export type Who = (typeof PEOPLE)[number];
+
+/** What a path's `:id` can name. */
+export type Thing = "account" | "session" | "key" | "request" | "token" | "node" | "quarantined node" | "batch";
+
+export interface World {
+  console: TestConsole;
+  people: Record<Who, Person>;
+  /** A new one of the builder's, of the host's, or of the platform's; its public id. */
+  make(thing: Thing): Promise<string>;
+  /** Text that nobody but they themselves, and operators, may ever be shown. */
+  marks: Record<"builder" | "host", string[]>;
+  /** Everything in the database but what reading changes. */
+  picture(): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Sessions are prolonged by use; attempts to sign in are counted. */
+const CHANGED_BY_READING = ["identity_session", "identity_attempt"];
+
+export async function openWorld(): Promise<World> {
+  const log = createLog("silent");
+  const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  const console = await openTestConsole({
+    payments: (books) => openPayments({ ...books, provider: stripeAt(demo), log }),
+  });
+  const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(console) };
+  const people: World["people"] = {
+    nobody,
+    "no account": await signedIn(console),
+    builder: await signedIn(console, [{ kind: "builder" }]),
+    host: await signedIn(console, [{ kind: "host" }]),
+    operator: await signedIn(console, [], { operator: true }),
+    "suspended builder": await signedIn(console, [{ kind: "builder", suspended: true }]),
+    "suspended host": await signedIn(console, [{ kind: "host", suspended: true }]),
+    "other builder": await signedIn(console, [{ kind: "builder" }]),
+    "other host": await signedIn(console, [{ kind: "host" }]),
+  };
+  const make = makerOf(console, people);
+  const [key, request, token, node] = await Promise.all([make("key"), make("request"), make("token"), make("node")]);
+  const { builder, host } = people;
+  return {
+    console,
+    people,
+    make,
+    marks: {
+      builder: [key, request, builder.email, ...accountsOf(builder)],
+      host: [token, node, host.email, ...accountsOf(host)],
+    },
+    picture: () => pictureOf(console),
+    async close() {
+      await demo.close();
+      await console.close();
+    },
+  };
+}
+
+const accountsOf = ({ accountIds }: Person): string[] => accountIds.map((id) => publicId("acc", id));
+
+function makerOf(console: TestConsole, { builder, host }: World["people"]): World["make"] {
+  const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
+  const fleet = openFleet(console);
+  let made = 0;
+  const posted = async ({ browser }: Person, url: string): Promise<string> =>
+    String((await browser.send("POST", url, { body: { name: `thing ${made++}` } })).body.id);
+  const newNode = async (): Promise<Uuid> => {
+    const { id } = await fleet.register(hostId, { name: `node ${made++}`, hardware: {}, agent: "" });
+    await fleet.elect(hostId, id, ["tiny-3b"]);
+    return id;
+  };
+  const newRequest = async (): Promise<string> => {
+    const served_by = { accountId: hostId, nodeId: await newNode() };
+    return publicId("req", await served(console, { accountId: builderId, charge: 1_000n, host: served_by }));
+  };
+  const makers: Record<Thing, () => Promise<string>> = {
+    account: async () => publicId("acc", builderId),
+    async session() {
+      const elsewhere = new Browser(console);
+      await elsewhere.signIn(builder.email);
+      const { body } = await elsewhere.send("GET", "/console/api/sessions");
+      return String((body.data as { id: string; current: boolean }[]).find(({ current }) => current)?.id);
+    },
+    key: () => posted(builder, "/console/api/keys"),
+    request: newRequest,
+    token: () => posted(host, "/console/api/host-tokens"),
+    node: async () => publicId("node", await newNode()),
+    async "quarantined node"() {
+      const id = await newNode();
+      await fleet.quarantine(id, { reason: "a test", evidence: {}, by: "platform" });
+      return publicId("node", id);
+    },
+    async batch() {
+      await newRequest();
+      const batch = await openPayouts(console).create({ note: "", by: "a test", minimum: pico(1n) });
+      return publicId("pay", batch?.id as Uuid);
+    },
+  };
+  return (thing) => makers[thing]();
+}
+
+async function pictureOf({ pool }: TestConsole): Promise<string> {
+  const { rows: tables } = await pool.query("select tablename from pg_tables where schemaname = 'public' order by 1");
+  const lines: string[] = [];
+  for (const { tablename } of tables.filter(({ tablename }) => !CHANGED_BY_READING.includes(tablename))) {
+    const { rows } = await pool.query(
+      `select count(*) as count, md5(coalesce(string_agg(t::text, e'\\n' order by t::text), '')) as digest from "${tablename}" t`,
+    );
+    lines.push(`${tablename} ${rows[0].count} ${rows[0].digest}`);
+  }
+  return lines.join("\n");
+}
