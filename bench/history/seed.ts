@@ -15,6 +15,8 @@ const HOSTS = 20;
 
 export interface Cast {
   builder: string;
+  /** One of the many that share the other tenth. */
+  smallBuilder: string;
   host: string;
   keys: string[];
   /** Of the host, the common ones first. */
@@ -67,7 +69,15 @@ async function insertAll(client: pg.PoolClient, rows: number): Promise<void> {
   );
   await insertRequests(client, rows);
   await sumUp(client);
-  for (const table of ["request", "usage_hour", "earning_hour", "ledger_entry", "ledger_account", "account", "transfer"]) {
+  for (const table of [
+    "request",
+    "usage_hour",
+    "earning_hour",
+    "ledger_entry",
+    "ledger_account",
+    "account",
+    "transfer",
+  ]) {
     await client.query(`vacuum (analyze) ${table}`);
   }
 }
@@ -90,7 +100,7 @@ async function insertRequests(client: pg.PoolClient, rows: number): Promise<void
   await client.query("set max_parallel_workers_per_gather = 0");
   await client.query("select setseed(0.42)");
   await client.query(
-      `with chance as materialized (
+    `with chance as materialized (
          select i, random() as who, random() as key, random() as model, random() as outcome, random() as host,
                 random() as node, 50 + floor(random() * 1450)::int as prompt, 20 + floor(random() * 480)::int as output,
                 now() - interval '${DAYS} days' + i * (interval '${DAYS} days' / ${rows}::float) as at
@@ -161,7 +171,7 @@ async function sumUp(client: pg.PoolClient): Promise<void> {
 async function readCast(client: pg.PoolClient): Promise<Cast> {
   const numbers = (count: number): string[] => Array.from({ length: count }, (_, i) => String(i + 1));
   const { rows } = await client.query(
-    `select ${ID("'builder 0'")} as builder, ${ID("'host 0'")} as host,
+    `select ${ID("'builder 0'")} as builder, ${ID("'builder 1'")} as "smallBuilder", ${ID("'host 0'")} as host,
             array(select ${ID("'key 0 ' || i")} from unnest($1::text[]) i) as keys,
             array(select ${ID("'node 0 ' || i")} from unnest($2::text[]) i) as nodes`,
     [numbers(KEYS.length), numbers(3)],
