@@ -1,6 +1,7 @@
 /** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
   gateway: "./gateway/run.ts",
+  history: "./history/run.ts",
   ledger: "./ledger/run.ts",
   metering: "./metering/run.ts",
 };

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
+import { lookBack } from "./look-back.ts";
 
 export interface EarningLine {
   id: Uuid;
@@ -42,7 +43,10 @@ const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "prom
 const SPAN = `host_account_id = $1 and id < $2
   and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
 const ALL_NODES = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
-/** Of one node (`$6`): the hourly rollup says in which hours it earned, so that no more hours are read than the page needs. */
+/**
+ * Of one node (`$6`): the hourly rollup says in which hours it earned, so that no more hours are read than the page needs.
+ * `$7`: days to look back.
+ */
 const ONE_NODE = `
   with hours as materialized (
     select hour, sum(sum(requests)) over (order by hour desc) - sum(requests) as newer
@@ -51,6 +55,7 @@ const ONE_NODE = `
        and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
+       and ($7::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $7))
      group by hour
   ), needed as materialized (
     -- The newest hour may lie partly before the cursor: its count promises nothing, so the others must do.
@@ -67,8 +72,10 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
   return {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
       const span = [hostAccountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
-      const { rows } =
-        nodeId === undefined ? await pool.query(ALL_NODES, span) : await pool.query(ONE_NODE, [...span, nodeId]);
+      const rows =
+        nodeId === undefined
+          ? (await pool.query(ALL_NODES, span)).rows
+          : await lookBack(limit, async (days) => (await pool.query(ONE_NODE, [...span, nodeId, days])).rows);
       return rows.map((row) => ({ ...row, earned: pico(BigInt(row.earned)) }));
     },
     async sum(hostAccountId, { nodeId, from, to }) {

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
+import { lookBack } from "./look-back.ts";
 
 export interface RequestRecord {
   id: Uuid;
@@ -89,12 +90,6 @@ const FILTERED = `
      order by id desc limit $3
   ) found order by found.id desc limit $3`;
 
-/**
- * How far back a filtered page looks at first; null is everything. What is common is found in the last day, however long the
- * history; what is rare costs little more than if everything had been asked for at once.
- */
-const LOOK_BACK_DAYS = [1, 15, null];
-
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
   const findBy = async (column: "account_id" | "host_account_id", owner: Uuid, id: Uuid) => {
@@ -108,12 +103,8 @@ export function openHistory(options: { pool: pg.Pool }): History {
       const span = [accountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
       const filter = [model ?? null, keyId ?? null, outcome ?? null];
       if (filter.every((value) => value === null)) return (await pool.query(PLAIN, span)).rows.map(toRecord);
-      let rows: Record<string, unknown>[] = [];
-      for (const days of LOOK_BACK_DAYS) {
-        ({ rows } = await pool.query(FILTERED, [...span, ...filter, days]));
-        if (rows.length === limit) break;
-      }
-      return rows.map(toRecord);
+      const read = async (days: number | null) => (await pool.query(FILTERED, [...span, ...filter, days])).rows;
+      return (await lookBack(limit, read)).map(toRecord);
     },
     async makePartitions() {
       await pool.query("select history_make_partitions(2)");

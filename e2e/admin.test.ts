@@ -1,0 +1,339 @@
+/**
+ * Every `tollgate admin` command on a live platform and on a stopped one, as text and as JSON, and what each says to bad
+ * input. Commands run in this process, which is how so many of them can; some are run as a person does, for exit codes.
+ */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { text } from "node:stream/consumers";
+import { after, before, describe, mock, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import { systemClock } from "../gateway/src/base/clock.ts";
+import { parseId } from "../gateway/src/base/ids.ts";
+import { createLog } from "../gateway/src/base/log.ts";
+import { admin } from "../gateway/src/commands/admin/admin.ts";
+import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
+import {
+  chat,
+  eventually,
+  isAlive,
+  newDataDir,
+  type Platform,
+  removeDataDir,
+  startPlatform,
+  tollgate,
+} from "./platform.ts";
+import { Visitor } from "./visitor.ts";
+
+const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
+
+let dataDir: string;
+let platform: Platform;
+let [builder, host, node] = ["", "", ""];
+before(async () => {
+  dataDir = await newDataDir();
+  platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
+  const accounts = await said<{ id: string; kind: string }[]>("account", "list");
+  [builder, host] = ["builder", "host"].map((kind) => accounts.find((one) => one.kind === kind)?.id ?? "") as [
+    string,
+    string,
+  ];
+  node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
+});
+after(async () => {
+  if (isAlive(platform.ready.pids.gateway)) await platform.stop();
+  await removeDataDir(dataDir);
+});
+
+/** One command, in this process: what it printed, or its one-line refusal. */
+async function run(...args: string[]): Promise<{ code: number; out: string }> {
+  const log = mock.method(console, "log", () => {});
+  try {
+    const code = await admin([...args, "--data", dataDir]);
+    return { code, out: log.mock.calls.map((call) => String(call.arguments[0])).join("\n") };
+  } catch (error) {
+    return { code: 1, out: (error as Error).message };
+  } finally {
+    log.mock.restore();
+  }
+}
+
+async function good(...args: string[]): Promise<string> {
+  const { code, out } = await run(...args);
+  assert.equal(code, 0, `${args.join(" ")}: ${out}`);
+  return out;
+}
+
+const said = async <T>(...args: string[]): Promise<T> => JSON.parse(await good(...args, "--json")) as T;
+
+/** One command as a person runs it; `input` is its standard input. */
+async function shell(args: string[], input = ""): Promise<{ code: number | null; out: string }> {
+  const child = spawn(process.execPath, [TOLLGATE, "admin", ...args, "--data", dataDir], { stdio: "pipe" });
+  child.stdin.end(input);
+  const ended = new Promise<number | null>((resolve) => child.once("close", resolve));
+  const out = (await Promise.all([text(child.stdout), text(child.stderr)])).join("");
+  return { code: await ended, out };
+}
+
+let people = 0;
+
+/** Every command once, in text and in JSON; each leaves things as the next needs them. */
+function everyCommand(where: string): void {
+  test(`${where}: accounts are listed, opened, suspended, restored and granted credit`, async () => {
+    assert.match(await good("account", "list"), new RegExp(`^${builder}  builder  .* µ  Local builder  builder@`, "m"));
+    assert.match(await good("account", "list", "--kind", "host", "--q", "local h"), new RegExp(`^${host}  host`));
+    type Entry = { id: string; name: string; balance_micro: string; suspendedAt: string | null };
+    const opened = await said<Entry>("account", "open", "builder", "From the shell");
+    assert.deepEqual([opened.name, opened.balance_micro], ["From the shell", "0.000000"]);
+    assert.match(await good("account", "open", "host", "Barn"), /^acc_\w{26} {2}host {5}0\.000000 µ {2}Barn$/);
+    assert.match(await good("grant", opened.id, "--usd", "0.25", "--reason", "to try"), /250000\.000000 µ/);
+    const granted = await said<Entry>("grant", opened.id, "--usd", "5", "--reason", "to try");
+    assert.equal(granted.balance_micro, "5250000.000000");
+    assert.match(await good("suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
+    assert.match(await good("account", "suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
+    assert.ok((await said<Entry>("account", "suspend", opened.id, "--reason", "unpaid")).suspendedAt);
+    assert.equal((await said<Entry>("account", "restore", opened.id, "--reason", "paid")).suspendedAt, null);
+    assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
+  });
+
+  test(`${where}: keys and host tokens are made, listed, limited and revoked`, async () => {
+    type Made = { id: string; name: string; secret: string };
+    const made = await said<Made>("key", "create", builder, "from the shell");
+    assert.match(made.secret, /^tsk_live_\w{12}_\w{43}$/);
+    assert.match(await good("key", "create", builder, "another"), /^key_\w{26} {2}tsk_live_\w{12}_\w{43}$/);
+    assert.match((await said<Made>("host-token", "create", host, "a token")).secret, /^tht_live_\w{12}_\w{43}$/);
+    assert.match(await good("host-token", "create", host, "a token"), /^hst_\w{26} {2}tht_live_/);
+    const list = await good("key", "list", builder);
+    assert.match(list, new RegExp(`^${made.id}  ${made.secret.slice(0, 21)}_…  from the shell  never used$`, "m"));
+    const listed = await said<Record<string, unknown>[]>("key", "list", builder);
+    assert.equal(listed.find(({ id }) => id === made.id)?.account, builder);
+    assert.ok(!JSON.stringify(listed).includes(made.secret) && !list.includes(made.secret));
+    const limits = ["--requests-per-minute", "5", "--in-flight", "2"];
+    assert.match(await good("key", "limits", made.id, ...limits), /^Set/);
+    const set = { id: made.id, requestsPerMinute: 5, tokensPerMinute: null, inFlight: 2 };
+    assert.deepEqual(await said("key", "limits", made.id, ...limits), set);
+    assert.deepEqual(await said("key", "revoke", made.id), { id: made.id, revoked: true });
+    assert.match((await run("key", "revoke", made.id)).out, /revoked already/);
+  });
+
+  test(`${where}: nodes are listed, quarantined and released`, async () => {
+    assert.match(await good("node", "list"), new RegExp(`^${node}  \\w+ +local-1  tiny-3b$`));
+    type Shown = { id: string; standing: string; quarantine: { reason: string; by: string } | null };
+    const barred = await said<Shown>("node", "quarantine", node, "--reason", "smells of smoke");
+    assert.deepEqual([barred.standing, barred.quarantine?.reason], ["quarantined", "smells of smoke"]);
+    assert.equal(barred.quarantine?.by, "command line");
+    assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .*\(smells of smoke\)$/);
+    assert.match(await good("node", "release", node), /paused/);
+    assert.match((await run("node", "release", node)).out, /^the node is paused, which does not allow this$/);
+    await good("node", "quarantine", node, "--reason", "smells of smoke");
+    assert.equal((await said<Shown>("node", "release", node)).standing, "paused");
+  });
+
+  test(`${where}: payouts are made, shown and booked, and the books are proved`, async () => {
+    const earned = `${100 + people}`;
+    // A grant to a host is the shortest way to money of its own.
+    await query(
+      `select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', ${earned}000000, 'earned')`,
+    );
+    type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
+    const [batch] = await said<Batch[]>("payout", "create", "--note", "November");
+    assert.equal(batch?.hosts, 1);
+    const id = batch?.id ?? "";
+    assert.match((await run("payout", "create")).out, /no host is owed anything/);
+    assert.match(
+      await good("payout", "list"),
+      new RegExp(`^${id}  open  1 hosts  ${batch?.total_micro} µ  November$`, "m"),
+    );
+    assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
+    assert.match(
+      await good("payout", "show", id),
+      new RegExp(`^pay_\\w+  ${host}  ${batch?.total_micro} µ  Local host$`),
+    );
+    assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
+    assert.match(await good("payout", "paid", id), / paid {2}1 hosts/);
+    assert.ok((await said<Batch[]>("payout", "paid", id))[0]?.paidAt, "again, with the same end");
+    await query(`select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', 7000000, 'earned')`);
+    assert.match(await good("payout", "create"), /open {2}1 hosts {2}7\.000000 µ$/);
+    assert.match(
+      await good("ledger", "check"),
+      /every balance is the sum of its entries +\d+ {2}ok[\s\S]*The books balance\.$/,
+    );
+    assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
+  });
+
+  test(`${where}: an operator is made, by standard input alone, and can sign in`, async () => {
+    const email = `shell-${people++}@example.test`;
+    const flags = ["operator", "create", "--email", email.toUpperCase(), "--name", "From the shell", "--password", "-"];
+    const made = await shell([...flags, "--json"], "the password of the shell\n");
+    assert.equal(made.code, 0, made.out);
+    assert.deepEqual({ ...JSON.parse(made.out), id: "" }, { id: "", email, promoted: false });
+    const again = await run("operator", "create", "--email", email);
+    assert.deepEqual(again, { code: 0, out: `${email} is an operator now and signs in as before.` });
+    if (!isAlive(platform.ready.pids.gateway)) return;
+    const visitor = await new Visitor(platform).signIn({ email, password: "the password of the shell" });
+    assert.equal((await visitor.ask("GET", "operator/overview")).status, 200);
+  });
+
+  test(`${where}: a new catalogue is announced, and the record has it all`, async () => {
+    assert.match(await good("catalogue", "reload"), /^Told every gateway/);
+    assert.deepEqual(await said("catalogue", "reload"), { announced: true });
+    type Act = { operator: string; action: string; outcome: string; details: object };
+    const acts = await said<Act[]>("audit", "list");
+    for (const action of [
+      "account.open",
+      "account.grant",
+      "account.suspend",
+      "account.restore",
+      "key.create",
+      "key.limits",
+    ]) {
+      assert.ok(
+        acts.some((act) => act.action === action && act.outcome === "done"),
+        action,
+      );
+    }
+    for (const action of [
+      "host_token.create",
+      "key.revoke",
+      "node.quarantine",
+      "node.release",
+      "payout.create",
+      "payout.paid",
+    ]) {
+      assert.ok(
+        acts.some((act) => act.action === action && act.outcome === "done"),
+        action,
+      );
+    }
+    assert.ok(
+      acts.some(({ action, outcome }) => action === "key.revoke" && outcome === "failed"),
+      "what failed too",
+    );
+    assert.ok(acts.every(({ operator }) => operator === "command line"));
+    assert.doesNotMatch(JSON.stringify(acts), /t(sk|ht)_live_\w+_|password of/);
+    assert.match(await good("audit", "list"), /^\d{4}-\S+Z {2}command line {2}operator\.create {2}\S+ {2}done {2}\{/);
+  });
+}
+
+let query: (sql: string) => Promise<unknown> = (sql) => platform.query(sql);
+
+describe("on a live platform", () => {
+  everyCommand("live");
+
+  test("a key of the shell works at once, and stops when the shell revokes it", async () => {
+    const made = await said<{ id: string; secret: string }>("key", "create", builder, "for a moment");
+    const theirs = { ...platform, ready: { ...platform.ready, api_key: made.secret } };
+    const status = async (): Promise<number> => (await chat(theirs, { text: "x" })).status;
+    assert.notEqual(await status(), 401);
+    await good("key", "revoke", made.id);
+    await eventually("it is refused", async () => (await status()) === 401, 10_000);
+  });
+});
+
+describe("bad input: one clear line, exit code 1, nothing done", () => {
+  const unknown = {
+    acc: `acc_${"0".repeat(25)}1`,
+    key: `key_${"0".repeat(25)}1`,
+    node: `node_${"0".repeat(25)}1`,
+    pay: `pay_${"0".repeat(25)}1`,
+  };
+  const rows = (): [string[], RegExp][] => [
+    [["account", "open", "robot", "R"], /^KIND must be builder or host$/],
+    [["account", "open", "builder", " "], /^NAME must have 1 to 200 characters$/],
+    [["account", "open", "builder"], /^account open takes KIND NAME\. Usage: tollgate admin account open KIND NAME/],
+    [["account", "list", "--kind", "robot"], /^--kind must be builder or host$/],
+    [["account", "list", "extra"], /^account list takes no arguments/],
+    [["account", "suspend", unknown.acc, "--reason", "r"], new RegExp(`^there is no account ${unknown.acc}$`)],
+    [["account", "suspend", builder], /^--reason must say why, in 1 to 200 characters$/],
+    [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
+    [["suspend", builder, "--reason", "x".repeat(201)], /^--reason must say why/],
+    [["grant", builder, "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--usd", "0", "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--usd", "1e6", "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--usd", "0.0000001", "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--usd", "5"], /^--reason must say why/],
+    [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
+    [["key", "list", unknown.acc], /^there is no account/],
+    [["key", "create", unknown.acc, "k"], /^there is no account/],
+    [["key", "create", builder, ""], /^NAME must have 1 to 200 characters$/],
+    [["key", "create", host, "k"], new RegExp(`^ACCOUNT must be a builder account, and ${host} is a host's$`)],
+    [
+      ["host-token", "create", builder, "t"],
+      new RegExp(`^ACCOUNT must be a host account, and ${builder} is a builder's$`),
+    ],
+    [["key", "revoke", unknown.key], /^there is no such key, or it is revoked already$/],
+    [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
+    [["key", "limits", unknown.key], /^there is no such key, or it is revoked$/],
+    [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number$/],
+    [["key", "limits", unknown.key, "--colour", "red"], /--colour/],
+    [["node", "quarantine", node], /^--reason must say why/],
+    [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],
+    [["node", "release", "nonsense"], /^nonsense is not a node's id \(node_…\)$/],
+    [["operator", "create", "--email", "nobody"], /^--email must be an e-mail address$/],
+    [
+      ["operator", "create", "--email", "new@example.test"],
+      /^Nobody signs in as new@example\.test yet: give a password\.$/,
+    ],
+    [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
+    [["payout", "show", unknown.pay], /^there is no batch/],
+    [["payout", "paid", unknown.pay], /^there is no batch/],
+    [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
+    [["payout", "refund"], /^there is no command 'admin payout refund'$/],
+  ];
+
+  test("every command", async () => {
+    const counts = async (): Promise<unknown> =>
+      query(
+        "select (select count(*) from account), (select count(*) from api_key), (select count(*) from transfer), (select count(*) from identity)",
+      );
+    const before = await counts();
+    for (const [args, complaint] of rows()) {
+      const { code, out } = await run(...args);
+      assert.equal(code, 1, args.join(" "));
+      assert.match(out.split("\n")[0] ?? "", complaint, args.join(" "));
+    }
+    assert.deepEqual(await counts(), before);
+  });
+
+  test("as a person sees it", async () => {
+    const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
+    assert.deepEqual(refused, {
+      code: 1,
+      out: "tollgate: --usd must be dollars, more than 0 and less than 1000000: 5, 0.25\n",
+    });
+    const help = await shell(["grant", "--help"]);
+    assert.equal(help.code, 0);
+    assert.match(help.out, /^Usage: tollgate admin grant ACCOUNT --usd USD --reason REASON \[--json\]/);
+  });
+});
+
+describe("on a stopped platform", () => {
+  before(async () => {
+    assert.equal(await platform.stop(), 0);
+  });
+
+  test("a command starts the database for itself and stops it again", async () => {
+    assert.match(await good("account", "list"), /Local builder/);
+    assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
+    const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
+    assert.equal(await check.ended, 0, check.output());
+    assert.ok(!isAlive(platform.ready.pids.postgres));
+  });
+
+  describe("with its database up", () => {
+    let close: () => Promise<void>;
+    before(async () => {
+      const log = createLog("silent");
+      const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
+      const client = new pg.Client(postgres.connection);
+      await client.connect();
+      query = (sql) => client.query(sql);
+      close = async () => {
+        await client.end();
+        await postgres.stop();
+      };
+    });
+    after(() => close());
+    everyCommand("stopped");
+  });
+});

@@ -1,0 +1,99 @@
+/** What is looked for lies far apart: a page finds it however far back it is, and looks no further than it must. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { systemRandom } from "../base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openEarnings } from "./earnings.ts";
+import { openHistory } from "./history.ts";
+import { lookBack } from "./look-back.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const random = systemRandom();
+const newId = newIds(systemClock, random);
+
+test("stops as soon as a page is full", async () => {
+  const asked: (number | null)[] = [];
+  const reading = (found: Record<string, number>) => async (days: number | null) => {
+    asked.push(days);
+    return Array.from({ length: found[String(days)] ?? 0 }, (_, i) => i);
+  };
+  for (const [found, rows, steps] of [
+    [{ 1: 3 }, 3, [1]],
+    [{ 1: 2, 15: 3 }, 3, [1, 15]],
+    [{ 1: 2, 15: 2, null: 3 }, 3, [1, 15, null]],
+    [{ 1: 0, 15: 0, null: 1 }, 1, [1, 15, null]],
+  ] as const) {
+    asked.length = 0;
+    assert.equal((await lookBack(3, reading(found))).length, rows);
+    assert.deepEqual(asked, steps);
+  }
+});
+
+describe("on a database", () => {
+  let db: TestDatabase;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  /** Days ago. Between them, at every half day, lie requests that nobody looks for. */
+  const RARE = [0.01, 0.02, 0.9, 1.1, 3, 14.9, 15.1, 16, 40, 40.01, 70];
+
+  test("rare requests and rare earnings are found page by page, from 70 days back", async () => {
+    const [account, host, rareNode] = [newId(), newId(), newId()];
+    const idAt = (daysAgo: number): Uuid =>
+      newIds({ ...systemClock, now: () => Date.now() - daysAgo * DAY_MS }, random)();
+    const wanted = RARE.map((daysAgo) => ({ id: idAt(daysAgo), model: "rare", node: rareNode }));
+    const others = Array.from({ length: 150 }, (_, i) => ({ id: idAt(i / 2 + 0.001), model: "common", node: newId() }));
+    const all = [...wanted, ...others];
+    await db.pool.query(
+      `with made as (
+         insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, host_account_id,
+                              node_id, created_at)
+         select o.id, $1, $1, 'k', 'chat', o.model, false, 'ok', 200, $2, o.node, uuid_time(o.id)
+           from unnest($3::uuid[], $4::text[], $5::uuid[]) as o (id, model, node)
+         returning model, node_id, created_at
+       ), used as (
+         insert into usage_hour select $1, date_trunc('hour', created_at), $1, model, 'ok', count(*), 0, 0, 0
+           from made group by 2, 4
+       )
+       insert into earning_hour select $2, date_trunc('hour', created_at), node_id, model, count(*), 0, 0, 0
+         from made group by 2, 3, 4`,
+      [account, host, all.map(({ id }) => id), all.map(({ model }) => model), all.map(({ node }) => node)],
+    );
+    const [history, earnings] = [openHistory(db), openEarnings(db)];
+    type Read = (page: { before?: Uuid | undefined; limit: number }) => Promise<{ id: Uuid }[]>;
+    const reads: Record<string, Read> = {
+      history: (page) => history.list(account, { model: "rare", ...page }),
+      earnings: (page) => earnings.lines(host, { nodeId: rareNode, ...page }),
+    };
+    for (const [what, read] of Object.entries(reads)) {
+      for (const limit of [1, 2, 4, 100]) {
+        const found: Uuid[] = [];
+        for (let before: Uuid | undefined; ; ) {
+          const page = await read({ before, limit });
+          found.push(...page.map(({ id }) => id));
+          if (page.length < limit) break;
+          before = page.at(-1)?.id;
+        }
+        assert.deepEqual(
+          found,
+          wanted.map(({ id }) => id),
+          `${what}, ${limit} to a page`,
+        );
+      }
+    }
+    const span = { from: new Date(Date.now() - 50 * DAY_MS), to: new Date(Date.now() - 2 * DAY_MS) };
+    const within = wanted.slice(4, 10).map(({ id }) => id);
+    assert.deepEqual(
+      (await history.list(account, { model: "rare", ...span, limit: 100 })).map(({ id }) => id),
+      within,
+    );
+    assert.deepEqual(
+      (await earnings.lines(host, { nodeId: rareNode, ...span, limit: 4 })).map(({ id }) => id),
+      within.slice(0, 4),
+    );
+  });
+});
