@@ -15,9 +15,13 @@ export const Moment = z.string().transform((text, context) => {
 
 function isoDate(text: string): Date | undefined {
   // With a time comes a zone: a time without one would mean another moment on another machine.
-  return /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
-    ? new Date(text)
-    : undefined;
+  const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);
+  const day = form?.[1];
+  if (day === undefined) return undefined;
+  // The 30th of February would be taken for the 2nd of March.
+  const midnight = new Date(day);
+  const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+  return exists ? new Date(text) : undefined;
 }
 
 /** The fields that every list takes. */
