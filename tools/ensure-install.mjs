@@ -16,7 +16,7 @@ const wanted = createHash("sha256")
   .digest("hex");
 if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) process.exit(0);
 
-console.log("  installing dependencies (once, about 550 MB)…");
+console.log("  installing dependencies (once, about 780 MB)…");
 const started = Date.now();
 const result = spawnSync("npm", ["ci", "--loglevel=error", "--no-audit", "--no-fund"], {
   cwd: root,
