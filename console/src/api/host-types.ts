@@ -1,5 +1,5 @@
 /** A host's objects by the names the pages use. */
-import type { components } from "./schema.d.ts";
+import type { components, operations } from "./schema.d.ts";
 
 type Schemas = components["schemas"];
 
@@ -12,3 +12,5 @@ export type NodeModel = Schemas["NodeModel"];
 export type Quarantine = Schemas["Quarantine"];
 export type Earning = Schemas["Earning"];
 export type EarningList = Schemas["EarningList"];
+export type EarningSum = Schemas["EarningSum"];
+export type EarningSumsQuery = NonNullable<operations["sumEarnings"]["parameters"]["query"]>;

@@ -401,6 +401,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/api/earnings/{id}/receipt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the signed receipt of a request that earned
+         * @description The same one that the builder gets. The keys to check it with are at /.well-known/tollgate-receipts.
+         */
+        get: operations["getEarningReceipt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/api/earnings/sums": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sum up what was earned
+         * @description Sums are of whole hours. By the hour a span has at most 31 days.
+         */
+        get: operations["sumEarnings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/api/host-tokens": {
         parameters: {
             query?: never;
@@ -533,6 +573,26 @@ export interface paths {
         };
         /** Read who is signed in and what they own */
         get: operations["getMe"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/api/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the models as they stand now
+         * @description The whole catalogue, with the speed and the room of the nodes that serve each model at the moment.
+         */
+        get: operations["listLiveModels"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1285,6 +1345,32 @@ export interface components {
             /** @description Earned since midnight UTC, by the node that the filter names or by all. */
             today_micro: components["schemas"]["Money"];
         };
+        /** @description One sum. It has the one of `day` and `hour` that `by` names, and the one of `node` and `model` that `split` names. */
+        EarningSum: {
+            completion_tokens: number;
+            /** @description In UTC, such as `2026-11-15`. */
+            day?: string;
+            earned_micro: components["schemas"]["Money"];
+            /** @description When it begins, such as `2026-11-15T06:00:00Z`. */
+            hour?: string;
+            model?: string;
+            node?: string;
+            prompt_tokens: number;
+            requests: number;
+        };
+        EarningSumList: {
+            /** @enum {string} */
+            by: "day" | "hour";
+            data: components["schemas"]["EarningSum"][];
+            /** @description Unix time in seconds. */
+            from: number;
+            /** @description Where the next page continues; null on the last one. */
+            next_cursor: string | null;
+            /** @constant */
+            object: "list";
+            /** @description Unix time in seconds. */
+            to: number;
+        };
         ElectModelsRequest: {
             /** @description Ids of active models; see the list of models that can be elected. */
             models: string[];
@@ -1400,6 +1486,42 @@ export interface components {
             /** @description Requests under way, of all builders. */
             in_flight: number;
             nodes: components["schemas"]["NodesByState"];
+        };
+        LiveModel: {
+            /** @description How many of those are taken. */
+            busy: number;
+            /** @enum {string} */
+            class: "tiny" | "small" | "mid" | "reasoning" | "embed" | "large";
+            context_limit: number | null;
+            id: string;
+            /** @enum {string} */
+            kind: "generation" | "embedding";
+            /** @description How many connected nodes serve it. */
+            nodes: number;
+            /** @constant */
+            object: "model";
+            /** @description Microdollars per million input tokens; null where there is no price yet. */
+            price_in_micro_1m: number | null;
+            /** @description Microdollars per million output tokens; null for embeddings too. */
+            price_out_micro_1m: number | null;
+            quant_label: string | null;
+            /** @description It thinks apart from its answer. The thinking is billed as output. */
+            reasoning: boolean;
+            /** @description How many requests they take at once. */
+            slots: number;
+            /** @enum {string} */
+            status: "active" | "coming";
+            /** @description Median tokens per second, on the same basis. */
+            tps_p50: number | null;
+            /** @description Median time to the first token over the nodes that serve it now; null before any was measured. */
+            ttft_p50_ms: number | null;
+        };
+        LiveModelList: {
+            data: components["schemas"]["LiveModel"][];
+            /** @description Where the next page continues; null on the last one. */
+            next_cursor: string | null;
+            /** @constant */
+            object: "list";
         };
         LiveRequests: {
             /** @description Requests under way. */
@@ -3911,6 +4033,105 @@ export interface operations {
             500: components["responses"]["internal_error"];
         };
     };
+    getEarningReceipt: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
+                "x-tollgate-account"?: components["parameters"]["account"];
+            };
+            path: {
+                /** @description The request's id, `req_…`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The receipt. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            403: components["responses"]["no_account.account_suspended.host_only"];
+            404: components["responses"]["not_found"];
+            500: components["responses"]["internal_error"];
+        };
+    };
+    sumEarnings: {
+        parameters: {
+            query?: {
+                /** @description What each sum is of. */
+                by?: "day" | "hour";
+                /** @description The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default 30 days before `to`. */
+                from?: string;
+                /** @description Only what this node earned, `node_…`. */
+                node?: string;
+                /** @description What every sum is split by further. */
+                split?: "node" | "model";
+                /** @description Where they end, written like `from`. By default now. */
+                to?: string;
+            };
+            header?: {
+                /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
+                "x-tollgate-account"?: components["parameters"]["account"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums, in the order of time. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EarningSumList"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            403: components["responses"]["no_account.account_suspended.host_only"];
+            500: components["responses"]["internal_error"];
+        };
+    };
     listHostTokens: {
         parameters: {
             query?: never;
@@ -4427,6 +4648,29 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Me"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            500: components["responses"]["internal_error"];
+        };
+    };
+    listLiveModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiveModelList"];
                 };
             };
             401: components["responses"]["not_authenticated"];

@@ -20,6 +20,7 @@ export type LiveRequests = Schemas["LiveRequests"];
 export type UsageRow = Schemas["UsageRow"];
 export type UsageQuery = NonNullable<operations["getUsage"]["parameters"]["query"]>;
 export type LedgerEntry = Schemas["LedgerEntry"];
+export type LiveModel = Schemas["LiveModel"];
 
 /** The filters of the history; a page's cursor and size are not among them. */
 export type RequestFilter = Omit<NonNullable<operations["listRequests"]["parameters"]["query"]>, "cursor" | "limit">;

@@ -1,7 +1,7 @@
 /** What a host earned: line by line, and in sums. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
-import { type EarningSumsQuery, figures } from "../api/figures.ts";
+import type { EarningSumsQuery } from "../api/host-types.ts";
 
 export interface EarningsFilter {
   node?: string;
@@ -23,7 +23,7 @@ export const earningsQuery = (filter: EarningsFilter) =>
 export const earningSumsQuery = (query: EarningSumsQuery) =>
   queryOptions({
     queryKey: ["earnings", "sums", query],
-    queryFn: () => ask(figures.GET("/console/api/earnings/sums", { params: { query } })),
+    queryFn: () => ask(api.GET("/console/api/earnings/sums", { params: { query } })),
   });
 
 export const receiptPath = (requestId: string): string => `/console/api/earnings/${requestId}/receipt`;

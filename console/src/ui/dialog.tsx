@@ -5,6 +5,7 @@ import type { ReactNode } from "react";
 import { sentenceOf } from "../api/fault.ts";
 import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
+import { useFocusBack } from "./focus-back.ts";
 import { Problem } from "./form.tsx";
 
 interface DialogProps {
@@ -19,11 +20,13 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, about, sticky = false, wide = false, children }: DialogProps) {
+  const focusBack = useFocusBack();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
         <Radix.Content
+          {...focusBack}
           {...(about === undefined && { "aria-describedby": undefined })}
           onInteractOutside={(event) => sticky && event.preventDefault()}
           className={classes(

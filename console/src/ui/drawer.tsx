@@ -3,6 +3,7 @@ import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconButton } from "./button.tsx";
+import { useFocusBack } from "./focus-back.ts";
 
 interface DrawerProps {
   open: boolean;
@@ -13,11 +14,13 @@ interface DrawerProps {
 }
 
 export function Drawer({ open, onClose, title, actions, children }: DrawerProps) {
+  const focusBack = useFocusBack();
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
         <Radix.Content
+          {...focusBack}
           aria-describedby={undefined}
           className="fixed inset-y-0 right-0 z-50 flex w-full max-w-xl animate-slide-in flex-col border-l outline-none border-line bg-raised shadow-xl"
         >

@@ -6,6 +6,7 @@ import { ZERO } from "../base/money.ts";
 import { NODE_TOPIC } from "../db/broadcast.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
+import { openEarningSums } from "../history/earning-sums.ts";
 import type { RequestRecord } from "../history/history.ts";
 import type { Receipts } from "../history/receipts.ts";
 import { openUsage } from "../history/usage.ts";
@@ -81,7 +82,7 @@ function consoleOf(
   parts: Parts,
   { desk, work }: { desk: NodeDesk; work: NodeWork },
 ): ConsoleOptions {
-  const { gateway, pool, people, books, fleet, roster, payments, cursors } = parts;
+  const { gateway, pool, people, books, fleet, roster, dispatcher, payments, cursors } = parts;
   const { ledger, history, receipts } = books;
   const { identities, apiKeys, hostTokens } = people;
   const { publicUrl, trustedProxies } = config;
@@ -109,7 +110,17 @@ function consoleOf(
       statement: openStatement({ pool }),
       now,
     },
+    models: {
+      catalogue,
+      speedOf: (model) => dispatcher.speedOf(model),
+      capacityOf: (model) => roster.capacity(model),
+    },
     host: { hostTokens, desk, work },
+    earnings: {
+      sums: openEarningSums({ pool }),
+      receiptOfHost: async (host, id) => signed(receipts, await history.findServed(host, id)),
+      now,
+    },
     operator: {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool }),

@@ -1,6 +1,6 @@
 /** What a way of working would cost, on every model side by side. */
 import { useState } from "react";
-import type { LiveModel } from "../../api/figures.ts";
+import type { LiveModel } from "../../api/types.ts";
 import { Card } from "../../ui/card.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";

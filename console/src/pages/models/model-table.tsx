@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import { Brain } from "lucide-react";
 import { actingAccount } from "../../api/acting.ts";
-import type { LiveModel } from "../../api/figures.ts";
+import type { LiveModel } from "../../api/types.ts";
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClasses } from "../../ui/button.tsx";

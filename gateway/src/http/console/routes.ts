@@ -5,10 +5,12 @@ import type { Payments } from "../../payments/payments.ts";
 import { accountRoutes } from "./accounts.ts";
 import { authRoutes } from "./auth.ts";
 import { creditRoutes, noCreditRoutes } from "./credits.ts";
+import { type EarningRoutesOptions, earningRoutes } from "./earnings.ts";
 import { guardsOf } from "./guards.ts";
 import { type HostRoutesOptions, hostRoutes } from "./host.ts";
 import { type KeyRoutesOptions, keyRoutes } from "./keys.ts";
 import { type LiveRoutesOptions, liveRoutes } from "./live-routes.ts";
+import { type ModelRoutesOptions, modelRoutes } from "./models.ts";
 import { type MoneyRoutesOptions, moneyRoutes } from "./money.ts";
 import type { OperatorOptions } from "./operator/options.ts";
 import { operatorRoutes } from "./operator/routes.ts";
@@ -19,9 +21,11 @@ import { staticRoutes } from "./static.ts";
 export interface ConsoleOptions extends RouterOptions {
   identities: Identities;
   builder: KeyRoutesOptions & RequestRoutesOptions & MoneyRoutesOptions;
+  models: ModelRoutesOptions;
   /** Undefined: credits cannot be bought. */
   payments: Payments | undefined;
   host: HostRoutesOptions;
+  earnings: EarningRoutesOptions;
   operator: OperatorOptions;
   live: LiveRoutesOptions;
 }
@@ -39,7 +43,9 @@ export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): vo
     requestRoutes(route, guards, builder);
     moneyRoutes(route, guards, builder);
     if (payments !== undefined) creditRoutes(route, guards, { payments, publicUrl });
+    modelRoutes(route, guards, options.models);
     hostRoutes(route, guards, options.host);
+    earningRoutes(route, guards, options.earnings);
     operatorRoutes(route, guards, options.operator);
     liveRoutes(route, guards, options.live);
   });

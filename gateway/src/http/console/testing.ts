@@ -10,6 +10,7 @@ import { systemRandom } from "../../base/random.ts";
 import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
+import { openEarningSums } from "../../history/earning-sums.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
 import { openUsage } from "../../history/usage.ts";
@@ -144,7 +145,10 @@ interface ConsoleParts {
 }
 
 /** Everything real but the nodes: none is connected. */
-function consoleParts(parts: ConsoleParts, live: Live): Pick<ConsoleOptions, "builder" | "host" | "operator" | "live"> {
+function consoleParts(
+  parts: ConsoleParts,
+  live: Live,
+): Pick<ConsoleOptions, "builder" | "models" | "host" | "earnings" | "operator" | "live"> {
   const { pool, newId, ledger, apiKeys, hostTokens } = parts;
   const catalogue = () => parts.catalogue;
   const cursors = openCursors("a secret of tests");
@@ -182,7 +186,13 @@ function consoleParts(parts: ConsoleParts, live: Live): Pick<ConsoleOptions, "bu
       statement: openStatement({ pool }),
       now,
     },
+    models: {
+      catalogue,
+      speedOf: () => ({ ttftMs: null, tokensPerSecond: null }),
+      capacityOf: () => ({ nodes: 0, slots: 0, busy: 0 }),
+    },
     host: { hostTokens, desk, work },
+    earnings: { sums: openEarningSums({ pool }), receiptOfHost: async () => undefined, now },
     operator: {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool }),

@@ -75,7 +75,16 @@ function served(name: string): string[] {
     // Refusals of other methods and of unknown paths are registered for many methods at once.
     if (typeof method === "string" && /^\/(console\/api|node)\//.test(url)) found.push(`${method} ${url}`);
   });
-  const nothing = { identities: {}, builder: {}, payments: {}, host: {}, operator: {}, live: {} };
+  const nothing = {
+    identities: {},
+    builder: {},
+    models: {},
+    payments: {},
+    host: {},
+    earnings: {},
+    operator: {},
+    live: {},
+  };
   if (name === "console") consoleRoutes(app, { door, ...nothing } as unknown as ConsoleOptions);
   else nodeRoutes(app, { door } as NodeApiOptions);
   return found;

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ArrowLeft } from "lucide-react";
 import { useState } from "react";
-import { hostTokensQuery, LOOK_AGAIN_MS, nodesQuery } from "../../../data/host.ts";
+import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Command } from "../../../ui/command.tsx";
@@ -16,11 +16,14 @@ import { CreateToken } from "../tokens/create-token.tsx";
 import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
 import { useProgress } from "./progress.ts";
 
+/** Whoever is here waits for the next tick. */
+const LOOK_AGAIN_MS = 2_000;
+
 export function AddNodePage() {
   const [secret, setSecret] = useState<string>();
   const [name, setName] = useState("garage");
   const [engine, setEngine] = useState<EngineChoice>("found");
-  const { data: nodes } = useQuery(nodesQuery);
+  const { data: nodes } = useQuery({ ...nodesQuery, refetchInterval: LOOK_AGAIN_MS });
   const { data: tokens } = useQuery({ ...hostTokensQuery, refetchInterval: LOOK_AGAIN_MS });
   const { node, loggedIn, elected, online } = useProgress({ nodes: nodes?.data, tokens: tokens?.data, secret });
   const commands = commandsFor(location.origin, name.trim(), engine);

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChartColumn } from "lucide-react";
 import { useMemo, useState } from "react";
-import type { EarningSum, EarningSumsQuery } from "../../../api/figures.ts";
+import type { EarningSum, EarningSumsQuery } from "../../../api/host-types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
@@ -15,7 +15,7 @@ import { useThisHour } from "../../../ui/time.tsx";
 import { RANGE_WORDS, RangeChoice } from "../../overview/range-choice.tsx";
 import { type Range, spendQuery } from "../../overview/spend.ts";
 
-type Split = EarningSumsQuery["split"];
+type Split = NonNullable<EarningSumsQuery["split"]>;
 
 const SPLITS: { value: Split; label: string }[] = [
   { value: "model", label: "By model" },

@@ -1,21 +1,24 @@
-/** Single figures of a node for a cell of a table. All cells of a row share one question to the API. */
-import { useQuery } from "@tanstack/react-query";
+/** Single figures of a node for the cells of a table. */
 import type { ReactNode } from "react";
-import type { NodeStats } from "../../../api/host-types.ts";
-import { nodeQuery } from "../../../data/host.ts";
+import type { Node, NodeStats } from "../../../api/host-types.ts";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 
-function Figure({ id, children }: { id: string; children: (stats: NodeStats) => ReactNode }) {
-  const { data, isError } = useQuery(nodeQuery(id));
-  if (data !== undefined) return children(data.stats);
-  return isError ? <span className="text-ink-soft">–</span> : <Skeleton className="inline-block h-4 w-14" />;
+export interface NodeRow {
+  node: Node;
+  /** Undefined until it is known; null where it could not be read. */
+  stats: NodeStats | null | undefined;
 }
 
-export const Slots = ({ id }: { id: string }) => (
-  <Figure id={id}>
+function Figure({ of: { stats }, children }: { of: NodeRow; children: (stats: NodeStats) => ReactNode }) {
+  if (stats === undefined) return <Skeleton className="inline-block h-4 w-14" />;
+  return stats === null ? <span className="text-ink-soft">–</span> : children(stats);
+}
+
+export const Slots = ({ of }: { of: NodeRow }) => (
+  <Figure of={of}>
     {({ connected, busy, slots, draining }) =>
       connected ? (
         <Meter label="Slots" value={busy} max={slots} word={draining ? "busy, finishing up" : "busy"} />
@@ -27,8 +30,8 @@ export const Slots = ({ id }: { id: string }) => (
 );
 
 /** The fastest of its models, since they differ by size. */
-export const Speed = ({ id }: { id: string }) => (
-  <Figure id={id}>
+export const Speed = ({ of }: { of: NodeRow }) => (
+  <Figure of={of}>
     {({ models }) => {
       const fastest = Math.max(0, ...models.map(({ tps_p50 }) => tps_p50 ?? 0));
       if (fastest === 0) return <span className="text-ink-soft">–</span>;
@@ -41,8 +44,8 @@ export const Speed = ({ id }: { id: string }) => (
   </Figure>
 );
 
-export const Failures = ({ id }: { id: string }) => (
-  <Figure id={id}>
+export const Failures = ({ of }: { of: NodeRow }) => (
+  <Figure of={of}>
     {({ reliability: { jobs, failures } }) =>
       jobs === 0 ? (
         <span className="text-ink-soft">no jobs yet</span>
@@ -55,6 +58,6 @@ export const Failures = ({ id }: { id: string }) => (
   </Figure>
 );
 
-export const EarnedToday = ({ id }: { id: string }) => (
-  <Figure id={id}>{({ today }) => <Money of={today.earned_micro} as="balance" />}</Figure>
+export const EarnedToday = ({ of }: { of: NodeRow }) => (
+  <Figure of={of}>{({ today }) => <Money of={today.earned_micro} as="balance" />}</Figure>
 );

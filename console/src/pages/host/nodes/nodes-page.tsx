@@ -1,10 +1,10 @@
 /** A host's nodes at a glance: who serves, who does not and why, what came in. */
-import { useQuery } from "@tanstack/react-query";
+import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
 import type { Node } from "../../../api/host-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
-import { nodesQuery } from "../../../data/host.ts";
+import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -13,11 +13,13 @@ import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { EarnedToday, Failures, Slots, Speed } from "./node-figures.tsx";
+import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
+
+/** However many nodes a host has, their figures are asked for at most this often, all together. */
+const QUESTIONS_A_SECOND = 2;
 
 export function NodesPage() {
   const nodes = useQuery(nodesQuery);
-  const navigate = useNavigate();
   const add = (
     <Link to="/host/add" className={buttonClasses("primary")}>
       <Plus aria-hidden className="size-4" />
@@ -55,20 +57,33 @@ export function NodesPage() {
                   side.
                 </Empty>
               ) : (
-                <Table
-                  label="Nodes"
-                  columns={COLUMNS}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  onOpen={({ id }) => void navigate({ to: "/host/nodes/$id", params: { id } })}
-                  faded={({ state }) => state === "retired"}
-                />
+                <NodeTable nodes={data} />
               )
             }
           </Loaded>
         </Card>
       </div>
     </>
+  );
+}
+
+function NodeTable({ nodes }: { nodes: Node[] }) {
+  const navigate = useNavigate();
+  const refetchInterval = Math.max(LOOK_AGAIN_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
+  const details = useQueries({ queries: nodes.map(({ id }) => ({ ...nodeQuery(id), refetchInterval })) });
+  const rows = nodes.map((node, i): NodeRow => {
+    const { data, isError } = details[i] ?? {};
+    return { node, stats: data?.stats ?? (isError === true ? null : undefined) };
+  });
+  return (
+    <Table
+      label="Nodes"
+      columns={COLUMNS}
+      rows={rows}
+      keyOf={({ node }) => node.id}
+      onOpen={({ node: { id } }) => void navigate({ to: "/host/nodes/$id", params: { id } })}
+      faded={({ node }) => node.state === "retired"}
+    />
   );
 }
 
@@ -99,27 +114,27 @@ function Figures({ nodes }: { nodes: Node[] | undefined }) {
   );
 }
 
-const COLUMNS: Column<Node>[] = [
+const COLUMNS: Column<NodeRow>[] = [
   {
     title: "Node",
     className: "max-w-0 w-full sm:w-auto sm:max-w-56",
-    cell: ({ id, name, models }) => (
+    cell: (row) => (
       <>
-        <span className="block truncate font-medium">{name}</span>
-        <span className="block truncate text-xs text-ink-soft" title={models.join(", ")}>
-          {models.length === 0 ? "no model elected" : models.join(", ")}
+        <span className="block truncate font-medium">{row.node.name}</span>
+        <span className="block truncate text-xs text-ink-soft" title={row.node.models.join(", ")}>
+          {row.node.models.join(", ") || "no model elected"}
         </span>
         <span className="mt-1 block sm:hidden">
-          <Slots id={id} />
+          <Slots of={row} />
         </span>
       </>
     ),
   },
-  { title: "State", cell: ({ state }) => <NodeState of={state} /> },
-  { title: "Slots", from: "sm", cell: ({ id }) => <Slots id={id} /> },
-  { title: "Speed", from: "lg", align: "right", cell: ({ id }) => <Speed id={id} /> },
-  { title: "Failures", from: "lg", align: "right", cell: ({ id }) => <Failures id={id} /> },
-  { title: "Earned today", from: "md", align: "right", cell: ({ id }) => <EarnedToday id={id} /> },
+  { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
+  { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
+  { title: "Speed", from: "lg", align: "right", cell: (row) => <Speed of={row} /> },
+  { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
+  { title: "Earned today", from: "md", align: "right", cell: (row) => <EarnedToday of={row} /> },
 ];
 
 const Waiting = () => <Skeleton className="my-1 h-6 w-24" />;

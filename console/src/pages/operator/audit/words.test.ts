@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { actionWords, detailWords } from "./words.ts";
 
 test("amounts in dollars, reasons in their own words, empty ones not at all", () => {
-  assert.equal(detailWords({ amount_micro: "5000000.000000", reason: "welcome" }), "$5.00, welcome");
+  assert.equal(detailWords({ reason: "welcome", amount_micro: "5000000.000000" }), "$5.00, welcome");
   assert.equal(detailWords({ note: "", minimum_micro: "1000000.000000" }), "minimum $1.00");
   assert.equal(detailWords({ note: "November", minimum_micro: "0.000000" }), "November");
   assert.equal(

@@ -15,17 +15,21 @@ const ACTIONS: Record<string, string> = {
 /** An action that is not known here keeps the name it has. */
 export const actionWords = (action: string): string => ACTIONS[action] ?? action;
 
-/** "$5.00, welcome": amounts in dollars, everything else as it is; what is empty is left out. */
+/** "$5.00, welcome": amounts first and in dollars, people's words last; what is empty is left out. */
 export function detailWords(details: Record<string, unknown>): string {
   return Object.entries(details)
+    .sort(([a], [b]) => placeOf(a) - placeOf(b))
     .flatMap(([name, value]) => {
       if (value === null || value === "") return [];
       if (name.endsWith("_micro")) return amountWords(name, String(value));
-      if (name === "reason" || name === "note") return [String(value)];
+      if (isProse(name)) return [String(value)];
       return [`${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`];
     })
     .join(", ");
 }
+
+const isProse = (name: string): boolean => name === "reason" || name === "note";
+const placeOf = (name: string): number => (name.endsWith("_micro") ? 0 : isProse(name) ? 2 : 1);
 
 /** A bound of zero is none. */
 function amountWords(name: string, micro: string): string[] {

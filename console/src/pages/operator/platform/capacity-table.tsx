@@ -12,9 +12,9 @@ export function CapacityTable({ capacity }: { capacity: ModelCapacity[] }) {
 }
 
 const COLUMNS: Column<ModelCapacity>[] = [
-  { title: "Model", cell: ({ model }) => <code className="font-mono font-medium">{model}</code> },
+  { title: "Model", cell: ({ model }) => <code className="font-mono font-medium whitespace-nowrap">{model}</code> },
   {
-    title: "Nodes connected",
+    title: "Nodes",
     align: "right",
     cell: ({ nodes }) => (nodes === 0 ? <Badge tone="warn">none</Badge> : <Count of={nodes} />),
   },

@@ -32,7 +32,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             <Figure name="Held for them">
               <Money of={now.held_micro} />
             </Figure>
-            <Figure name="Nodes by their records">
+            <Figure name="Nodes by their records" wide>
               <span className="flex flex-wrap gap-x-3 text-sm font-normal">
                 {Object.entries(now.nodes).map(([state, nodes]) => (
                   <span key={state}>
@@ -60,8 +60,14 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
   );
 }
 
-const Figure = ({ name, children }: { name: string; children: ReactNode }) => (
-  <div>
+interface FigureProps {
+  name: string;
+  wide?: boolean;
+  children: ReactNode;
+}
+
+const Figure = ({ name, wide = false, children }: FigureProps) => (
+  <div className={wide ? "col-span-2 lg:col-span-1" : undefined}>
     <dt className="text-ink-soft">{name}</dt>
     <dd className="mt-0.5 text-xl font-semibold tracking-tight">{children}</dd>
   </div>

@@ -45,6 +45,7 @@ export const ACCESS: Access[] = [
   { route: "DELETE /console/api/sessions/:id", guard: "signedIn", thing: "session", ok: 200, absent: "not_found" },
   { route: "DELETE /console/api/sessions", guard: "signedIn", ok: 200 },
   { route: "GET /console/api/packs", guard: "signedIn", ok: 200 },
+  { route: "GET /console/api/models", guard: "signedIn", ok: 200 },
 
   { route: "GET /console/api/keys", guard: "builder", ok: 200 },
   { route: "POST /console/api/keys", guard: "builder", body: { name: "a key" }, ok: 201 },
@@ -73,6 +74,8 @@ export const ACCESS: Access[] = [
   { route: "DELETE /console/api/host-tokens/:id", guard: "host", thing: "token", ok: 200, absent: "not_found" },
   { route: "GET /console/api/node-models", guard: "host", ok: 200 },
   { route: "GET /console/api/earnings", guard: "host", ok: 200 },
+  { route: "GET /console/api/earnings/sums", guard: "host", ok: 200 },
+  { route: "GET /console/api/earnings/:id/receipt", guard: "host", thing: "request", ok: 404, absent: "not_found" },
   { route: "GET /console/api/nodes", guard: "host", ok: 200 },
   { route: "GET /console/api/nodes/:id", guard: "host", thing: "node", ok: 200, absent: "node_not_found" },
   {

@@ -4,9 +4,11 @@ import type { Api } from "../endpoints.ts";
 import { type Document, textOf } from "../openapi.ts";
 import { ACCOUNT_PARAMETER, guarded } from "./access.ts";
 import * as accounts from "./accounts.ts";
+import * as earnings from "./earnings.ts";
 import * as host from "./host.ts";
 import * as keys from "./keys.ts";
 import * as live from "./live.ts";
+import * as models from "./models.ts";
 import * as money from "./money.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorNodes from "./operator-nodes.ts";
@@ -33,6 +35,7 @@ export const consoleApiTable: Api = {
     { name: "Keys", description: "A builder's API keys." },
     { name: "Requests", description: "A builder's history." },
     { name: "Money", description: "A builder's credit." },
+    { name: "Models", description: "What is offered, and how it stands now." },
     { name: "Hosting", description: "A host's tokens, nodes and earnings." },
     { name: "Live", description: "Numbers as they change." },
     { name: "Operators: platform", description: "The platform and its books." },
@@ -65,7 +68,9 @@ export const consoleApiTable: Api = {
     ...keys.answers,
     ...requests.answers,
     ...money.answers,
+    ...models.answers,
     ...host.answers,
+    ...earnings.answers,
     ...live.answers,
     ...operatorPlatform.answers,
     ...operatorNodes.answers,
@@ -78,7 +83,9 @@ export const consoleApiTable: Api = {
     ...keys.endpoints,
     ...requests.endpoints,
     ...money.endpoints,
+    ...models.endpoints,
     ...host.endpoints,
+    ...earnings.endpoints,
     ...live.endpoints,
     ...operatorPlatform.endpoints,
     ...operatorNodes.endpoints,

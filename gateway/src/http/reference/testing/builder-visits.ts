@@ -130,3 +130,9 @@ export async function visitLive({ all, platform, witness }: Cast): Promise<void>
     for (const { close } of streams) close();
   }
 }
+
+export async function visitModels({ all: { browser } }: Cast): Promise<void> {
+  const { data } = await browser.ask(200, "GET", `${API}/models`);
+  const tiny = (data as { id: string; tps_p50: number; nodes: number }[]).find(({ id }) => id === "tiny-3b");
+  assert.deepEqual([tiny?.tps_p50, tiny?.nodes], [41.5, 1]);
+}

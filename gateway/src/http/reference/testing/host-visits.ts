@@ -37,3 +37,22 @@ export async function visitNodes({ all: { browser }, platform, host, node }: Cas
   assert.ok((data as object[]).length > 0);
   await browser.ask(400, "GET", `${API}/earnings?node=none`);
 }
+
+/** Each sum has the field that `by` names and the one that `split` names. */
+export async function visitEarnings({ all: { browser }, node, request }: Cast): Promise<void> {
+  for (const by of ["day", "hour"]) {
+    for (const split of [undefined, "node", "model"]) {
+      const address = `${API}/earnings/sums?by=${by}${split === undefined ? "" : `&split=${split}`}`;
+      const { data } = await browser.ask(200, "GET", address);
+      for (const row of data as object[]) {
+        const fields = ["day", "hour", "node", "model"].filter((field) => field in row);
+        assert.deepEqual(fields, split === undefined ? [by] : [by, split]);
+      }
+    }
+  }
+  await browser.ask(200, "GET", `${API}/earnings/sums?node=${node.name}`);
+  await browser.ask(400, "GET", `${API}/earnings/sums?node=none`);
+  await browser.ask(400, "GET", `${API}/earnings/sums?from=2026-02-01&to=2026-01-01`);
+  await browser.ask(400, "GET", `${API}/earnings/sums?by=hour&from=2026-01-01&to=2026-03-01`);
+  await browser.ask(200, "GET", `${API}/earnings/${request}/receipt`);
+}

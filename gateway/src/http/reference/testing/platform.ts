@@ -11,6 +11,7 @@ import { systemRandom } from "../../../base/random.ts";
 import type { Broadcast } from "../../../db/broadcast.ts";
 import type { NodeCredentials } from "../../../dispatch/plane.ts";
 import { type Fleet, openFleet } from "../../../fleet/fleet.ts";
+import { openEarningSums } from "../../../history/earning-sums.ts";
 import { openEarnings } from "../../../history/earnings.ts";
 import { openHistory } from "../../../history/history.ts";
 import { openReceipts } from "../../../history/receipts.ts";
@@ -92,6 +93,10 @@ export async function openPlatform(): Promise<TestPlatform> {
     newId,
     now,
   };
+  const receiptOfHost = async (host: Uuid, id: Uuid) => {
+    const record = await history.findServed(host, id);
+    return record && receipts.of(record);
+  };
   const desk = nodeDesk({ fleet, catalogue, work, changed: async () => {} });
   const overview = openOverview({ pool });
   const capacity = () => [{ model: "tiny-3b", nodes: world.connected.size, slots: 4, busy: 1 }];
@@ -115,7 +120,14 @@ export async function openPlatform(): Promise<TestPlatform> {
       statement: openStatement({ pool }),
       now,
     },
+    models: {
+      catalogue,
+      speedOf: (model: string) =>
+        model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : { ttftMs: null, tokensPerSecond: null },
+      capacityOf: () => ({ nodes: world.connected.size, slots: 4, busy: 1 }),
+    },
     host: { hostTokens, desk, work },
+    earnings: { sums: openEarningSums({ pool }), receiptOfHost, now },
     operator: {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool }),
@@ -148,10 +160,7 @@ export async function openPlatform(): Promise<TestPlatform> {
     },
     subjects: (id) => ({ publish: [`from.${id}.>`], subscribe: [`to.${id}.>`] }),
     work,
-    receiptOfHost: async (host, id) => {
-      const record = await history.findServed(host, id);
-      return record && receipts.of(record);
-    },
+    receiptOfHost,
   });
   return {
     ...testConsole,

@@ -1,0 +1,165 @@
+/** A host and an operator at their browsers, and a real node between them: added by the page's own commands, quarantined, released. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import { lastRecord } from "../books.ts";
+import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+
+const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
+
+describe("a host's node", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  const visits: Visit[] = [];
+  let hostPage: Page;
+  let operatorPage: Page;
+  let token = "";
+  let serving: ChildProcess | undefined;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--no-node"]);
+    const open = async (who: { email: string; password: string }): Promise<Page> => {
+      const visit = await openBrowser({ baseUrl: platform.ready.base_url });
+      visits.push(visit);
+      await signIn(visit.page, who);
+      return visit.page;
+    };
+    hostPage = await open(platform.ready.builder);
+    operatorPage = await open(platform.ready.operator);
+  });
+  after(async () => {
+    serving?.kill("SIGKILL");
+    for (const visit of visits) await visit.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  /** Runs a line of the page as a shell would, on a machine of its own. The token is given where a person would paste it. */
+  const start = (line: string): ChildProcess => {
+    const [program, ...args] = line.split(" ");
+    assert.equal(program, "tollgate-host");
+    return spawn(process.execPath, [TOLLGATE_HOST, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, XDG_CONFIG_HOME: join(dataDir, "config"), TOLLGATE_HOST_TOKEN: token },
+    });
+  };
+  const run = async (line: string): Promise<void> => {
+    const child = start(line);
+    let said = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        said += text;
+      });
+    }
+    assert.equal(await new Promise((resolve) => child.once("close", resolve)), 0, `${line}\n${said}`);
+  };
+  const step = (title: string) => hostPage.getByRole("listitem").filter({ hasText: title });
+  const commandOf = async (title: string): Promise<string> =>
+    (await step(title).locator("pre").innerText()).split("\n").at(-1) as string;
+  const ticked = (title: string) => step(title).getByText("(done)").waitFor({ state: "attached" });
+
+  test("a host adds a node with the commands that the page shows, and sees each one done", async () => {
+    await hostPage.goto("/console/host");
+    await hostPage.getByText("No nodes yet").waitFor();
+    await hostPage.getByRole("link", { name: "Add a node" }).first().click();
+    await hostPage.getByLabel("Name", { exact: true }).fill("barn");
+    await hostPage.getByRole("button", { name: "Create token" }).click();
+    token = await hostPage.getByTestId("secret").innerText();
+    assert.match(token, /^tht_live_\w{12}_\w{43}$/);
+
+    const login = await commandOf("Log in");
+    assert.equal(login, `tollgate-host login --gateway ${platform.ready.base_url}`);
+    await run(login);
+    await ticked("Log in");
+    await hostPage.getByLabel("What should the node be called?").fill("barn");
+    await run(await commandOf("Register the machine"));
+    await ticked("Register the machine");
+    await hostPage.getByRole("radio", { name: "Just try it" }).click();
+    // An engine that answers at once stands in for the demo model.
+    await run((await commandOf("Elect the models")).replace("--engine demo", "--engine scripted"));
+    await ticked("Elect the models");
+    serving = start(await commandOf("Check, then serve"));
+    await hostPage.getByText("barn is online").waitFor();
+    await hostPage.getByRole("link", { name: "Open barn" }).click();
+    await hostPage.getByText("It is connected and takes requests.").waitFor();
+  });
+
+  test("it serves a request; the earnings show it, with its signed receipt", async () => {
+    const answer = await chat(platform, { text: "one two three" });
+    assert.equal(answer.status, 200, await answer.clone().text());
+    const { id } = (await answer.json()) as { id: string };
+    const requestId = id.replace("chatcmpl-", "req_");
+    await hostPage.goto("/console/host/earnings");
+    const row = hostPage.getByRole("table", { name: "Earnings", exact: true }).getByRole("row").nth(1);
+    await row.getByText("barn").waitFor();
+    const [download] = await Promise.all([
+      hostPage.waitForEvent("download"),
+      hostPage.getByRole("button", { name: `Save the receipt of ${requestId}` }).click(),
+    ]);
+    const receipt = JSON.parse(await readFile(await download.path(), "utf8"));
+    const { host_pico } = await lastRecord(platform);
+    assert.deepEqual([receipt.request_id, receipt.host_share_pico], [requestId, host_pico]);
+    await hostPage.getByRole("figure", { name: /Earnings in the last 24 hours/ }).waitFor();
+  });
+
+  test("the host pauses and resumes it", async () => {
+    await hostPage.goto("/console/host");
+    await hostPage.getByRole("button", { name: /^barn/ }).click();
+    await hostPage.getByRole("button", { name: "Pause" }).click();
+    await hostPage.getByText("It is offered no requests until it is resumed.").waitFor();
+    const refused = await chat(platform, { text: "nobody" });
+    assert.equal(refused.status, 503);
+    await hostPage.getByRole("button", { name: "Resume" }).click();
+    await hostPage.getByText("It is connected and takes requests.").waitFor();
+    assert.equal((await chat(platform, { text: "again" })).status, 200);
+  });
+
+  test("an operator quarantines it: it stops serving, and its host reads why", async () => {
+    await operatorPage.goto("/console/operator/nodes");
+    await operatorPage.getByRole("button", { name: /^barn/ }).click();
+    await operatorPage.getByRole("button", { name: "Quarantine" }).click();
+    const dialog = operatorPage.getByRole("dialog", { name: "Quarantine barn?" });
+    await dialog.getByLabel("Reason").fill("odd answers");
+    await dialog.getByRole("button", { name: "Quarantine" }).click();
+    await operatorPage.getByText("By an operator: odd answers").first().waitFor();
+    const refused = await chat(platform, { text: "nobody" });
+    assert.equal(refused.status, 503, await refused.text());
+    await hostPage.goto("/console/host");
+    await hostPage.getByText("barn is quarantined").waitFor();
+    await hostPage.getByText("By an operator: odd answers").waitFor();
+    await hostPage.getByRole("link", { name: "Open barn" }).click();
+    await hostPage.getByText("Ask the operators of the platform.").waitFor();
+    assert.equal(await hostPage.getByRole("button", { name: "Resume" }).count(), 0);
+  });
+
+  test("released, it is paused; its host resumes it and it serves again", async () => {
+    await operatorPage.getByRole("button", { name: "Release" }).click();
+    await operatorPage.getByRole("dialog", { name: "Release barn?" }).getByRole("button", { name: "Release" }).click();
+    await operatorPage.getByText("It is offered no requests until it is resumed.").waitFor();
+    await hostPage.getByRole("button", { name: "Resume" }).click();
+    await hostPage.getByText("It is connected and takes requests.").waitFor();
+    await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
+  });
+
+  test("a revoked token no longer logs in", async () => {
+    await hostPage.goto("/console/host/tokens");
+    await hostPage.getByRole("button", { name: "Revoke barn" }).click();
+    await hostPage.getByRole("button", { name: "Revoke token" }).click();
+    await hostPage.getByText("Revoked (1)").waitFor();
+    await eventually("the token is refused", async () => {
+      const child = start(`tollgate-host login --gateway ${platform.ready.base_url}`);
+      return (await new Promise((resolve) => child.once("close", resolve))) === 1;
+    });
+  });
+
+  test("no page complained", () => {
+    for (const visit of visits) assert.deepEqual(visit.complaints(), []);
+  });
+});

@@ -1,0 +1,184 @@
+/** The pages for spending, hosting and operating, in both themes, on a telephone and on a desk. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import {
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  seriousFindings,
+  sidewaysScroll,
+  signIn,
+  type Theme,
+} from "./browser.ts";
+import { signInToApi } from "./people.ts";
+
+interface Look {
+  path: string;
+  heading: string;
+  /** There once the page has its data. */
+  there: string;
+  /** What else is opened on it. */
+  open?: (page: Page) => Promise<void>;
+}
+
+const row = async (page: Page, name: RegExp): Promise<void> => {
+  await page.getByRole("button", { name }).first().click();
+  await page.getByRole("dialog").waitFor();
+};
+
+const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
+  {
+    who: "builder",
+    looks: [
+      { path: "/models", heading: "Models and prices", there: "tiny-3b" },
+      { path: "/credits", heading: "Credits", there: "$500.00" },
+      { path: "/credits?purchase=cancelled&checkout=pay_x", heading: "Credits", there: "Nothing was charged." },
+      {
+        path: "/playground",
+        heading: "Playground",
+        there: "needs an API key",
+        open: async (page) => {
+          await page.getByRole("button", { name: "Create a key for the playground" }).click();
+          await page.getByLabel("Message", { exact: true }).fill('#script {"text":"hello","reasoning":"hm"}');
+          await page.getByRole("button", { name: "Send" }).click();
+          await page.getByTestId("cost").waitFor();
+        },
+      },
+      { path: "/host", heading: "Nodes", there: "attic is quarantined" },
+      { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
+      { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
+      {
+        path: "/host/tokens",
+        heading: "Host tokens",
+        there: "tht_live_",
+        open: (page) => row(page, /Create token/),
+      },
+    ],
+  },
+  {
+    who: "operator",
+    looks: [
+      { path: "/operator", heading: "Platform", there: "Charged to builders" },
+      {
+        path: "/operator/accounts",
+        heading: "Accounts",
+        there: "Local host",
+        open: (page) => row(page, /^Local builder/),
+      },
+      { path: "/operator/nodes", heading: "All nodes", there: "quarantined", open: (page) => row(page, /^attic/) },
+      { path: "/operator/payouts", heading: "Payouts", there: "November", open: (page) => row(page, /November/) },
+      { path: "/operator/books", heading: "Books", there: "The books balance" },
+      { path: "/operator/audit", heading: "Audit log", there: "Quarantined a node" },
+    ],
+  },
+];
+const SCREENS = [
+  { width: 360, height: 740 },
+  { width: 1440, height: 900 },
+];
+
+describe("how the other pages look", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b", "--payments", "demo"]);
+    for (const orders of [{ tokens: 40 }, { fail_after: 5 }]) await (await chat(platform, orders)).text();
+    const { base_url, host_token, operator } = platform.ready;
+    const registered = await fetch(`${base_url}/node/v1/nodes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${host_token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "attic", hardware: { cpu: "a processor", cores: 8, gpus: [{ name: "a card" }] } }),
+    });
+    const { id } = (await registered.json()) as { id: string };
+    const api = await signInToApi(base_url, operator);
+    await api.post(`operator/nodes/${id}/quarantine`, { reason: "odd answers" });
+    await api.post("operator/payouts", { note: "November" });
+  });
+  after(async () => {
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  for (const theme of ["light", "dark"] satisfies Theme[]) {
+    for (const screen of SCREENS) {
+      for (const { who, looks } of PAGES) {
+        test(`${who}: ${theme}, ${screen.width} pixels wide`, async () => {
+          const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
+          const { page } = visit;
+          const judge = async (where: string): Promise<void> => {
+            assert.deepEqual(await seriousFindings(page), [], `${where}: axe`);
+            assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
+            assert.deepEqual(visit.complaints(), [], where);
+          };
+          try {
+            await signIn(page, platform.ready[who]);
+            for (const { path, heading, there, open } of looks) {
+              await page.goto(`/console${path}`);
+              await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+              await page.getByText(there).filter({ visible: true }).first().waitFor();
+              await judge(path);
+              await open?.(page);
+              if (open !== undefined) await judge(`${path}, opened`);
+            }
+            if (who !== "builder") return;
+            await page.goto("/console/host");
+            await page.getByRole("button", { name: /^local-1/ }).click();
+            await page.getByRole("heading", { name: "Machine" }).waitFor();
+            await judge("a node");
+            await page.getByRole("button", { name: "Elect models" }).click();
+            await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
+            await judge("the election");
+          } finally {
+            await visit.close();
+          }
+        });
+      }
+    }
+  }
+
+  test("without a mouse: an account is opened, given credit and closed again", async () => {
+    const visit = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = visit;
+    const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
+    const tabTo = async (words: RegExp): Promise<void> => {
+      for (let i = 0; i < 40; i++) {
+        await page.keyboard.press("Tab");
+        if (words.test(await focused())) return;
+      }
+      assert.fail(`${words} was not reached by the tab key`);
+    };
+    try {
+      await signIn(page, platform.ready.operator);
+      await page.goto("/console/operator/accounts");
+      await page.getByRole("button", { name: /^Local builder/ }).waitFor();
+      await tabTo(/^Local builder/);
+      await page.keyboard.press("Enter");
+      await page.getByRole("button", { name: "Grant credit" }).waitFor();
+      await tabTo(/^Grant credit$/);
+      await page.keyboard.press("Enter");
+      await page.getByLabel("Amount in dollars").waitFor();
+      await tabTo(/^$/);
+      await page.keyboard.type("1.25");
+      await page.keyboard.press("Tab");
+      await page.keyboard.type("by keyboard");
+      await page.keyboard.press("Enter");
+      await page.getByText("Granted $1.25 to Local builder").first().waitFor();
+      await page.getByLabel("Amount in dollars").waitFor({ state: "detached" });
+      assert.match(await focused(), /^Grant credit$/);
+      // The news lies above the drawer, and goes first.
+      await page.keyboard.press("Escape");
+      await page.getByRole("listitem").filter({ hasText: "Granted" }).waitFor({ state: "detached" });
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      assert.match(await focused(), /^Local builder/);
+      assert.deepEqual(visit.complaints(), []);
+    } finally {
+      await visit.close();
+    }
+  });
+});

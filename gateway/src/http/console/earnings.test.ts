@@ -1,0 +1,86 @@
+/** Sums of earnings through the console: exact, by the day or hour, of one's own nodes alone. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, hostShare, pico } from "../../base/money.ts";
+import { openFleet } from "../../fleet/fleet.ts";
+import { served } from "./testing/past.ts";
+import { assertRefused, signedIn } from "./testing/people.ts";
+import { openTestConsole, type TestConsole } from "./testing.ts";
+
+const API = "/console/api";
+
+let testConsole: TestConsole;
+before(async () => {
+  testConsole = await openTestConsole();
+});
+after(() => testConsole.close());
+
+const share = (...charges: bigint[]): string =>
+  exactMicro(pico(charges.reduce((sum, charge) => sum + hostShare(pico(charge)), 0n)));
+
+async function hostWithNode(name: string) {
+  const host = await signedIn(testConsole, [{ kind: "host" }]);
+  const accountId = host.accountIds[0] as Uuid;
+  const node = await openFleet(testConsole).register(accountId, { name, hardware: {}, agent: "" });
+  return { host, at: { accountId, nodeId: node.id }, node: publicId("node", node.id) };
+}
+
+describe("200", () => {
+  test("what was earned by the day, exactly, split by node and model; nobody else's", async () => {
+    const builder = await testConsole.person([{ kind: "builder" }]);
+    const accountId = builder.accountIds[0] as Uuid;
+    const { host, at, node } = await hostWithNode("barn");
+    const other = await hostWithNode("elsewhere");
+    const [first, second] = [new Date("2026-11-13T23:30:00Z"), new Date("2026-11-14T00:10:00Z")];
+    await served(testConsole, { accountId, charge: 3_333_333n, host: at, at: first });
+    await served(testConsole, { accountId, charge: 10_000_001n, host: at, at: second });
+    await served(testConsole, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
+    await served(testConsole, { accountId, charge: 500n, host: other.at, at: second });
+    const ask = async (query: string) => {
+      const { status, text, body } = await host.browser.send("GET", `${API}/earnings/sums?from=2026-11-13&${query}`);
+      assert.equal(status, 200, text);
+      return (body.data as { earned_micro: string }[]).map(({ earned_micro, ...of }) => ({ ...of, earned_micro }));
+    };
+    const counts = (requests: number) => ({ requests, prompt_tokens: 3 * requests, completion_tokens: 5 * requests });
+    assert.deepEqual(await ask("by=day"), [
+      { day: "2026-11-13", ...counts(1), earned_micro: share(3_333_333n) },
+      { day: "2026-11-14", ...counts(2), earned_micro: share(10_000_001n, 7n) },
+    ]);
+    assert.deepEqual(await ask("by=hour&split=model&to=2026-11-14T00:00:00Z"), [
+      { hour: "2026-11-13T23:00:00Z", model: "tiny-3b", ...counts(1), earned_micro: share(3_333_333n) },
+    ]);
+    assert.deepEqual(await ask(`by=day&split=node&node=${node}&from=2026-11-14`), [
+      { day: "2026-11-14", node, ...counts(2), earned_micro: share(10_000_001n, 7n) },
+    ]);
+    assert.deepEqual(await ask(`by=day&node=${other.node}`), []);
+  });
+});
+
+describe("400", () => {
+  test("a span that is upside down or too long for hours, and a node that is none", async () => {
+    const { host } = await hostWithNode("shed");
+    const wrong: [string, string][] = [
+      ["from=2026-02-01&to=2026-01-01", "to"],
+      ["by=hour&from=2026-01-01&to=2026-03-01", "from"],
+      ["node=none", "node"],
+      ["by=week", "by"],
+      ["split=key", "split"],
+    ];
+    for (const [query, field] of wrong) {
+      const { status, body } = await host.browser.send("GET", `${API}/earnings/sums?${query}`);
+      assert.equal(status, 400, query);
+      assert.match(body.error?.message ?? "", new RegExp(`^${field} must`), query);
+    }
+  });
+});
+
+describe("404", () => {
+  test("a receipt of a request that this host did not serve", async () => {
+    const { host } = await hostWithNode("loft");
+    const id = publicId("req", testConsole.newId());
+    for (const one of [id, "nonsense"]) {
+      assertRefused(await host.browser.send("GET", `${API}/earnings/${one}/receipt`), 404, "not_found");
+    }
+  });
+});

@@ -1,0 +1,63 @@
+/** The models as the console shows them. */
+import { z } from "zod";
+import { Count, listOf, sampleList } from "../values.ts";
+import type { ConsoleSpec } from "./access.ts";
+
+const Price = Count.nullable();
+const Speed = z.number().nullable();
+
+const LiveModel = z.strictObject({
+  id: z.string(),
+  object: z.literal("model"),
+  kind: z.enum(["generation", "embedding"]),
+  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  quant_label: z.string().nullable(),
+  context_limit: Count.nullable(),
+  price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price yet."),
+  price_out_micro_1m: Price.describe("Microdollars per million output tokens; null for embeddings too."),
+  status: z.enum(["active", "coming"]),
+  reasoning: z.boolean().describe("It thinks apart from its answer. The thinking is billed as output."),
+  ttft_p50_ms: Speed.describe(
+    "Median time to the first token over the nodes that serve it now; null before any was measured.",
+  ),
+  tps_p50: Speed.describe("Median tokens per second, on the same basis."),
+  nodes: Count.describe("How many connected nodes serve it."),
+  slots: Count.describe("How many requests they take at once."),
+  busy: Count.describe("How many of those are taken."),
+});
+
+const LiveModelList = listOf(LiveModel);
+
+export const answers = { LiveModel, LiveModelList };
+
+export const endpoints: ConsoleSpec[] = [
+  {
+    id: "listLiveModels",
+    at: "GET /console/api/models",
+    tag: "Models",
+    summary: "List the models as they stand now",
+    description: "The whole catalogue, with the speed and the room of the nodes that serve each model at the moment.",
+    guard: "signedIn",
+    success: {
+      description: "The models.",
+      json: LiveModelList,
+      example: sampleList({
+        id: "small-8b",
+        object: "model",
+        kind: "generation",
+        class: "small",
+        quant_label: "4-bit",
+        context_limit: 16_384,
+        price_in_micro_1m: 30_000,
+        price_out_micro_1m: 70_000,
+        status: "active",
+        reasoning: false,
+        ttft_p50_ms: 180,
+        tps_p50: 41.5,
+        nodes: 3,
+        slots: 12,
+        busy: 5,
+      }),
+    },
+  },
+];
