@@ -401,6 +401,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/api/earnings.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Export what requests earned
+         * @description Every request that earned, the newest first, in one file.
+         */
+        get: operations["exportEarnings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/api/earnings/{id}/receipt": {
         parameters: {
             query?: never;
@@ -1345,7 +1365,7 @@ export interface components {
             /** @description Earned since midnight UTC, by the node that the filter names or by all. */
             today_micro: components["schemas"]["Money"];
         };
-        /** @description One sum. It has the one of `day` and `hour` that `by` names, and the one of `node` and `model` that `split` names. */
+        /** @description One sum. It has the one of `day`, `hour`, `node` and `model` that `by` names, and the one of `node` and `model` that `split` names. */
         EarningSum: {
             completion_tokens: number;
             /** @description In UTC, such as `2026-11-15`. */
@@ -1360,7 +1380,7 @@ export interface components {
         };
         EarningSumList: {
             /** @enum {string} */
-            by: "day" | "hour";
+            by: "day" | "hour" | "node" | "model";
             data: components["schemas"]["EarningSum"][];
             /** @description Unix time in seconds. */
             from: number;
@@ -4033,6 +4053,56 @@ export interface operations {
             500: components["responses"]["internal_error"];
         };
     };
+    exportEarnings: {
+        parameters: {
+            query?: {
+                /** @description Not before this moment: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. */
+                from?: string;
+                /** @description Only what this node earned, `node_…`. */
+                node?: string;
+                /** @description Before this moment, written like `from`. */
+                to?: string;
+            };
+            header?: {
+                /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
+                "x-tollgate-account"?: components["parameters"]["account"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "content-disposition": components["headers"]["content-disposition"];
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            403: components["responses"]["no_account.account_suspended.host_only"];
+            500: components["responses"]["internal_error"];
+        };
+    };
     getEarningReceipt: {
         parameters: {
             query?: never;
@@ -4083,7 +4153,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description What each sum is of. */
-                by?: "day" | "hour";
+                by?: "day" | "hour" | "node" | "model";
                 /** @description The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default 30 days before `to`. */
                 from?: string;
                 /** @description Only what this node earned, `node_…`. */

@@ -26,6 +26,9 @@ export const earningSumsQuery = (query: EarningSumsQuery) =>
     queryFn: () => ask(api.GET("/console/api/earnings/sums", { params: { query } })),
   });
 
+export const earningsCsvPath = (filter: EarningsFilter): string =>
+  `/console/api/earnings.csv?${new URLSearchParams({ ...filter })}`;
+
 export const receiptPath = (requestId: string): string => `/console/api/earnings/${requestId}/receipt`;
 
 /** The host's money; of the lines only the newest is asked for. */

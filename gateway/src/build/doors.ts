@@ -6,7 +6,6 @@ import { ZERO } from "../base/money.ts";
 import { NODE_TOPIC } from "../db/broadcast.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
-import { openEarningSums } from "../history/earning-sums.ts";
 import type { RequestRecord } from "../history/history.ts";
 import type { Receipts } from "../history/receipts.ts";
 import { openUsage } from "../history/usage.ts";
@@ -117,9 +116,8 @@ function consoleOf(
     },
     host: { hostTokens, desk, work },
     earnings: {
-      sums: openEarningSums({ pool }),
+      work,
       receiptOfHost: async (host, id) => signed(receipts, await history.findServed(host, id)),
-      now,
     },
     operator: {
       audit: openAudit({ pool, newId }),

@@ -2,7 +2,11 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
+import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { lookBack } from "./look-back.ts";
+
+export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
+export const EARNINGS_SPLIT = ["node", "model"] as const;
 
 export interface EarningLine {
   id: Uuid;
@@ -28,11 +32,22 @@ export interface Span {
   to?: Date | undefined;
 }
 
+export interface EarningSumsQuery {
+  by: (typeof EARNINGS_BY)[number];
+  /** Splits every sum further, for stacked charts. */
+  split?: (typeof EARNINGS_SPLIT)[number] | undefined;
+  nodeId?: Uuid | undefined;
+  from: Date;
+  to: Date;
+}
+
 export interface Earnings {
   /** The requests that earned, newest first; `before` continues a page. */
   lines(hostAccountId: Uuid, span: Span & { before?: Uuid | undefined; limit: number }): Promise<EarningLine[]>;
   /** Of the whole hours that begin within the span. */
   sum(hostAccountId: Uuid, span: Span): Promise<EarningSum>;
+  /** Of whole hours as well, in the buckets' order. */
+  sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<HourlySum[]>;
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
@@ -95,5 +110,6 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
         earned: pico(BigInt(earned)),
       };
     },
+    sums: (hostAccountId, query) => hourlySums(pool, "earnings", hostAccountId, query),
   };
 }

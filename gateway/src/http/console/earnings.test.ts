@@ -1,4 +1,4 @@
-/** Sums of earnings through the console: exact, by the day or hour, of one's own nodes alone. */
+/** Earnings through the console: exact, in sums and line by line, of one's own nodes alone. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -54,6 +54,39 @@ describe("200", () => {
       { day: "2026-11-14", node, ...counts(2), earned_micro: share(10_000_001n, 7n) },
     ]);
     assert.deepEqual(await ask(`by=day&node=${other.node}`), []);
+    assert.deepEqual(await ask("by=model"), [
+      { model: "small-8b", ...counts(1), earned_micro: share(7n) },
+      { model: "tiny-3b", ...counts(2), earned_micro: share(3_333_333n, 10_000_001n) },
+    ]);
+    assert.deepEqual(await ask("by=node&split=model&from=2026-11-14"), [
+      { node, model: "small-8b", ...counts(1), earned_micro: share(7n) },
+      { node, model: "tiny-3b", ...counts(1), earned_micro: share(10_000_001n) },
+    ]);
+  });
+
+  test("every request that earned, as CSV; of one node, of a span; nobody else's", async () => {
+    const builder = await testConsole.person([{ kind: "builder" }]);
+    const accountId = builder.accountIds[0] as Uuid;
+    const { host, at, node } = await hostWithNode("kiln");
+    const other = await hostWithNode("mill");
+    const early = await served(testConsole, { accountId, charge: 3n, host: at, at: new Date("2026-11-12T08:00:00Z") });
+    const late = await served(testConsole, { accountId, charge: 3_333_333n, host: at });
+    await served(testConsole, { accountId, charge: 9n, host: other.at });
+    const file = await host.browser.send("GET", `${API}/earnings.csv`);
+    assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
+    assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');
+    const [head, first, second, end] = file.text.split("\r\n") as [string, string, string, string];
+    assert.equal(head, "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro");
+    assert.match(
+      first,
+      new RegExp(`^${publicId("req", late)},[0-9T:.-]+Z,${node},tiny-3b,ok,3,5,${share(3_333_333n)}$`),
+    );
+    assert.ok(second.startsWith(publicId("req", early)), second);
+    assert.equal(end, "");
+    const lines = async (query: string) =>
+      (await host.browser.send("GET", `${API}/earnings.csv?${query}`)).text.split("\r\n").slice(1, -1);
+    assert.deepEqual(await lines(`node=${node}&to=2026-11-13`), [second]);
+    assert.deepEqual(await lines(`node=${other.node}`), []);
   });
 });
 
@@ -66,6 +99,7 @@ describe("400", () => {
       ["node=none", "node"],
       ["by=week", "by"],
       ["split=key", "split"],
+      ["by=node&split=node", "split"],
     ];
     for (const [query, field] of wrong) {
       const { status, body } = await host.browser.send("GET", `${API}/earnings/sums?${query}`);

@@ -1,19 +1,20 @@
-/** A host's earnings for charts, and the signed receipts of the requests that earned. */
+/** What a host earned: request by request with the signed receipts, in sums, and all of it as CSV. */
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import { EARNINGS_BY, EARNINGS_SPLIT, type EarningSumRow, type EarningSums } from "../../history/earning-sums.ts";
+import { EARNINGS_BY, EARNINGS_SPLIT, type EarningLine } from "../../history/earnings.ts";
+import type { HourlySum } from "../../history/hourly-sums.ts";
 import { parseFields } from "../fields.ts";
 import { SpanFields } from "../lists/pages.ts";
+import { EarningsQuery, earningsList, NodeField, type NodeWork } from "../nodes/work.ts";
+import { type Columns, sendCsv } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
 
 export interface EarningRoutesOptions {
-  sums: EarningSums;
+  work: NodeWork;
   receiptOfHost: (hostAccountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
-  /** Unix milliseconds. */
-  now: () => number;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -21,28 +22,41 @@ const DAYS_DEFAULT = 30;
 const HOURLY_DAYS_MAX = 31;
 export const EarningSumsFields = z.object({
   ...SpanFields,
-  node: z.string().optional(),
+  node: NodeField.optional(),
   by: z.enum(EARNINGS_BY, `must be one of ${EARNINGS_BY.join(", ")}`).default("day"),
   split: z.enum(EARNINGS_SPLIT, "must be node or model").optional(),
 });
-type Fields = z.infer<typeof EarningSumsFields>;
+type SumsFields = z.infer<typeof EarningSumsFields>;
 
-export function earningRoutes(route: ConsoleRoute, guards: Guards, options: EarningRoutesOptions): void {
-  const { sums, receiptOfHost, now } = options;
-
+export function earningRoutes(
+  route: ConsoleRoute,
+  guards: Guards,
+  { work, receiptOfHost }: EarningRoutesOptions,
+): void {
+  route("GET", "/console/api/earnings", guards.host, async ({ account, query, json }) =>
+    json(await earningsList(work, account.id, query)),
+  );
+  route("GET", "/console/api/earnings.csv", guards.host, async ({ account, query, ...visit }) => {
+    const { from, to, node: nodeId } = parseFields(EarningsQuery, Object.fromEntries(query));
+    await sendCsv(visit, {
+      name: "earnings.csv",
+      columns: CSV_COLUMNS,
+      read: (last, limit) => work.earnings.lines(account.id, { nodeId, from, to, before: last?.id, limit }),
+    });
+  });
   route("GET", "/console/api/earnings/sums", guards.host, async ({ account, query, json }) => {
     const fields = parseFields(EarningSumsFields, Object.fromEntries(query));
-    const { by, split, to = new Date(now()), from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS), node } = fields;
+    const { by, split, to = new Date(work.now()), node: nodeId } = fields;
+    const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = fields;
     if (to < from) throw invalidRequest("to", "to must not be before from");
+    if (split === by) throw invalidRequest("split", "split must be another than by");
     if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
       throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
     }
-    const nodeId = node === undefined ? undefined : parseId("node", node);
-    if (node !== undefined && nodeId === undefined) throw invalidRequest("node", "node must be a node's id (node_…)");
-    const data = (await sums(account.id, { by, split, from, to, nodeId })).map((row) => sumObject(row, fields));
-    json({ object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null });
+    const data = await work.earnings.sums(account.id, { by, split, from, to, nodeId });
+    const shown = data.map((row) => sumObject(row, fields));
+    json({ object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null });
   });
-
   route("GET", "/console/api/earnings/:id/receipt", guards.host, async ({ account, params, json }) => {
     const id = parseId("req", params.id ?? "");
     const receipt = id === undefined ? undefined : await receiptOfHost(account.id, id);
@@ -51,14 +65,25 @@ export function earningRoutes(route: ConsoleRoute, guards: Guards, options: Earn
   });
 }
 
-function sumObject(row: EarningSumRow, { by, split }: Fields): object {
-  const { bucket, part, requests, promptTokens, completionTokens, earned } = row;
+function sumObject({ bucket, part, amount, ...counts }: HourlySum, { by, split }: SumsFields): object {
+  const shown = (of: string, value: string | null) => (of === "node" ? publicId("node", value as Uuid) : value);
   return {
-    [by]: bucket,
-    ...(split !== undefined && { [split]: split === "node" ? publicId("node", part as Uuid) : part }),
-    requests,
-    prompt_tokens: promptTokens,
-    completion_tokens: completionTokens,
-    earned_micro: exactMicro(earned),
+    [by]: shown(by, bucket),
+    ...(split !== undefined && { [split]: shown(split, part) }),
+    requests: counts.requests,
+    prompt_tokens: counts.promptTokens,
+    completion_tokens: counts.completionTokens,
+    earned_micro: exactMicro(amount),
   };
 }
+
+const CSV_COLUMNS: Columns<EarningLine> = {
+  request_id: ({ id }) => publicId("req", id),
+  finished_at: ({ finishedAt }) => finishedAt.toISOString(),
+  node: ({ nodeId }) => nodeId && publicId("node", nodeId),
+  model: ({ model }) => model,
+  outcome: ({ outcome }) => outcome,
+  prompt_tokens: ({ promptTokens }) => promptTokens,
+  completion_tokens: ({ completionTokens }) => completionTokens,
+  earned_micro: ({ earned }) => exactMicro(earned),
+};

@@ -1,9 +1,9 @@
-/** A host's side of the console: its tokens, its nodes, what every request earned. */
+/** A host's side of the console: its tokens and its nodes. */
 import { parseId, publicId } from "../../base/ids.ts";
 import { fault } from "../../faults.ts";
 import type { SecretRecord, Secrets } from "../../keys/keys.ts";
 import type { NodeDesk } from "../nodes/desk.ts";
-import { earningsList, modelsForHosts, type NodeWork } from "../nodes/work.ts";
+import { modelsForHosts, type NodeWork } from "../nodes/work.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { SecretName, seconds } from "./keys.ts";
 
@@ -48,9 +48,6 @@ export function hostRoutes(route: ConsoleRoute, guards: Guards, { hostTokens, de
     );
   }
   route("GET", "/console/api/node-models", guards.host, async ({ json }) => json(modelsForHosts(work.catalogue())));
-  route("GET", "/console/api/earnings", guards.host, async ({ account, query, json }) =>
-    json(await earningsList(work, account.id, query)),
-  );
 }
 
 function tokenObject({ id, name, reference, createdAt, lastUsedAt, revokedAt }: SecretRecord): object {

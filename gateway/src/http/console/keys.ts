@@ -3,8 +3,9 @@ import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
 import { fault } from "../../faults.ts";
-import type { Usage, UsageRow } from "../../history/usage.ts";
-import type { SecretRecord, Secrets } from "../../keys/keys.ts";
+import type { HourlySum } from "../../history/hourly-sums.ts";
+import type { Usage } from "../../history/usage.ts";
+import type { LimitOverrides, SecretRecord, Secrets } from "../../keys/keys.ts";
 import { DEFAULT_LIMITS } from "../../limits/limits.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
@@ -26,7 +27,7 @@ export const SecretName = z.object({
 });
 
 export function keyRoutes(route: ConsoleRoute, guards: Guards, { apiKeys, usage, now }: KeyRoutesOptions): void {
-  const spendOf = (accountId: Uuid): Promise<Map<Uuid, UsageRow>> => usage.byKey(accountId, startOfMonth(now()));
+  const spendOf = (accountId: Uuid): Promise<Map<Uuid, HourlySum>> => usage.byKey(accountId, startOfMonth(now()));
   const own = async (accountId: Uuid, id: string | undefined): Promise<SecretRecord> => {
     const uuid = parseId("key", id ?? "");
     const found = uuid === undefined ? undefined : await apiKeys.find(accountId, uuid);
@@ -63,25 +64,30 @@ export function keyRoutes(route: ConsoleRoute, guards: Guards, { apiKeys, usage,
 
 const noSuchKey = (): Error => fault("not_found", { message: "No such key." });
 
-export function keyObject(record: SecretRecord, spend: UsageRow | undefined): object {
+export function keyObject(record: SecretRecord, spend: HourlySum | undefined): object {
   const { id, name, reference, limits, createdAt, lastUsedAt, revokedAt } = record;
   return {
     id: publicId("key", id),
     object: "api_key",
     name,
     start: `tsk_live_${reference}`,
-    limits: {
-      requests_per_minute: limits?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
-      tokens_per_minute: limits?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
-      in_flight: limits?.inFlight ?? DEFAULT_LIMITS.inFlight,
-    },
+    limits: limitsObject(limits),
     spend_this_month: {
       requests: spend?.requests ?? 0,
-      charge_micro: exactMicro(spend?.charge ?? ZERO),
+      charge_micro: exactMicro(spend?.amount ?? ZERO),
     },
     created_at: seconds(createdAt),
     last_used_at: lastUsedAt === null ? null : seconds(lastUsedAt),
     revoked_at: revokedAt === null ? null : seconds(revokedAt),
+  };
+}
+
+/** What holds for a key: what an operator set for it, else the platform's. */
+export function limitsObject(own: LimitOverrides | null): Record<string, number> {
+  return {
+    requests_per_minute: own?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
+    tokens_per_minute: own?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
+    in_flight: own?.inFlight ?? DEFAULT_LIMITS.inFlight,
   };
 }
 

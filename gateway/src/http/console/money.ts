@@ -51,7 +51,7 @@ export function moneyRoutes(route: ConsoleRoute, guards: Guards, options: MoneyR
       requests: row.requests,
       prompt_tokens: row.promptTokens,
       completion_tokens: row.completionTokens,
-      charge_micro: exactMicro(row.charge),
+      charge_micro: exactMicro(row.amount),
     }));
     json({ object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null });
   });

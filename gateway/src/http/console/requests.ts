@@ -1,5 +1,4 @@
 /** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
-import { once } from "node:events";
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
@@ -10,7 +9,7 @@ import { parseFields } from "../fields.ts";
 import type { Cursors } from "../lists/cursors.ts";
 import { PageFields, page, SpanFields } from "../lists/pages.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
-import { csvCell } from "./csv.ts";
+import { type Columns, sendCsv } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
 
@@ -28,7 +27,6 @@ const FilterFields = {
   outcome: z.string().refine(isPlain, PLAIN_RULE).optional(),
 };
 export const Query = z.object({ ...PageFields, ...FilterFields });
-const CSV_PAGE = 1000;
 
 export function requestRoutes(route: ConsoleRoute, guards: Guards, options: RequestRoutesOptions): void {
   const { history, cursors } = options;
@@ -63,24 +61,13 @@ export function requestRoutes(route: ConsoleRoute, guards: Guards, options: Requ
       }),
     );
   });
-  route("GET", "/console/api/requests.csv", guards.builder, async ({ account, query, call, response }) => {
+  route("GET", "/console/api/requests.csv", guards.builder, async ({ account, query, ...visit }) => {
     const filter = filterOf(parseFields(Query, Object.fromEntries(query)));
-    response.writeHead(200, {
-      "content-type": "text/csv; charset=utf-8",
-      "content-disposition": 'attachment; filename="requests.csv"',
+    await sendCsv(visit, {
+      name: "requests.csv",
+      columns: CSV_COLUMNS,
+      read: (last, limit) => history.list(account.id, { ...filter, before: last?.id, limit }),
     });
-    response.write(`${Object.keys(csvRow(undefined)).join(",")}\r\n`);
-    for (let before: Uuid | undefined; !call.gone.aborted; ) {
-      const records = await history.list(account.id, { ...filter, before, limit: CSV_PAGE });
-      const text = records.map((record) => Object.values(csvRow(record)).map(csvCell).join(","));
-      // A slow reader holds the reading of pages back, so the export never lies in memory.
-      if (text.length > 0 && !response.write(`${text.join("\r\n")}\r\n`)) {
-        await once(response, "drain", { signal: call.gone }).catch(leftMeanwhile);
-      }
-      if (records.length < CSV_PAGE) break;
-      before = records.at(-1)?.id;
-    }
-    response.end();
   });
   route("GET", "/console/api/requests/:id", guards.builder, async ({ account, params, json }) =>
     json(requestObject(await find(account.id, params.id))),
@@ -91,11 +78,6 @@ export function requestRoutes(route: ConsoleRoute, guards: Guards, options: Requ
     if (receipt === undefined) throw fault("not_found");
     json(receipt);
   });
-}
-
-/** The reader went away while the export waited for it: the loop ends by itself. */
-function leftMeanwhile(error: Error): void {
-  if (error.name !== "AbortError") throw error;
 }
 
 /** As a builder sees it: which node served stays the platform's business. */
@@ -131,25 +113,23 @@ function requestObject(record: RequestRecord): object {
   };
 }
 
-function csvRow(record: RequestRecord | undefined): Record<string, string | number | null | undefined> {
-  return {
-    id: record && publicId("req", record.id),
-    created_at: record?.createdAt.toISOString(),
-    finished_at: record?.finishedAt.toISOString(),
-    key: record?.keyName,
-    endpoint: record?.endpoint,
-    model: record?.model,
-    stream: record && String(record.stream),
-    outcome: record?.outcome,
-    http_status: record?.httpStatus,
-    finish_reason: record?.finishReason,
-    prompt_tokens: record?.promptTokens,
-    completion_tokens: record?.completionTokens,
-    reasoning_tokens: record?.reasoningTokens,
-    hold_micro: record && exactMicro(record.hold),
-    charge_micro: record && exactMicro(record.charge),
-    duration_ms: record?.durationMs,
-    ttft_ms: record?.ttftMs,
-    client: record?.client,
-  };
-}
+const CSV_COLUMNS: Columns<RequestRecord> = {
+  id: ({ id }) => publicId("req", id),
+  created_at: ({ createdAt }) => createdAt.toISOString(),
+  finished_at: ({ finishedAt }) => finishedAt.toISOString(),
+  key: ({ keyName }) => keyName,
+  endpoint: ({ endpoint }) => endpoint,
+  model: ({ model }) => model,
+  stream: ({ stream }) => stream,
+  outcome: ({ outcome }) => outcome,
+  http_status: ({ httpStatus }) => httpStatus,
+  finish_reason: ({ finishReason }) => finishReason,
+  prompt_tokens: ({ promptTokens }) => promptTokens,
+  completion_tokens: ({ completionTokens }) => completionTokens,
+  reasoning_tokens: ({ reasoningTokens }) => reasoningTokens,
+  hold_micro: ({ hold }) => exactMicro(hold),
+  charge_micro: ({ charge }) => exactMicro(charge),
+  duration_ms: ({ durationMs }) => durationMs,
+  ttft_ms: ({ ttftMs }) => ttftMs,
+  client: ({ client }) => client,
+};

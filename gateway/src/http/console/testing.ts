@@ -10,7 +10,6 @@ import { systemRandom } from "../../base/random.ts";
 import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
-import { openEarningSums } from "../../history/earning-sums.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
 import { openUsage } from "../../history/usage.ts";
@@ -192,7 +191,7 @@ function consoleParts(
       capacityOf: () => ({ nodes: 0, slots: 0, busy: 0 }),
     },
     host: { hostTokens, desk, work },
-    earnings: { sums: openEarningSums({ pool }), receiptOfHost: async () => undefined, now },
+    earnings: { work, receiptOfHost: async () => undefined },
     operator: {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool }),

@@ -78,12 +78,15 @@ export function quarantineObject({ quarantine }: Node): object | null {
   return { reason, evidence, at: Math.floor(at.getTime() / 1000) };
 }
 
-export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: z.string().optional() });
+/** In a query: the node that is meant. */
+export const NodeField = z
+  .string()
+  .refine((text) => parseId("node", text) !== undefined, "must be a node's id (node_…)")
+  .transform((text) => parseId("node", text));
+export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
 
 export async function earningsList(work: NodeWork, accountId: Uuid, query: URLSearchParams): Promise<object> {
-  const { cursor, limit, from, to, node } = parseFields(EarningsQuery, Object.fromEntries(query));
-  const nodeId = node === undefined ? undefined : parseId("node", node);
-  if (node !== undefined && nodeId === undefined) throw invalidRequest("node", "node must be a node's id (node_…)");
+  const { cursor, limit, from, to, node: nodeId } = parseFields(EarningsQuery, Object.fromEntries(query));
   const [{ pending, paidOut }, today, lines] = await Promise.all([
     work.money(accountId),
     work.earnings.sum(accountId, { nodeId, from: startOfDay(work.now()) }),
@@ -109,7 +112,7 @@ export async function earningsList(work: NodeWork, accountId: Uuid, query: URLSe
   };
 }
 
-function earningObject(line: EarningLine): object {
+export function earningObject(line: EarningLine): object {
   return {
     request_id: publicId("req", line.id),
     node: line.nodeId === null ? null : publicId("node", line.nodeId),

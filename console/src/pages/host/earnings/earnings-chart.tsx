@@ -1,4 +1,4 @@
-/** Earnings over time, stacked by node or model. */
+/** Earnings over time, stacked by node or model, and what each of them earned in all. */
 import { useQuery } from "@tanstack/react-query";
 import { ChartColumn } from "lucide-react";
 import { useMemo, useState } from "react";
@@ -14,6 +14,7 @@ import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { useThisHour } from "../../../ui/time.tsx";
 import { RANGE_WORDS, RangeChoice } from "../../overview/range-choice.tsx";
 import { type Range, spendQuery } from "../../overview/spend.ts";
+import { EarningsBy } from "./earnings-by.tsx";
 
 type Split = NonNullable<EarningSumsQuery["split"]>;
 
@@ -36,44 +37,48 @@ export function EarningsChart({ node, nameOf }: Props) {
   const [split, setSplit] = useState<Split>("model");
   const hour = useThisHour();
   const { by, from, buckets } = useMemo(() => spendQuery(range, hour.getTime()), [range, hour]);
-  const sums = useQuery(earningSumsQuery({ by, split, from: from.toISOString(), ...(node !== undefined && { node }) }));
+  const query = { from: from.toISOString(), ...(node !== undefined && { node }) };
+  const sums = useQuery(earningSumsQuery({ ...query, by, split }));
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
   const labelOf = (bucket: string): string => (by === "hour" ? hourLabel : dayLabel).format(new Date(bucket));
   const amounts = (rows: EarningSum[]) =>
     rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
   return (
-    <Card
-      title="Over time"
-      aside={
-        <div className="flex flex-wrap gap-2">
-          <Segmented label="Stacked by" value={split} options={SPLITS} onChange={setSplit} />
-          <RangeChoice range={range} onChange={setRange} />
-        </div>
-      }
-    >
-      <Loaded query={sums} loading={<Skeleton className="h-72 w-full" />}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <Empty icon={<ChartColumn aria-hidden />} title="Nothing earned">
-              No request was served in {RANGE_WORDS[range]}.
-            </Empty>
-          ) : (
-            <>
-              <p className="mb-3 text-ink-soft">
-                <span className="text-lg font-semibold text-ink">
-                  <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
-                </span>{" "}
-                in {RANGE_WORDS[range]}
-              </p>
-              <Chart
-                title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
-                format={(dollars) => axis.format(dollars)}
-                {...stacked({ amounts: amounts(data), buckets, nameOf: partName, labelOf, rounding: "down" })}
-              />
-            </>
-          )
+    <>
+      <Card
+        title="Over time"
+        aside={
+          <div className="flex flex-wrap gap-2">
+            <Segmented label="Stacked by" value={split} options={SPLITS} onChange={setSplit} />
+            <RangeChoice range={range} onChange={setRange} />
+          </div>
         }
-      </Loaded>
-    </Card>
+      >
+        <Loaded query={sums} loading={<Skeleton className="h-72 w-full" />}>
+          {({ data }) =>
+            data.length === 0 ? (
+              <Empty icon={<ChartColumn aria-hidden />} title="Nothing earned">
+                No request was served in {RANGE_WORDS[range]}.
+              </Empty>
+            ) : (
+              <>
+                <p className="mb-3 text-ink-soft">
+                  <span className="text-lg font-semibold text-ink">
+                    <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
+                  </span>{" "}
+                  in {RANGE_WORDS[range]}
+                </p>
+                <Chart
+                  title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
+                  format={(dollars) => axis.format(dollars)}
+                  {...stacked({ amounts: amounts(data), buckets, nameOf: partName, labelOf, rounding: "down" })}
+                />
+              </>
+            )
+          }
+        </Loaded>
+      </Card>
+      <EarningsBy by={split} query={query} nameOf={partName} />
+    </>
   );
 }

@@ -2,12 +2,14 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { HandCoins } from "lucide-react";
-import { earningsQuery } from "../../../data/earnings.ts";
+import { saveFile } from "../../../api/client.ts";
+import { earningsCsvPath, earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { More } from "../../../ui/more.tsx";
+import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
 import { Table } from "../../../ui/table.tsx";
 import { columnsFor } from "./earning-columns.tsx";
@@ -17,7 +19,8 @@ export function EarningsPage() {
   const { node } = useSearch({ from: "/app/host/earnings" });
   const navigate = useNavigate({ from: "/host/earnings" });
   const { data: nodes } = useQuery(nodesQuery);
-  const earnings = useInfiniteQuery(earningsQuery(node === undefined ? {} : { node }));
+  const filter = node === undefined ? {} : { node };
+  const earnings = useInfiniteQuery(earningsQuery(filter));
   const nameOf = (id: string): string => nodes?.data.find((each) => each.id === id)?.name ?? id;
   return (
     <>
@@ -25,19 +28,22 @@ export function EarningsPage() {
         title="Earnings"
         about="Seven tenths of what a builder paid, request by request, booked in the same moment as the charge."
         actions={
-          <SelectField
-            label="Node"
-            hideLabel
-            className="w-48"
-            value={node ?? ""}
-            options={[
-              { value: "", label: "All nodes" },
-              ...(nodes?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
-            ]}
-            onChange={({ target }) =>
-              void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
-            }
-          />
+          <>
+            <SelectField
+              label="Node"
+              hideLabel
+              className="w-48"
+              value={node ?? ""}
+              options={[
+                { value: "", label: "All nodes" },
+                ...(nodes?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+              ]}
+              onChange={({ target }) =>
+                void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
+              }
+            />
+            <SaveButton save={() => saveFile(earningsCsvPath(filter), "earnings.csv")}>Export CSV</SaveButton>
+          </>
         }
       />
       <div className="flex flex-col gap-5">

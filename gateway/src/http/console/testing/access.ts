@@ -74,6 +74,7 @@ export const ACCESS: Access[] = [
   { route: "DELETE /console/api/host-tokens/:id", guard: "host", thing: "token", ok: 200, absent: "not_found" },
   { route: "GET /console/api/node-models", guard: "host", ok: 200 },
   { route: "GET /console/api/earnings", guard: "host", ok: 200 },
+  { route: "GET /console/api/earnings.csv", guard: "host", ok: 200 },
   { route: "GET /console/api/earnings/sums", guard: "host", ok: 200 },
   { route: "GET /console/api/earnings/:id/receipt", guard: "host", thing: "request", ok: 404, absent: "not_found" },
   { route: "GET /console/api/nodes", guard: "host", ok: 200 },

@@ -1,11 +1,12 @@
-/** A host's earnings for charts, and the signed receipts of the requests that earned. */
+/** What a host earned, and the signed receipts of the requests that earned it. */
 import { z } from "zod";
-import { EARNINGS_BY } from "../../../history/earning-sums.ts";
+import { EARNINGS_BY } from "../../../history/earnings.ts";
 import { EarningSumsFields } from "../../console/earnings.ts";
+import { EarningsQuery } from "../../nodes/work.ts";
 import { codes } from "../fault-answers.ts";
-import { Receipt } from "../nodes/answers.ts";
+import { EarningList, Receipt } from "../nodes/answers.ts";
 import { EARNINGS_WORDS } from "../nodes/endpoints.ts";
-import { sampleReceipt } from "../nodes/samples.ts";
+import { sampleEarnings, sampleReceipt } from "../nodes/samples.ts";
 import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 
@@ -23,7 +24,7 @@ const EarningSum = z
     earned_micro: Money,
   })
   .describe(
-    "One sum. It has the one of `day` and `hour` that `by` names, and the one of `node` and `model` that `split` names.",
+    "One sum. It has the one of `day`, `hour`, `node` and `model` that `by` names, and the one of `node` and `model` that `split` names.",
   );
 
 const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time, to: Time }).refine(
@@ -34,6 +35,36 @@ const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time,
 export const answers = { EarningSum, EarningSumList };
 
 export const endpoints: ConsoleSpec[] = [
+  {
+    id: "listEarnings",
+    at: "GET /console/api/earnings",
+    tag: TAG,
+    summary: "List what requests earned",
+    description: "The newest first, each with the request that earned it.",
+    guard: "host",
+    query: EarningsQuery,
+    words: EARNINGS_WORDS,
+    success: { description: "A page of earnings.", json: EarningList, example: sampleEarnings },
+    faults: codes("invalid_cursor"),
+  },
+  {
+    id: "exportEarnings",
+    at: "GET /console/api/earnings.csv",
+    tag: TAG,
+    summary: "Export what requests earned",
+    description: "Every request that earned, the newest first, in one file.",
+    guard: "host",
+    query: EarningsQuery.omit({ cursor: true, limit: true }),
+    words: EARNINGS_WORDS,
+    success: {
+      description: "The file.",
+      csv: {
+        description: "One line per request under a line of column names, separated by commas.",
+        example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro\r\n",
+      },
+      headers: ["content-disposition"],
+    },
+  },
   {
     id: "sumEarnings",
     at: "GET /console/api/earnings/sums",

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { fault } from "../../../faults.ts";
 import { SecretName } from "../../console/keys.ts";
 import { Elections } from "../../nodes/desk.ts";
-import { EarningsQuery } from "../../nodes/work.ts";
 import { codes } from "../fault-answers.ts";
 import * as nodes from "../nodes/answers.ts";
 import { EARNINGS_WORDS, NODE_MOVE_FAULTS } from "../nodes/endpoints.ts";
@@ -178,18 +177,6 @@ const fleet: ConsoleSpec[] = [
       json: nodes.NodeModelList,
       example: sampleList(samples.sampleModel),
     },
-  },
-  {
-    id: "listEarnings",
-    at: "GET /console/api/earnings",
-    tag: TAG,
-    summary: "List what requests earned",
-    description: "The newest first, each with the request that earned it.",
-    guard: "host",
-    query: EarningsQuery,
-    words: EARNINGS_WORDS,
-    success: { description: "A page of earnings.", json: nodes.EarningList, example: samples.sampleEarnings },
-    faults: codes("invalid_cursor"),
   },
 ];
 

@@ -11,7 +11,6 @@ import { systemRandom } from "../../../base/random.ts";
 import type { Broadcast } from "../../../db/broadcast.ts";
 import type { NodeCredentials } from "../../../dispatch/plane.ts";
 import { type Fleet, openFleet } from "../../../fleet/fleet.ts";
-import { openEarningSums } from "../../../history/earning-sums.ts";
 import { openEarnings } from "../../../history/earnings.ts";
 import { openHistory } from "../../../history/history.ts";
 import { openReceipts } from "../../../history/receipts.ts";
@@ -127,7 +126,7 @@ export async function openPlatform(): Promise<TestPlatform> {
       capacityOf: () => ({ nodes: world.connected.size, slots: 4, busy: 1 }),
     },
     host: { hostTokens, desk, work },
-    earnings: { sums: openEarningSums({ pool }), receiptOfHost, now },
+    earnings: { work, receiptOfHost },
     operator: {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool }),

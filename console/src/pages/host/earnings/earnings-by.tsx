@@ -1,0 +1,48 @@
+/** What each model or node earned in all, in the time that the chart shows. */
+import { useQuery } from "@tanstack/react-query";
+import type { EarningSum, EarningSumsQuery } from "../../../api/host-types.ts";
+import { earningSumsQuery } from "../../../data/earnings.ts";
+import { parseMicro } from "../../../money.ts";
+import { Card } from "../../../ui/card.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count } from "../../../ui/time.tsx";
+
+interface Props {
+  by: "model" | "node";
+  /** The time, and the node where only one is looked at. */
+  query: Pick<EarningSumsQuery, "from" | "node">;
+  nameOf: (part: string) => string;
+}
+
+export function EarningsBy({ by, query, nameOf }: Props) {
+  const sums = useQuery(earningSumsQuery({ ...query, by }));
+  const columns: Column<EarningSum>[] = [
+    {
+      title: by === "model" ? "Model" : "Node",
+      className: "max-w-0 w-full",
+      cell: (row) => <span className="block truncate font-medium">{nameOf(row[by] ?? "")}</span>,
+    },
+    { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
+    { title: "Tokens in", from: "md", align: "right", cell: ({ prompt_tokens }) => <Count of={prompt_tokens} /> },
+    { title: "Tokens out", from: "md", align: "right", cell: (row) => <Count of={row.completion_tokens} /> },
+    { title: "Earned", align: "right", cell: ({ earned_micro }) => <Money of={earned_micro} as="balance" /> },
+  ];
+  return (
+    <Loaded query={sums}>
+      {({ data }) =>
+        data.length > 0 && (
+          <Card title={`By ${by}`} flush>
+            <Table
+              label={`Earnings by ${by}`}
+              columns={columns}
+              rows={data.toSorted((a, b) => (parseMicro(a.earned_micro) < parseMicro(b.earned_micro) ? 1 : -1))}
+              keyOf={(row) => row[by] ?? ""}
+            />
+          </Card>
+        )
+      }
+    </Loaded>
+  );
+}

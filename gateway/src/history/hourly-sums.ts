@@ -1,0 +1,73 @@
+/** Sums out of the hourly rollups, by what is asked for: never by scanning requests. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+
+export interface HourlySum {
+  /** The key's or node's id, the model, the outcome, or when it begins, in UTC, as text that sorts. */
+  bucket: string;
+  /** Of what every sum was split by further; null where it was not. */
+  part: string | null;
+  requests: number;
+  promptTokens: number;
+  completionTokens: number;
+  amount: Pico;
+}
+
+/** What rows are gathered by, and how it is written: text that sorts as the bucket does. Only sums are written, not rows. */
+const BUCKETS = {
+  key: { of: "key_id", text: (key: string) => `${key}::text` },
+  node: { of: "node_id", text: (node: string) => `${node}::text` },
+  model: { of: "model", text: (model: string) => model },
+  outcome: { of: "outcome", text: (outcome: string) => outcome },
+  day: { of: "date_trunc('day', hour at time zone 'UTC')", text: (day: string) => `to_char(${day}, 'YYYY-MM-DD')` },
+  hour: {
+    of: "hour",
+    text: (hour: string) => `to_char(${hour} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
+  },
+};
+export type Bucket = keyof typeof BUCKETS;
+
+export interface HourlySumsQuery {
+  by: Bucket;
+  split?: Bucket | undefined;
+  from: Date;
+  to: Date;
+  /** Only what this node did; earnings know it. */
+  nodeId?: Uuid | undefined;
+}
+
+const ROLLUPS = {
+  usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico" },
+  earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico" },
+};
+
+/** Of the whole hours from the one that `from` lies in. */
+export async function hourlySums(
+  pool: pg.Pool,
+  rollup: keyof typeof ROLLUPS,
+  accountId: Uuid,
+  { by, split, from, to, nodeId }: HourlySumsQuery,
+): Promise<HourlySum[]> {
+  const { table, owner, amount } = ROLLUPS[rollup];
+  const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
+  const { rows } = await pool.query(
+    `select ${bucket.text("bucket")} as bucket, ${part?.text("part") ?? "null::text"} as part, requests, prompt, completion,
+            amount
+       from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
+                    sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount
+               from ${table} where ${owner} = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
+                    ${nodeId === undefined ? "" : "and node_id = $4"}
+              group by 1, 2) sums
+      order by 1, 2`,
+    [accountId, from, to, ...(nodeId === undefined ? [] : [nodeId])],
+  );
+  return rows.map(({ bucket, part, requests, prompt, completion, amount }) => ({
+    bucket,
+    part,
+    requests: Number(requests),
+    promptTokens: Number(prompt),
+    completionTokens: Number(completion),
+    amount: pico(BigInt(amount)),
+  }));
+}
