@@ -26,6 +26,24 @@ export interface Pass {
   leave(tokens: number): Promise<void>;
 }
 
+/**
+ * Refuses a body that is declared too long, before it counts as a request. The refusal tells where the key stands, as every
+ * answer to a key does; while nobody knows that, the refusal stands alone.
+ */
+export async function checkLength(gw: Gateway, { call, key }: Visitor): Promise<void> {
+  try {
+    call.checkDeclaredLength();
+  } catch (tooLong) {
+    const standing = await gw.limits.standing(key.id, limitsOf(key)).catch(unknown);
+    if (standing !== undefined) call.reply.setHeaders(rateLimitHeaders(standing));
+    throw tooLong;
+  }
+}
+
+function unknown(cause: unknown): undefined {
+  if (!(cause instanceof LimitsUnavailable)) throw cause;
+}
+
 /** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
 export async function enterKey(gw: Gateway, { call, key, endpoint }: Visitor): Promise<Pass> {
   const entry = await checked(gw.limits.enter(key.id, call.id, limitsOf(key)));

@@ -11,7 +11,7 @@ import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
-import { enterKey, enterModel, type Visitor } from "./gate.ts";
+import { checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -20,8 +20,8 @@ import { settle } from "./settle.ts";
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
-  call.checkDeclaredLength(); // 413
   const visitor = { call, key, endpoint: endpoint.name };
+  await checkLength(gw, visitor); // 413
   const pass = await enterKey(gw, visitor); // 429
   let done: Done = { tokens: 0, answer: () => {} };
   try {

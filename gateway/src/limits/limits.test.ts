@@ -33,6 +33,23 @@ function suite(openBench: () => Promise<Bench>): void {
     });
   };
 
+  withBench("where a key stands can be asked without counting", async (bench, limits) => {
+    const fresh = {
+      limitRequests: 600,
+      remainingRequests: 600,
+      resetRequestsMs: 60_000,
+      limitTokens: 2_000_000,
+      remainingTokens: 2_000_000,
+      resetTokensMs: 60_000,
+    };
+    for (let i = 0; i < 3; i++) assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), fresh);
+    const { standing } = await limits.enter(KEY, "r1", DEFAULT_LIMITS);
+    await limits.leave(KEY, "r1", 42);
+    assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), { ...standing, remainingTokens: 2_000_000 - 42 });
+    await bench.pass(60_000);
+    assert.deepEqual(await limits.standing(KEY, DEFAULT_LIMITS), fresh);
+  });
+
   withBench("600 requests pass in a minute, the 601st waits for the next one", async (bench, limits) => {
     await bench.pass(12_345);
     for (let i = 1; i <= 600; i++) {

@@ -49,6 +49,8 @@ export interface Limits {
    * holds a slot is admitted and counts nothing. Rejects with `LimitsUnavailable`.
    */
   enter(keyId: string, id: string, limits: KeyLimits): Promise<Entry>;
+  /** Where the key stands, counting nothing. Rejects with `LimitsUnavailable`. */
+  standing(keyId: string, limits: KeyLimits): Promise<Standing>;
   /**
    * One round trip: gives the slot back and adds the request's tokens to the minute it ends in. Never rejects; for an id
    * that this process did not enter, or has left already, it does nothing.

@@ -104,6 +104,13 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
       return entryOf(refusal, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits);
     },
 
+    async standing(keyId, limits) {
+      checkLimits(limits);
+      const minute = currentMinute();
+      const window = board.window(keyId, minute);
+      return entryOf(null, { ...window, resetMs: (minute + 1) * MINUTE_MS - clock.now() }, limits).standing;
+    },
+
     async leave(keyId, id, tokens) {
       checkCount("tokens", tokens);
       if (giveBack(slotsOf(keyId), id)) board.window(keyId, currentMinute()).tokens += tokens;

@@ -65,6 +65,11 @@ if verdict == 0 then lease(KEYS[2], ARGV[2]) end
 return {verdict, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
 `;
 
+/** KEYS: window. ARGV: time. Answers as ENTER does. */
+const STANDING = `${TIME}${WINDOW}
+return {0, requests, tokens, (minute + 1) * ${MINUTE_MS} - now}
+`;
+
 /**
  * KEYS: window, slots. ARGV: time, id, tokens, '1' when no earlier attempt can have been carried out. Otherwise the slot
  * tells: when it is gone, the earlier attempt took it and entered the tokens.
@@ -97,6 +102,7 @@ return #ARGV - 1
 
 export const scripts = {
   limitsEnter: { lua: ENTER, numberOfKeys: 2 },
+  limitsStanding: { lua: STANDING, numberOfKeys: 1 },
   limitsLeave: { lua: LEAVE, numberOfKeys: 2 },
   limitsEnterModel: { lua: ENTER_MODEL, numberOfKeys: 1 },
   limitsRenew: { lua: RENEW, numberOfKeys: 1 },

@@ -94,6 +94,11 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
       return entry;
     },
 
+    async standing(keyId, limits) {
+      checkLimits(limits);
+      return readEntry(await link.ask((redis) => redis.limitsStanding(windowOf(keyId), time())), limits).standing;
+    },
+
     async leave(keyId, id, tokens) {
       checkCount("tokens", tokens);
       if (held.remove(slotsOf(keyId), id)) await departures.depart(signOff(keyId, id, tokens));
@@ -122,7 +127,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
 }
 
 function readEntry(answer: unknown, limits: KeyLimits): Entry {
-  invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script that enters answers with counts");
+  invariant(Array.isArray(answer) && answer.every(Number.isSafeInteger), "the script answers with counts");
   const [verdict, requests, tokens, resetMs] = answer as [number, number, number, number];
   const refusal = VERDICTS[verdict];
   invariant(refusal !== undefined, `no such verdict: ${verdict}`);

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { fault, notFound, wrongMethod } from "../../faults.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
-import { enterKey } from "../../inference/gate.ts";
+import { checkLength, enterKey, type Visitor } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
 import { etagOf, sendCached } from "../cached.ts";
@@ -51,8 +51,9 @@ export function openAiRoutes(app: FastifyInstance, options: OpenAiOptions): void
   route("/v1/models", "GET", async (call) => {
     const key = await gateway.keys.authenticate(call.authorization);
     if (key === undefined) throw fault("invalid_api_key");
-    call.checkDeclaredLength();
-    const pass = await enterKey(gateway, { call, key, endpoint: "models" });
+    const visitor: Visitor = { call, key, endpoint: "models" };
+    await checkLength(gateway, visitor);
+    const pass = await enterKey(gateway, visitor);
     await pass.leave(0);
     const list = modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model));
     call.reply.json(200, list);
