@@ -41,6 +41,18 @@ describe("operating a platform", () => {
     fetch(`${platform.ready.base_url}${path}`, { headers });
   const nobody = { authorization: "Bearer tht_live_nothing" };
 
+  test("the internal port tells of the traffic", async () => {
+    const log = await readFile(join(dataDir, "gateway.log"), "utf8");
+    const at = `http://127.0.0.1:${/"internalPort":(\d+)/.exec(log)?.[1]}`;
+    assert.deepEqual(await (await fetch(`${at}/readyz`)).json(), { status: "ready" });
+    const text = await (await fetch(`${at}/metrics`)).text();
+    assert.match(text, /^tollgate_requests_total\{endpoint="chat",model="tiny-3b",outcome="ok"\} 1$/m);
+    assert.match(text, /^tollgate_first_token_seconds_count\{model="tiny-3b"\} 1$/m);
+    assert.match(text, /^tollgate_charged_microdollars_total\{model="tiny-3b"\} [\d.]+$/m);
+    assert.match(text, /^tollgate_slots\{model="tiny-3b"\} [1-9]\d*$/m);
+    assert.match(text, /^tollgate_nodes_connected 1$/m);
+  });
+
   test("builder and host get the same receipt, and it verifies offline", async () => {
     const cookie = await signIn(platform.ready.builder);
     const mine = await get(`/console/api/requests/${requestId}/receipt`, { cookie });

@@ -18,6 +18,7 @@ import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import type { History } from "./history/history.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
+import { openMetrics } from "./http/metrics.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -84,6 +85,12 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const { roster, dispatcher, enforce } = openDispatch(ground, { plane, fleet, broadcast });
   const limits = await openLimits(ground);
 
+  const metrics = openMetrics({
+    nodes: () => roster.nodes().length,
+    holds: () => books.leases.alive,
+    models: () => catalogue.current().active.keys(),
+    capacityOf: (model) => roster.capacity(model),
+  });
   const gateway: Gateway = {
     clock,
     log,
@@ -92,6 +99,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     meter,
     limits,
     dispatcher,
+    watch: metrics.watch,
     ...books,
   };
   const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast, enforce });
@@ -99,11 +107,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const cursors = openCursors(derived(secrets, "cursors"));
   const floor = { plane, fleet, broadcast, roster, dispatcher, enforce, trust };
   const doors = doorsOf(ground, { ...floor, pool, gateway, people, books, payments, cursors });
-  const health = healthOf({
-    ping: () => pool.query("select 1"),
-    nodes: () => roster.nodes().length,
-    holds: () => books.leases.alive,
-  });
+  const health = healthOf({ ping: () => pool.query("select 1"), metrics });
   return {
     ...people,
     ledger: books.ledger,

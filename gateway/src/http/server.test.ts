@@ -39,6 +39,7 @@ async function open(t: TestContext): Promise<Door> {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
     refusals: { record: async () => {} },
+    watch: { refused: () => {} },
     ledger: { hold: () => assert.fail("nothing is held for a request that never came") },
   } as unknown as Gateway;
   const app = bareServer(door, IMPATIENT);

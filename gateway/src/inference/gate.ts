@@ -90,6 +90,7 @@ async function refuse(
   retryAfterS: number,
 ): Promise<Fault> {
   const { id, client } = call;
+  gw.watch.refused({ endpoint, model, outcome });
   const who = { accountId: key.accountId, keyId: key.id, keyName: key.name };
   await gw.refusals.record({ id, ...who, endpoint, model, stream, outcome, httpStatus: 429, client });
   return fault(outcome, { headers: { "retry-after": String(retryAfterS) } });

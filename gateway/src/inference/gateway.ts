@@ -1,6 +1,7 @@
 /** Everything one request needs, passed in. Put together in build.ts. */
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { Pico } from "../base/money.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { Secrets } from "../keys/keys.ts";
@@ -9,6 +10,25 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
+
+/** A request whose ending is known. */
+export interface EndedRequest {
+  endpoint: string;
+  model: string;
+  outcome: string;
+  promptTokens: number;
+  completionTokens: number;
+  charge: Pico;
+  queueMs: number | null;
+  ttftMs: number | null;
+  durationMs: number;
+}
+
+/** Who is told how requests end, and keeps nothing of them but sums. */
+export interface Watch {
+  ended(request: EndedRequest): void;
+  refused(request: { endpoint: string; model: string | null; outcome: string }): void;
+}
 
 export interface Gateway {
   clock: Clock;
@@ -24,4 +44,5 @@ export interface Gateway {
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;
+  watch: Watch;
 }

@@ -86,7 +86,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     // A node that says it is done without the vectors it owed has failed.
     const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
     const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
-    await settle(gw, { call, key, model, hold, promptTokens, counts, result, ending });
+    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending });
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;

@@ -16,6 +16,7 @@ const WAIT_MAX_MS = 2_000;
 export interface Closing {
   call: Call;
   key: Holder;
+  endpoint: string;
   model: ActiveModel;
   hold: Hold;
   promptTokens: number;
@@ -27,8 +28,23 @@ export interface Closing {
 /** Settles the request. When this returns the charge is final, unless the store is slow or away. */
 export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
+  const durationMs = gw.clock.monotonic() - call.arrivedAt;
   const output = counts.answerTokens + counts.reasoningTokens;
   const charge = ending.billed ? chargeAmount(model.prices, { prompt: promptTokens, output }, hold.amount) : ZERO;
+  const { endpoint } = closing;
+  const { outcome } = ending;
+  const { queueMs, ttftMs } = result;
+  gw.watch.ended({
+    endpoint,
+    model: model.id,
+    outcome,
+    promptTokens,
+    completionTokens: output,
+    charge,
+    queueMs,
+    ttftMs,
+    durationMs,
+  });
   const settling = gw.ledger
     .settle({
       id: hold.id,
@@ -36,19 +52,19 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
       nodeId: result.server?.nodeId ?? null,
       paidHostId: ending.billed ? (result.server?.hostAccountId ?? null) : null,
       charge,
-      outcome: ending.outcome,
+      outcome,
       httpStatus: ending.httpStatus,
-      finishReason: ending.outcome === "ok" ? (result.end === "enough" ? "length" : result.finish) : null,
+      finishReason: outcome === "ok" ? (result.end === "enough" ? "length" : result.finish) : null,
       completionTokens: output,
       reasoningTokens: counts.reasoningTokens,
       attempts: result.attempts,
-      queueMs: wholeMs(result.queueMs),
-      ttftMs: wholeMs(result.ttftMs),
-      durationMs: wholeMs(gw.clock.monotonic() - call.arrivedAt) ?? 0,
+      queueMs: wholeMs(queueMs),
+      ttftMs: wholeMs(ttftMs),
+      durationMs: Math.round(durationMs),
     })
     .then(
-      (outcome) => {
-        if (outcome === "late")
+      (settled) => {
+        if (settled === "late")
           gw.log.error({ request: hold.id }, "a request ended after its hold; it was not charged");
       },
       (error) => gw.log.error({ request: hold.id, err: error }, "a request could not be settled; its hold will expire"),

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pico } from "../base/money.ts";
+import { openMetrics } from "./metrics.ts";
+
+test("what ended and what was refused, in sums; nodes and slots as they are", async () => {
+  let busy = 3;
+  const metrics = openMetrics({
+    nodes: () => 2,
+    holds: () => 5,
+    models: () => ["tiny-3b"],
+    capacityOf: () => ({ slots: 8, busy }),
+  });
+  const request = {
+    endpoint: "chat",
+    model: "tiny-3b",
+    outcome: "ok",
+    promptTokens: 10,
+    completionTokens: 20,
+    charge: pico(1_500_000n),
+    queueMs: 2,
+    ttftMs: 30,
+    durationMs: 400,
+  };
+  metrics.watch.ended(request);
+  metrics.watch.ended({ ...request, charge: pico(500_000n) });
+  metrics.watch.ended({ ...request, outcome: "upstream_failed", charge: pico(0n), queueMs: null, ttftMs: null });
+  metrics.watch.refused({ endpoint: "chat", model: null, outcome: "rate_limit_requests" });
+  const told = async (): Promise<Map<string, string>> => {
+    const { text, contentType } = await metrics.page();
+    assert.match(contentType, /^text\/plain/);
+    return new Map(text.split("\n").map((line) => line.split(/ (?=\S+$)/) as [string, string]));
+  };
+  const lines = await told();
+  const expected: [string, number][] = [
+    ['tollgate_requests_total{endpoint="chat",model="tiny-3b",outcome="ok"}', 2],
+    ['tollgate_requests_total{endpoint="chat",model="tiny-3b",outcome="upstream_failed"}', 1],
+    ['tollgate_requests_total{endpoint="chat",model="",outcome="rate_limit_requests"}', 1],
+    ['tollgate_tokens_total{model="tiny-3b",kind="prompt"}', 30],
+    ['tollgate_tokens_total{model="tiny-3b",kind="completion"}', 60],
+    ['tollgate_charged_microdollars_total{model="tiny-3b"}', 2],
+    ['tollgate_first_token_seconds_count{model="tiny-3b"}', 2],
+    ['tollgate_queue_seconds_sum{model="tiny-3b"}', 0.004],
+    ['tollgate_request_seconds_bucket{le="0.25",model="tiny-3b"}', 0],
+    ['tollgate_request_seconds_bucket{le="0.5",model="tiny-3b"}', 3],
+    ["tollgate_nodes_connected", 2],
+    ["tollgate_requests_in_flight", 5],
+    ['tollgate_slots{model="tiny-3b"}', 8],
+    ['tollgate_slots_busy{model="tiny-3b"}', 3],
+  ];
+  for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
+  busy = 0;
+  assert.equal((await told()).get('tollgate_slots_busy{model="tiny-3b"}'), "0");
+});
