@@ -18,6 +18,7 @@ export class HttpReply implements Reply {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
   #pending = "";
+  #isStream = false;
   #wroteAt = 0;
   #stopKeepAlive: (() => void) | undefined;
 
@@ -48,7 +49,12 @@ export class HttpReply implements Reply {
 
   fault(known: Fault): void {
     if (this.#response.headersSent) {
-      // The status is gone: the stream's terminal error event is all that is left to say.
+      // The status is gone. What is no event stream is cut: a part of a file must not pass for the whole.
+      if (!this.#isStream) {
+        if (!this.#response.writableEnded) this.#response.destroy();
+        return;
+      }
+      // The stream's terminal error event is all that is left to say.
       this.event(JSON.stringify(known.body()));
       this.endStream();
       return;
@@ -61,6 +67,7 @@ export class HttpReply implements Reply {
   }
 
   openStream(): void {
+    this.#isStream = true;
     this.#response.writeHead(200, {
       "content-type": "text/event-stream; charset=utf-8",
       "cache-control": "no-cache, no-transform",

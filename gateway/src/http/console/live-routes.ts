@@ -35,10 +35,17 @@ export function liveRoutes(route: ConsoleRoute, guards: Guards, options: LiveRou
     return { load: { in_flight: holds, held_micro: exactMicro(held), nodes, capacity: capacity() } };
   };
 
-  route("GET", "/console/api/live", guards.builder, async ({ account, response }) =>
-    live.open(`builder ${account.id}`, response, () => ofBuilder(account.id)),
-  );
-  route("GET", "/console/api/operator/live", guards.operator, async ({ response }) =>
-    live.open("platform", response, ofPlatform),
+  route("GET", "/console/api/live", guards.builder, async (visit) => {
+    const { id } = visit.account;
+    live.open(`builder ${id}`, visit.response, {
+      read: () => ofBuilder(id),
+      mayLook: async () => (await guards.builder(visit)).account.id === id,
+    });
+  });
+  route("GET", "/console/api/operator/live", guards.operator, async (visit) =>
+    live.open("platform", visit.response, {
+      read: ofPlatform,
+      mayLook: async () => (await guards.operator(visit)).who.operator,
+    }),
   );
 }

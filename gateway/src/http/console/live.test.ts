@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { createLog } from "../../base/log.ts";
 import { manualClock } from "../../base/testing.ts";
+import { fault } from "../../faults.ts";
 import { Live } from "./live.ts";
 
 /** A response that keeps what is written to it. */
@@ -12,12 +13,17 @@ class Page extends EventEmitter {
   text = "";
   writableLength = 0;
   destroyed = false;
+  ended = false;
   writeHead(): void {}
   write(text: string): void {
+    // As a real one does, and nobody listens for its errors: the process would end.
+    assert.ok(!this.ended, "write after end");
     this.text += text;
   }
+  /** What was not read keeps a real one from closing. */
   end(): void {
-    this.emit("close");
+    this.ended = true;
+    if (this.writableLength === 0) this.emit("close");
   }
   destroy(): void {
     this.destroyed = true;
@@ -38,13 +44,16 @@ describe("live numbers", () => {
       reads += 1;
       return structuredClone(shown);
     };
-    return { clock, live, shown, read, reads: () => reads };
+    const mayLook = async () => true;
+    const open = (name: string, page: Page, more: Partial<Parameters<Live["open"]>[2]> = {}): void =>
+      live.open(name, page.response, { read, mayLook, ...more });
+    return { clock, live, shown, open, reads: () => reads };
   };
 
   test("a page gets everything at first, then only what changed", async () => {
-    const { clock, live, shown, read } = start();
+    const { clock, shown, open } = start();
     const page = new Page();
-    live.open("a", page.response, read);
+    open("a", page);
     await turn();
     assert.match(page.text, /event: balance\ndata: \{"micro":"1"\}/);
     assert.match(page.text, /event: in_flight/);
@@ -59,13 +68,13 @@ describe("live numbers", () => {
   });
 
   test("pages of one account share one reading, which ends with the last of them", async () => {
-    const { clock, live, read, reads } = start();
+    const { clock, open, reads } = start();
     const pages = Array.from({ length: 5 }, () => new Page());
-    for (const page of pages) live.open("a", page.response, read);
+    for (const page of pages) open("a", page);
     await turn();
     assert.equal(reads(), 1);
     const late = new Page();
-    live.open("a", late.response, read);
+    open("a", late);
     assert.match(late.text, /event: balance/, "who comes later sees where things stand");
     for (const page of [...pages, late]) page.destroy();
     clock.advance(10_000);
@@ -74,23 +83,25 @@ describe("live numbers", () => {
   });
 
   test("a page that does not read is closed; too many are refused; a failure is not the end", async () => {
-    const { clock, live, shown, read } = start();
+    const { clock, shown, open } = start();
     const stuck = new Page();
-    live.open("a", stuck.response, read);
+    open("a", stuck);
     await turn();
     stuck.writableLength = 1024 * 1024;
     shown.in_flight.count = 1;
     clock.advance(1000);
     await turn();
     assert.ok(stuck.destroyed);
-    for (let i = 0; i < 50; i++) live.open("b", new Page().response, read);
-    assert.throws(() => live.open("b", new Page().response, read), /Too many pages/);
+    for (let i = 0; i < 50; i++) open("b", new Page());
+    assert.throws(() => open("b", new Page()), /Too many pages/);
 
     const page = new Page();
     let broken = true;
-    live.open("c", page.response, async () => {
-      if (broken) throw new Error("away");
-      return { back: true };
+    open("c", page, {
+      read: async () => {
+        if (broken) throw new Error("away");
+        return { back: true };
+      },
     });
     await turn();
     broken = false;
@@ -99,11 +110,66 @@ describe("live numbers", () => {
     assert.match(page.text, /event: back/);
   });
 
+  test("a page that does not read is cut when its time is over, and nothing is written to it after", async () => {
+    const { clock, shown, open, reads } = start();
+    const stuck = new Page();
+    open("a", stuck);
+    await turn();
+    stuck.writableLength = 1;
+    clock.advance(5 * 60_000);
+    await turn();
+    assert.ok(stuck.destroyed);
+    const [before, text] = [reads(), stuck.text];
+    shown.in_flight.count = 1;
+    clock.advance(60_000);
+    await turn();
+    assert.equal(stuck.text, text);
+    assert.equal(reads(), before, "nobody looks any more");
+  });
+
+  test("who may no longer look is shown nothing from the next keep-alive on", async () => {
+    const { clock, shown, open, reads } = start();
+    const page = new Page();
+    let allowed = true;
+    open("a", page, { mayLook: async () => allowed });
+    const refused = new Page();
+    open("a", refused, {
+      mayLook: async () => {
+        throw fault("not_authenticated");
+      },
+    });
+    clock.advance(15_000);
+    await turn();
+    assert.deepEqual([page.ended, refused.ended], [false, true]);
+    allowed = false;
+    clock.advance(15_000);
+    await turn();
+    assert.ok(page.ended);
+    const before = reads();
+    shown.in_flight.count = 1;
+    clock.advance(10_000);
+    await turn();
+    assert.equal(reads(), before, "nobody looks any more");
+  });
+
+  test("who left while being let in is not waited for", async () => {
+    const { clock, open, reads } = start();
+    for (let i = 0; i < 60; i++) {
+      const left = new Page();
+      left.destroy();
+      open("a", left);
+    }
+    clock.advance(10_000);
+    await turn();
+    assert.equal(reads(), 0);
+    open("a", new Page());
+  });
+
   test("closing ends every stream, so that no open page keeps a gateway from stopping", async () => {
-    const { live, read } = start();
+    const { live, open } = start();
     const pages = [new Page(), new Page()];
     const ended = pages.map((page) => new Promise((resolve) => page.once("close", resolve)));
-    for (const [i, page] of pages.entries()) live.open(`account ${i}`, page.response, read);
+    for (const [i, page] of pages.entries()) open(`account ${i}`, page);
     await turn();
     live.close();
     await Promise.all(ended);

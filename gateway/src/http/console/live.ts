@@ -9,7 +9,7 @@ import { Fault, fault } from "../../faults.ts";
 
 const LOOK_EVERY_MS = 1_000;
 const KEEP_ALIVE_MS = 15_000;
-/** A page reconnects by itself; a session that ended meanwhile is noticed then. */
+/** A page reconnects by itself. */
 const STREAM_MS_MAX = 5 * 60_000;
 const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
@@ -39,8 +39,17 @@ export class Live {
     this.#log = log;
   }
 
-  /** Opens a stream of the numbers that `read` gives. Viewers of the same `name` share the reading. */
-  open(name: string, response: ServerResponse, read: () => Promise<LiveNumbers>): void {
+  /**
+   * Opens a stream of the numbers that `read` gives. Viewers of the same `name` share the reading. `mayLook` is asked again
+   * with every keep-alive, and its refusal ends the stream: a session may have ended, an account may be suspended.
+   */
+  open(
+    name: string,
+    response: ServerResponse,
+    { read, mayLook }: { read: () => Promise<LiveNumbers>; mayLook: () => Promise<boolean> },
+  ): void {
+    // Who left while being let in is never seen to close.
+    if (response.destroyed) return;
     const feed = this.#feeds.get(name) ?? this.#start(name, read);
     if (feed.viewers.size >= VIEWERS_MAX) throw fault("too_many_viewers");
     response.writeHead(200, {
@@ -48,23 +57,32 @@ export class Live {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
+    const forget = (): void => {
+      stopKeepAlive();
+      stopLater();
+      feed.viewers.delete(viewer);
+      if (feed.viewers.size === 0) this.#end(name, feed);
+    };
     const viewer: Viewer = {
       show(event) {
         // A page that does not read is closed; it comes back when it is looked at.
         if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
         else response.write(event);
       },
-      leave: () => response.end(),
+      leave() {
+        // At once: a page that does not read is never seen to close, and nothing may be written after the end.
+        forget();
+        if (response.writableLength > 0) response.destroy();
+        else response.end();
+      },
     };
     feed.viewers.add(viewer);
-    const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => viewer.show(": keep-alive\n\n"));
-    const stopLater = this.#clock.after(STREAM_MS_MAX, () => viewer.leave());
-    response.once("close", () => {
-      stopKeepAlive();
-      stopLater();
-      feed.viewers.delete(viewer);
-      if (feed.viewers.size === 0) this.#end(name, feed);
+    const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => {
+      viewer.show(": keep-alive\n\n");
+      void this.#isAllowed(mayLook).then((allowed) => allowed || viewer.leave());
     });
+    const stopLater = this.#clock.after(STREAM_MS_MAX, () => viewer.leave());
+    response.once("close", forget);
     viewer.show("retry: 2000\n\n");
     for (const [event, data] of feed.sent) viewer.show(frame(event, data));
   }
@@ -105,9 +123,19 @@ export class Live {
     }
   }
 
+  async #isAllowed(mayLook: () => Promise<boolean>): Promise<boolean> {
+    try {
+      return await mayLook();
+    } catch (error) {
+      if (!(error instanceof Fault)) this.#log.warn({ err: error }, "who looks at live numbers could not be checked");
+      return false;
+    }
+  }
+
   #end(name: string, feed: Feed): void {
     feed.stop();
-    this.#feeds.delete(name);
+    // Another one may have begun under the name.
+    if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
   }
 }
 

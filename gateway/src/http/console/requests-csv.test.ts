@@ -138,4 +138,23 @@ describe("a hundred thousand rows", () => {
     assert.equal(pages(), before);
     assert.ok(before < ROWS / PAGE_ROWS);
   });
+
+  test("a reading that fails breaks the file off: a part of it does not pass for the whole", async (t) => {
+    const query = testConsole.pool.query.bind(testConsole.pool) as (...args: unknown[]) => unknown;
+    let pages = 0;
+    t.mock.method(testConsole.pool, "query", (...args: unknown[]) => {
+      if (!isHistory(args[0]) || ++pages < 3) return query(...args);
+      throw new Error("the store is away");
+    });
+    const cookie = [...owner.browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const [answer] = (await once(httpGet(`${address}${URL}`, { headers: { cookie } }), "response")) as [
+      IncomingMessage,
+    ];
+    let text = "";
+    answer.setEncoding("utf8").on("data", (piece: string) => {
+      text += piece;
+    });
+    await assert.rejects(once(answer, "end"), /aborted/);
+    assert.doesNotMatch(text, /internal_error/);
+  });
 });
