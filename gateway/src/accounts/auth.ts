@@ -16,6 +16,7 @@ import { ACCOUNT_TABLE, SESSION_TABLE, TWO_FACTOR_TABLES, USER_TABLE, VERIFICATI
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "./enrolment.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
+import { voidLinks } from "./sessions.ts";
 
 /** Where its requests live. */
 export const AUTH_PATH = "/console/api/auth";
@@ -64,7 +65,10 @@ export function openAuth(options: AuthOptions) {
       resetPasswordTokenExpiresIn: LINK_S_MAX,
       revokeSessionsOnPasswordReset: true,
       sendResetPassword: async ({ user, token }) => letters?.resetPassword(user.email, token),
-      onPasswordReset: ({ user }) => proveEmail(pool, user.id),
+      async onPasswordReset({ user }) {
+        await voidLinks(pool, user.id);
+        await proveEmail(pool, user.id);
+      },
       onExistingUserSignUp: async ({ user }) => letters?.alreadyHere(user.email),
     },
     emailVerification: {

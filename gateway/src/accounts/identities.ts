@@ -89,7 +89,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   await checkSchema?.();
   const ask = openAsk(auth);
   const attempts = openAttempts({ pool, secret });
-  const passwords = openPasswords({ ask, attempts, log, canMail: mail !== undefined });
+  const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
 
   return {
     create: (identity) => createIdentity({ pool, newId }, identity),

@@ -1,16 +1,18 @@
 /** New passwords, by a mailed link or by the present one; and proving that an e-mail address is one's own. */
+import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Ask, Caller } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import { SignInRefusal } from "./refusals.ts";
+import { voidLinks } from "./sessions.ts";
 
 export interface Passwords {
   /** Sends a link, if that address is known here. Returns before it is looked up: nothing about the answer tells. */
   requestReset(email: string, caller: Caller): Promise<void>;
-  /** Ends every session of the identity. The token is good once. */
+  /** Ends every session of the identity, and every other link to it. The token is good once. */
   reset(fields: { token: string; password: string }, caller: Caller): Promise<void>;
-  /** Ends every other session; this one gets a new cookie. */
+  /** Ends every other session and every mailed link; this one gets a new cookie. */
   change(
     fields: { password: string; newPassword: string },
     by: { identityId: Uuid; caller: Caller },
@@ -22,6 +24,7 @@ export interface Passwords {
 }
 
 export interface PasswordsOptions {
+  pool: pg.Pool;
   ask: Ask;
   attempts: Attempts;
   log: Log;
@@ -29,7 +32,7 @@ export interface PasswordsOptions {
   canMail: boolean;
 }
 
-export function openPasswords({ ask, attempts, log, canMail }: PasswordsOptions): Passwords {
+export function openPasswords({ pool, ask, attempts, log, canMail }: PasswordsOptions): Passwords {
   const underWay = new Set<Promise<unknown>>();
   /** What goes to a mailbox is done behind the answer's back. */
   const mail = async (path: string, email: string, caller: Caller): Promise<void> => {
@@ -53,6 +56,7 @@ export function openPasswords({ ask, attempts, log, canMail }: PasswordsOptions)
       await attempts.take("identity", identityId);
       const body = { currentPassword: password, newPassword, revokeOtherSessions: true };
       const { cookies } = await ask(caller, { path: "/change-password", body });
+      await voidLinks(pool, identityId);
       await attempts.forget("identity", identityId);
       return { cookies };
     },

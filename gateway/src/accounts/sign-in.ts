@@ -35,6 +35,8 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
   return {
     async signUp({ email, password, name, remember }, caller) {
       await attempts.take("address", networkOf(caller.address));
+      // Signing up writes to whoever has the address, known here or not.
+      if (verifyEmails) await attempts.take("lettersToEmail", email.toLowerCase());
       const body = { email, password, name, rememberMe: remember };
       const answer = await ask(caller, { path: "/sign-up/email", body }).catch(async (error: Error) => {
         // Of two at once with one address, one loses, and the library cannot tell why.

@@ -84,9 +84,12 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, ${overrides} as limits,
     k.created_at as "createdAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" from ${table} k`;
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
+  /** Grows with every change that was heard of: what was read before one is not remembered after it. */
+  let changes = 0;
 
   /** By the secret's id or its account's. Undefined after a gap in the broadcast: any of them may have changed. */
   const forget = (id: string | undefined): void => {
+    changes += 1;
     if (id === undefined) remembered.clear();
     for (const [cacheKey, { holder }] of remembered) {
       if (holder !== undefined && (holder.id === id || holder.accountId === id)) remembered.delete(cacheKey);
@@ -141,11 +144,14 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
         if (known.holder !== undefined) lastUsed.touch(known.holder.id);
         return known.holder;
       }
+      const before = changes;
       const holder = await lookUp(reference, hashToken(token, pepper));
-      // The oldest goes first: a Map keeps the order of insertion.
       remembered.delete(cacheKey);
-      if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
-      remembered.set(cacheKey, { holder, until: now + REMEMBER_MS });
+      if (before === changes) {
+        // The oldest goes first: a Map keeps the order of insertion.
+        if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
+        remembered.set(cacheKey, { holder, until: now + REMEMBER_MS });
+      }
       if (holder !== undefined) lastUsed.touch(holder.id);
       return holder;
     },

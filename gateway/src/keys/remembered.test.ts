@@ -1,28 +1,35 @@
-/** What is remembered of secrets that were refused: that they are bad, for a minute at most. */
+/** What is remembered of secrets: good or bad, for a minute at most, and nothing that a change has overtaken. */
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
-import type { Broadcast } from "../db/broadcast.ts";
+import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openApiKeys } from "./keys.ts";
 
 /** One gateway alone: nobody to tell, nobody to hear. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 
-test("a rejected token is remembered as bad for a minute, and no longer", async (t) => {
+async function openKeys(t: TestContext) {
   const { pool, close } = await openTestDatabase();
   t.after(close);
   const clock = manualClock();
   const newId = newIds(systemClock, systemRandom());
   const pepper = "a pepper of tests, 32 characters or more";
   const log = createLog("silent");
-  const keys = openApiKeys({ pool, pepper, clock, random: systemRandom(), newId, log, broadcast: silence });
+  const heard = new Map<string, (text: string | undefined) => void>();
+  const broadcast: Broadcast = { ...silence, on: (topic, run) => void heard.set(topic, run) };
+  const keys = openApiKeys({ pool, pepper, clock, random: systemRandom(), newId, log, broadcast });
   const account = newId();
   await pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [account]);
+  return { pool, clock, keys, account, heard };
+}
+
+test("a rejected token is remembered as bad for a minute, and no longer", async (t) => {
+  const { pool, clock, keys, account } = await openKeys(t);
 
   const { id, token } = await keys.issue(account, "early");
   const header = `Bearer ${token}`;
@@ -34,3 +41,32 @@ test("a rejected token is remembered as bad for a minute, and no longer", async 
   clock.advance(1);
   assert.equal((await keys.authenticate(header))?.id, id);
 });
+
+for (const change of ["revocation", "suspension"] as const) {
+  test(`a ${change} that is heard of while a key is being looked up is not forgotten`, async (t) => {
+    const { pool, keys, account, heard } = await openKeys(t);
+    const { id, token } = await keys.issue(account, "a key");
+    const header = `Bearer ${token}`;
+    // What was read a moment before the change arrives a moment after the news of it.
+    const read = Promise.withResolvers<void>();
+    const told = Promise.withResolvers<void>();
+    const query = pool.query.bind(pool) as (...args: unknown[]) => Promise<unknown>;
+    const mocked = t.mock.method(pool, "query", async (...args: unknown[]) => {
+      const rows = await query(...args);
+      read.resolve();
+      await told.promise;
+      return rows;
+    });
+    const first = keys.authenticate(header);
+    await read.promise;
+    mocked.mock.restore();
+    if (change === "revocation") assert.ok(await keys.revoke(account, id));
+    else {
+      await pool.query("update account set suspended_at = now() where id = $1", [account]);
+      heard.get(ACCOUNT_TOPIC)?.(account);
+    }
+    told.resolve();
+    assert.equal((await first)?.id, id, "it was good when it was read");
+    assert.equal(await keys.authenticate(header), undefined);
+  });
+}

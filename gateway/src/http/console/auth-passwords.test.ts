@@ -70,6 +70,21 @@ describe("reset", () => {
     assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
   });
 
+  test("a new password voids the links that were mailed before it", async () => {
+    const { email } = await testConsole.person();
+    const [older, newer] = [await requestReset(email), await requestReset(email)];
+    const browser = new Browser(testConsole);
+    assert.equal((await post(browser, "reset-password", { token: newer, password: NEW_PASSWORD })).status, 200);
+    const late = await post(browser, "reset-password", { token: older, password: "a third password" });
+    assert.equal(late.body.error?.param, "token", late.text);
+    const unused = await requestReset(email);
+    await browser.signIn(email, NEW_PASSWORD);
+    const change = { password: NEW_PASSWORD, new_password: "a fourth password" };
+    assert.equal((await post(browser, "change-password", change)).status, 200);
+    const later = await post(browser, "reset-password", { token: unused, password: "a fifth password" });
+    assert.equal(later.body.error?.param, "token", later.text);
+  });
+
   test("a token over an hour old is none", async () => {
     const { email } = await testConsole.person();
     const token = await requestReset(email);
@@ -175,6 +190,21 @@ describe("change", () => {
 describe("verification", () => {
   const signUp = (email: string, name = "A person") =>
     post(new Browser(testConsole), "sign-up/email", { email, password: PASSWORD, name });
+
+  test("429: signing up fills no mailbox either, whether the address is known or not", async () => {
+    const { email: known } = await testConsole.person();
+    for (const email of [known, "stranger@example.test"]) {
+      for (let i = 0; i < 3; i++) {
+        assert.equal((await signUp(email)).status, 200);
+        assert.deepEqual((await mailbox.next()).to, [email]);
+      }
+      const answer = await signUp(email.toUpperCase());
+      assert.equal(answer.status, 429);
+      assert.ok(Number(answer.headers["retry-after"]) > 60);
+    }
+    await testConsole.identities.idle();
+    assert.equal(mailbox.waiting(), 0);
+  });
 
   test("a new address signs in after its link, not before", async () => {
     const answer = await signUp("fresh@example.test");
