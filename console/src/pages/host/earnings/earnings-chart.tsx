@@ -7,6 +7,7 @@ import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
+import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { stacked } from "../../../ui/chart/stacked.ts";
 import { Money } from "../../../ui/money.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
@@ -23,10 +24,6 @@ const SPLITS: { value: Split; label: string }[] = [
   { value: "node", label: "By node" },
 ];
 
-const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-const axis = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
-
 interface Props {
   node: string | undefined;
   nameOf: (node: string) => string;
@@ -40,13 +37,13 @@ export function EarningsChart({ node, nameOf }: Props) {
   const query = { from: from.toISOString(), ...(node !== undefined && { node }) };
   const sums = useQuery(earningSumsQuery({ ...query, by, split }));
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
-  const labelOf = (bucket: string): string => (by === "hour" ? hourLabel : dayLabel).format(new Date(bucket));
+  const labelOf = (bucket: string): string => bucketTick(by, bucket);
   const amounts = (rows: EarningSum[]) =>
     rows.map((row) => ({ bucket: row[by] ?? "", part: row[split] ?? "", pico: parseMicro(row.earned_micro) }));
   return (
     <>
       <Card
-        title="Over time"
+        title="Earned over time"
         aside={
           <div className="flex flex-wrap gap-2">
             <Segmented label="Stacked by" value={split} options={SPLITS} onChange={setSplit} />
@@ -70,7 +67,7 @@ export function EarningsChart({ node, nameOf }: Props) {
                 </p>
                 <Chart
                   title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
-                  format={(dollars) => axis.format(dollars)}
+                  format={moneyTick}
                   {...stacked({ amounts: amounts(data), buckets, nameOf: partName, labelOf, rounding: "down" })}
                 />
               </>
