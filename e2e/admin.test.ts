@@ -39,6 +39,7 @@ before(async () => {
     string,
   ];
   node = (await said<{ id: string }[]>("node", "list"))[0]?.id ?? "";
+  assert.equal((await chat(platform, { text: "x" })).status, 200);
 });
 after(async () => {
   if (isAlive(platform.ready.pids.gateway)) await platform.stop();
@@ -89,6 +90,8 @@ function everyCommand(where: string): void {
     assert.match(await good("grant", opened.id, "--usd", "0.25", "--reason", "to try"), /250000\.000000 µ/);
     const granted = await said<Entry>("grant", opened.id, "--usd", "5", "--reason", "to try");
     assert.equal(granted.balance_micro, "5250000.000000");
+    assert.deepEqual(await said<Entry>("account", "show", opened.id), granted);
+    assert.match(await good("account", "show", opened.id), new RegExp(`^${opened.id}  builder  5250000\\.000000 µ`));
     assert.match(await good("suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
     assert.match(await good("account", "suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
     assert.ok((await said<Entry>("account", "suspend", opened.id, "--reason", "unpaid")).suspendedAt);
@@ -104,24 +107,79 @@ function everyCommand(where: string): void {
     assert.match((await said<Made>("host-token", "create", host, "a token")).secret, /^tht_live_\w{12}_\w{43}$/);
     assert.match(await good("host-token", "create", host, "a token"), /^hst_\w{26} {2}tht_live_/);
     const list = await good("key", "list", builder);
-    assert.match(list, new RegExp(`^${made.id}  ${made.secret.slice(0, 21)}_…  from the shell  never used$`, "m"));
+    const shown = `${made.id}  ${made.secret.slice(0, 21)}_…  from the shell  never used  0\\.000000 µ this month`;
+    assert.match(list, new RegExp(`^${shown}  600 requests/min, 2000000 tokens/min, 64 at once$`, "m"));
+    const defaultLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
+    const none = { requestsPerMinute: null, tokensPerMinute: null, inFlight: null };
     const listed = await said<Record<string, unknown>[]>("key", "list", builder);
-    assert.equal(listed.find(({ id }) => id === made.id)?.account, builder);
+    const { account, limits: inForce, ownLimits, spend_this_month } = listed.find(({ id }) => id === made.id) ?? {};
+    assert.deepEqual([account, inForce, ownLimits], [builder, defaultLimits, none]);
+    assert.deepEqual(spend_this_month, { requests: 0, charge_micro: "0.000000" });
     assert.ok(!JSON.stringify(listed).includes(made.secret) && !list.includes(made.secret));
     const limits = ["--requests-per-minute", "5", "--in-flight", "2"];
-    assert.match(await good("key", "limits", made.id, ...limits), /^Set/);
-    const set = { id: made.id, requestsPerMinute: 5, tokensPerMinute: null, inFlight: 2 };
-    assert.deepEqual(await said("key", "limits", made.id, ...limits), set);
+    assert.match(
+      await good("key", "limits", made.id, ...limits),
+      /^Set; .* 5\* requests\/min, 2000000 tokens\/min, 2\* at once\.$/,
+    );
+    const own = { requestsPerMinute: 5, tokensPerMinute: null, inFlight: 2 };
+    const holds = { ...defaultLimits, requestsPerMinute: 5, inFlight: 2 };
+    assert.deepEqual(await said("key", "limits", made.id, ...limits, "--tokens-per-minute", "default"), {
+      id: made.id,
+      limits: holds,
+      ownLimits: own,
+      defaultLimits,
+    });
+    assert.match(await good("key", "list", builder), new RegExp(`^${made.id} .* 5\\* requests/min`, "m"));
+    const back = await said<{ ownLimits: object }>("key", "limits", made.id);
+    assert.deepEqual(back.ownLimits, none);
     assert.deepEqual(await said("key", "revoke", made.id), { id: made.id, revoked: true });
     assert.match((await run("key", "revoke", made.id)).out, /revoked already/);
   });
 
-  test(`${where}: nodes are listed, quarantined and released`, async () => {
-    assert.match(await good("node", "list"), new RegExp(`^${node}  \\w+ +local-1  tiny-3b$`));
-    type Shown = { id: string; standing: string; quarantine: { reason: string; by: string } | null };
+  test(`${where}: the platform in numbers`, async () => {
+    type Numbers = {
+      money: Record<string, string>;
+      accounts: { builders: number; hosts: number };
+      nodes: Record<string, number>;
+      ready_nodes: { model: string; nodes: number }[];
+      traffic: { outcome: string; requests: number }[];
+    };
+    const { money, accounts, nodes, traffic } = await said<Numbers>("overview", "--days", "31");
+    assert.ok(accounts.builders > 0 && accounts.hosts > 0);
+    assert.ok(Object.values(nodes).reduce((sum, count) => sum + count, 0) > 0);
+    const micro = (name: string): bigint => BigInt((money[`${name}_micro`] ?? "").replace(".", ""));
+    assert.equal(micro("liabilities"), micro("builder_credit") + micro("hosts_owed"));
+    assert.ok(traffic.some(({ outcome, requests }) => outcome === "ok" && requests > 0));
+    const text = await good("overview");
+    for (const line of ["Builders' credit", "Owed to hosts", "Liabilities", "Platform revenue", "Accounts", "Nodes"]) {
+      assert.match(text, new RegExp(`^${line} +\\d`, "m"));
+    }
+    assert.match(text, /^Traffic +the last day, \d+\.\d{6} µ charged$/m);
+    assert.match(text, /^ {2}ok +\d+ requests, \d+ \+ \d+ tokens, \d+\.\d{6} µ$/m);
+  });
+
+  test(`${where}: nodes are listed, found, shown, quarantined and released`, async () => {
+    assert.match(await good("node", "list"), new RegExp(`^${node}  \\w+ +local-1  Local host  tiny-3b$`));
+    type Shown = {
+      id: string;
+      account_name: string;
+      standing: string;
+      quarantine: { reason: string; by: string; evidence: object } | null;
+    };
+    const found = async (...flags: string[]) => (await said<Shown[]>("node", "list", ...flags)).map(({ id }) => id);
+    assert.deepEqual(await found("--q", "LOCAL", "--host", host), [node]);
+    assert.deepEqual([await found("--q", "nowhere"), await found("--state", "retired")], [[], []]);
+    assert.equal(await good("node", "list", "--host", builder), "No such node.");
     const barred = await said<Shown>("node", "quarantine", node, "--reason", "smells of smoke");
     assert.deepEqual([barred.standing, barred.quarantine?.reason], ["quarantined", "smells of smoke"]);
     assert.equal(barred.quarantine?.by, "command line");
+    assert.deepEqual(await said<Shown>("node", "show", node), barred);
+    assert.deepEqual([barred.account_name, barred.quarantine?.evidence], ["Local host", {}]);
+    assert.match(
+      await good("node", "show", node),
+      /\n {2}quarantined \S+Z by command line: smells of smoke\n {2}evidence \{\}$/,
+    );
+    assert.deepEqual(await found("--state", "quarantined"), [node]);
     assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .*\(smells of smoke\)$/);
     assert.match(await good("node", "release", node), /paused/);
     assert.match((await run("node", "release", node)).out, /^the node is paused, which does not allow this$/);
@@ -136,7 +194,11 @@ function everyCommand(where: string): void {
       `select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', ${earned}000000, 'earned')`,
     );
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
-    const [batch] = await said<Batch[]>("payout", "create", "--note", "November");
+    assert.match(
+      (await run("payout", "create", "--minimum-usd", "1000")).out,
+      /^no host is owed as much beyond what open payouts promise$/,
+    );
+    const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
     const id = batch?.id ?? "";
     assert.match((await run("payout", "create")).out, /no host is owed anything/);
@@ -150,6 +212,11 @@ function everyCommand(where: string): void {
       new RegExp(`^pay_\\w+  ${host}  ${batch?.total_micro} µ  Local host$`),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
+    assert.match(
+      await good("payout", "export", id),
+      new RegExp(`^payout,account,name,owners,amount_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro}$`),
+    );
+    assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
     assert.match(await good("payout", "paid", id), / paid {2}1 hosts/);
     assert.ok((await said<Batch[]>("payout", "paid", id))[0]?.paidAt, "again, with the same end");
     await query(`select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', 7000000, 'earned')`);
@@ -199,6 +266,7 @@ function everyCommand(where: string): void {
       "node.release",
       "payout.create",
       "payout.paid",
+      "catalogue.reload",
     ]) {
       assert.ok(
         acts.some((act) => act.action === action && act.outcome === "done"),
@@ -211,7 +279,10 @@ function everyCommand(where: string): void {
     );
     assert.ok(acts.every(({ operator }) => operator === "command line"));
     assert.doesNotMatch(JSON.stringify(acts), /t(sk|ht)_live_\w+_|password of/);
-    assert.match(await good("audit", "list"), /^\d{4}-\S+Z {2}command line {2}operator\.create {2}\S+ {2}done {2}\{/);
+    assert.match(
+      await good("audit", "list"),
+      /^\d{4}-\S+Z {2}command line {2}catalogue\.reload {2}catalogue {2}done {2}\{/,
+    );
   });
 }
 
@@ -228,6 +299,15 @@ describe("on a live platform", () => {
     await good("key", "revoke", made.id);
     await eventually("it is refused", async () => (await status()) === 401, 10_000);
   });
+});
+
+test("a grant that the books of an account cannot hold is refused, and the record says so", async () => {
+  const { id } = await said<{ id: string }>("account", "open", "builder", "Rich");
+  for (let i = 0; i < 9; i++) await good("grant", id, "--usd", "1000000", "--reason", "a great deal");
+  const refused = await run("grant", id, "--usd", "0.000001", "--reason", "a little more");
+  assert.deepEqual(refused, { code: 1, out: "--usd must not bring the balance above 9000000 dollars" });
+  const [last] = await said<{ subject: string; outcome: string }[]>("audit", "list");
+  assert.deepEqual([last?.subject, last?.outcome], [id, "failed"]);
 });
 
 describe("bad input: one clear line, exit code 1, nothing done", () => {
@@ -251,6 +331,7 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     [["grant", builder, "--usd", "0", "--reason", "r"], /^--usd must be dollars/],
     [["grant", builder, "--usd", "1e6", "--reason", "r"], /^--usd must be dollars/],
     [["grant", builder, "--usd", "0.0000001", "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--usd", "1000000.000001", "--reason", "r"], /^--usd must be dollars, .* at most 1000000/],
     [["grant", builder, "--usd", "5"], /^--reason must say why/],
     [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
     [["key", "list", unknown.acc], /^there is no account/],
@@ -264,8 +345,13 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     [["key", "revoke", unknown.key], /^there is no such key, or it is revoked already$/],
     [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
     [["key", "limits", unknown.key], /^there is no such key, or it is revoked$/],
-    [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number$/],
+    [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number, or default$/],
     [["key", "limits", unknown.key, "--colour", "red"], /--colour/],
+    [["overview", "--days", "32"], /^--days must be a whole number from 1 to 31$/],
+    [["account", "show", unknown.acc], /^there is no account/],
+    [["node", "list", "--state", "online"], /^--state must be one of registered, ready, paused, quarantined, retired$/],
+    [["node", "list", "--host", "nobody"], /^--host must be an account's id \(acc_…\)$/],
+    [["node", "show", unknown.node], /^there is no such node$/],
     [["node", "quarantine", node], /^--reason must say why/],
     [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],
     [["node", "release", "nonsense"], /^nonsense is not a node's id \(node_…\)$/],
@@ -277,6 +363,9 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     [["operator", "create", "--email", "new@example.test", "--password", "hunter22"], /^--password must be -/],
     [["payout", "show", unknown.pay], /^there is no batch/],
     [["payout", "paid", unknown.pay], /^there is no batch/],
+    [["payout", "export", unknown.pay], /^there is no batch/],
+    [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
+    [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'$/],
   ];
@@ -299,7 +388,7 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
       code: 1,
-      out: "tollgate: --usd must be dollars, more than 0 and less than 1000000: 5, 0.25\n",
+      out: "tollgate: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25\n",
     });
     const help = await shell(["grant", "--help"]);
     assert.equal(help.code, 0);

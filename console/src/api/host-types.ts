@@ -5,6 +5,7 @@ type Schemas = components["schemas"];
 
 export type HostToken = Schemas["HostToken"];
 export type Node = Schemas["Node"];
+export type NodeList = Schemas["NodeList"];
 export type NodeDetail = Schemas["NodeDetail"];
 export type NodeState = Schemas["NodeState"];
 export type NodeStats = Schemas["NodeStats"];

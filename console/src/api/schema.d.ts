@@ -372,7 +372,7 @@ export interface paths {
         put?: never;
         /**
          * Buy a pack of credit
-         * @description The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile.
+         * @description The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.
          */
         post: operations["createCheckout"];
         delete?: never;
@@ -795,7 +795,7 @@ export interface paths {
         };
         /**
          * List an account's API keys
-         * @description Their spend is not worked out here: it reads as zero.
+         * @description The newest first, revoked ones too, in one page. Which of their limits are their own is said beside.
          */
         get: operations["listAccountKeys"];
         put?: never;
@@ -871,7 +871,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the limits of one API key */
+        /**
+         * Set the limits of one API key
+         * @description All three are set: what is null or not named goes back to the platform's limit.
+         */
         put: operations["setKeyLimits"];
         post?: never;
         delete?: never;
@@ -925,8 +928,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List every host's nodes
-         * @description The oldest first, in one page.
+         * Search every host's nodes
+         * @description The newest first.
          */
         get: operations["listPlatformNodes"];
         put?: never;
@@ -1230,7 +1233,7 @@ export interface paths {
         };
         /**
          * Sum up what was spent
-         * @description Sums are of whole hours. By the hour a span has at most 31 days.
+         * @description Sums are of whole hours. A span has at most 400 days, by the hour at most 31.
          */
         get: operations["getUsage"];
         put?: never;
@@ -1420,7 +1423,7 @@ export interface components {
             };
         };
         GrantRequest: {
-            /** @description Whole microdollars, as a number or as digits: 1 to 1000000000000. */
+            /** @description Whole microdollars, as a number or as digits: 1 to 1000000000000. The balance may not pass 9000000000000. */
             amount_micro: string | number;
             /** @description Stands in the statement and in the record of what operators did. */
             reason: string;
@@ -1455,19 +1458,33 @@ export interface components {
             /** @description Whether a code is asked for at sign-in. */
             two_factor: boolean;
         };
-        /** @description What an operator set for one key; null where the platform's limit holds. */
         KeyLimits: {
+            /** @description The platform's limits. */
+            default_limits: {
+                in_flight: number;
+                requests_per_minute: number;
+                tokens_per_minute: number;
+            };
             id: string;
-            in_flight: number | null;
+            /** @description What holds for the key now. */
+            limits: {
+                in_flight: number;
+                requests_per_minute: number;
+                tokens_per_minute: number;
+            };
             /** @constant */
             object: "key_limits";
-            requests_per_minute: number | null;
-            tokens_per_minute: number | null;
+            /** @description What an operator set for this key; null where the platform's limit holds. */
+            own_limits: {
+                in_flight: number | null;
+                requests_per_minute: number | null;
+                tokens_per_minute: number | null;
+            };
         };
         KeyLimitsRequest: {
             /** @description Requests at the same time. By default `null`. */
             in_flight?: number | null;
-            /** @description null: the platform's limit, here and below. At most 999999999, here and below. By default `null`. */
+            /** @description null, or not named: the platform's limit, here and below. At most 999999999, here and below. By default `null`. */
             requests_per_minute?: number | null;
             /** @description Prompt and output together. By default `null`. */
             tokens_per_minute?: number | null;
@@ -1788,7 +1805,11 @@ export interface components {
                 builder_credit_micro: components["schemas"]["Money"];
                 /** @description What of it is held for requests under way. */
                 held_micro: components["schemas"]["Money"];
+                /** @description What hosts earned and were not paid. */
                 hosts_owed_micro: components["schemas"]["Money"];
+                /** @description What builders own and hosts are owed. */
+                liabilities_micro: components["schemas"]["Money"];
+                /** @description What the platform earned since the beginning. */
                 platform_revenue_micro: components["schemas"]["Money"];
             };
             nodes: components["schemas"]["NodesByState"];
@@ -1906,9 +1927,55 @@ export interface components {
             /** @constant */
             object: "list";
         };
+        /** @description A key as operators see it. */
+        PlatformKey: {
+            /** @description Unix time in seconds. */
+            created_at: number;
+            /** @description The platform's limits. */
+            default_limits: {
+                in_flight: number;
+                requests_per_minute: number;
+                tokens_per_minute: number;
+            };
+            id: string;
+            last_used_at: number | null;
+            /** @description What holds for this key: the platform's limits, or those that an operator set. */
+            limits: {
+                in_flight: number;
+                requests_per_minute: number;
+                tokens_per_minute: number;
+            };
+            /** @description Spend is attributed by it. */
+            name: string;
+            /** @constant */
+            object: "api_key";
+            /** @description What an operator set for this key; null where the platform's limit holds. */
+            own_limits: {
+                in_flight: number | null;
+                requests_per_minute: number | null;
+                tokens_per_minute: number | null;
+            };
+            revoked_at: number | null;
+            /** @description Of the calendar month, in UTC. */
+            spend_this_month: {
+                charge_micro: components["schemas"]["Money"];
+                requests: number;
+            };
+            /** @description How the key begins: enough to recognise it, and no secret. */
+            start: string;
+        };
+        PlatformKeyList: {
+            data: components["schemas"]["PlatformKey"][];
+            /** @description Where the next page continues; null on the last one. */
+            next_cursor: string | null;
+            /** @constant */
+            object: "list";
+        };
         PlatformNode: {
             /** @description The host's account. */
             account: string;
+            /** @description Its name. */
+            account_name: string;
             /** @description The agent's own name and version. */
             agent: string;
             /** @description Unix time in seconds. */
@@ -1930,6 +1997,8 @@ export interface components {
         PlatformNodeDetail: {
             /** @description The host's account. */
             account: string;
+            /** @description Its name. */
+            account_name: string;
             /** @description The agent's own name and version. */
             agent: string;
             /** @description Unix time in seconds. */
@@ -3995,6 +4064,22 @@ export interface operations {
                 };
             };
             422: components["responses"]["unknown_pack"];
+            /**
+             * @description Too often, or too many at once.
+             *
+             *     - `rate_limit_requests`: 10 checkouts of the last hour are open. Pay one of them, or try again in 60 seconds.
+             */
+            429: {
+                headers: {
+                    "retry-after": components["headers"]["retry-after"];
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["internal_error"];
             502: components["responses"]["payment_provider_unavailable"];
         };
@@ -5241,7 +5326,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ApiKeyList"];
+                    "application/json": components["schemas"]["PlatformKeyList"];
                 };
             };
             401: components["responses"]["not_authenticated"];
@@ -5479,7 +5564,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was set. */
+            /** @description What was set, and what holds now. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5591,14 +5676,25 @@ export interface operations {
     };
     listPlatformNodes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description Only nodes of this host's account, `acc_…`. */
+                host?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+                /** @description A part of the node's name. */
+                q?: string;
+                /** @description Only nodes in this state, as the gateway that answers sees it. */
+                state?: "registered" | "ready" | "online" | "paused" | "quarantined" | "retired";
+            };
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description The nodes. */
+            /** @description A page of nodes. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -5606,6 +5702,22 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlatformNodeList"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             401: components["responses"]["not_authenticated"];
@@ -6334,7 +6446,7 @@ export interface operations {
             query?: {
                 /** @description What each sum is of. */
                 by?: "key" | "model" | "day" | "hour" | "outcome";
-                /** @description The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the month's first. */
+                /** @description The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in. */
                 from?: string;
                 /** @description What every sum is split by further. */
                 split?: "key" | "model";

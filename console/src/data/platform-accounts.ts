@@ -2,9 +2,13 @@
 import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import type { KeyLimitsRequest } from "../api/operator-types.ts";
+import type { components } from "../api/schema.d.ts";
 import type { AccountKind } from "../api/types.ts";
 import { queryClient } from "./client.ts";
 import { auditQuery } from "./platform.ts";
+
+/** A key with the limits that are its own, beside those that hold. */
+export type PlatformKey = components["schemas"]["PlatformKey"];
 
 export interface AccountSearch {
   q?: string;

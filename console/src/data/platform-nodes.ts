@@ -1,15 +1,32 @@
 /** Every host's nodes, for operators. */
-import { queryOptions, useMutation } from "@tanstack/react-query";
+import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
+import type { NodeState } from "../api/host-types.ts";
 import { queryClient } from "./client.ts";
 import { LOOK_AGAIN_MS } from "./host.ts";
 import { auditQuery } from "./platform.ts";
 
-export const platformNodesQuery = queryOptions({
-  queryKey: ["platform nodes", "list"],
-  refetchInterval: LOOK_AGAIN_MS,
-  queryFn: () => ask(api.GET("/console/api/operator/nodes")),
-});
+export interface NodeSearch {
+  /** A part of the node's name. */
+  q?: string;
+  state?: NodeState;
+  /** The host's account. */
+  host?: string;
+}
+
+export const platformNodesQuery = (search: NodeSearch) =>
+  infiniteQueryOptions({
+    queryKey: ["platform nodes", "list", search],
+    refetchInterval: LOOK_AGAIN_MS,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(
+        api.GET("/console/api/operator/nodes", {
+          params: { query: { ...search, ...(cursor !== undefined && { cursor }) } },
+        }),
+      ),
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
 
 export const platformNodeQuery = (id: string) =>
   queryOptions({

@@ -3,6 +3,7 @@ import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-route
 import { queryClient } from "../data/client.ts";
 import { meQuery } from "../data/session.ts";
 import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
+import { readNodesSearch } from "../pages/operator/nodes/search.ts";
 import { appRoute } from "./app.tsx";
 
 export async function requireOperator(): Promise<void> {
@@ -37,7 +38,7 @@ const nodes = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/nodes",
   ...forOperators,
-  validateSearch: readOne("node"),
+  validateSearch: readNodesSearch,
   component: lazyRouteComponent(() => import("../pages/operator/nodes/all-nodes-page.tsx"), "AllNodesPage"),
 });
 const payouts = createRoute({

@@ -28,9 +28,11 @@ export type Ask = (caller: Caller, question: Question) => Promise<Answer>;
 /** A refusal that has no place in our catalogue: a mistake of ours, unless whoever asked knows better. */
 export class UnknownRefusal extends Error {
   override name = "UnknownRefusal";
+  readonly status: number;
   readonly code: string;
   constructor(status: number, code: string) {
     super(`better-auth answered ${status} ${code}`);
+    this.status = status;
     this.code = code;
   }
 }

@@ -59,6 +59,15 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
   };
 }
 
+/** Who looked over a shoulder has the code too, for a minute and a half: it is taken once, wherever that was. */
+export async function useCode(attempts: Attempts, identityId: string, code: string): Promise<void> {
+  try {
+    await attempts.take("usedCode", `${identityId} ${code}`);
+  } catch (cause) {
+    throw cause instanceof SignInRefusal ? new SignInRefusal("wrong_code", { cause }) : cause;
+  }
+}
+
 /** Who has an IPv6 address has a whole /64 of them: those count as one. */
 export function networkOf(address: string): string {
   if (!isIPv6(address)) return address;

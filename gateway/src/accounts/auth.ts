@@ -5,7 +5,7 @@
  * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
  * by the rule of our contract, and a second rule beside it would only disagree with it at times.
  */
-import { betterAuth } from "better-auth";
+import { APIError, betterAuth } from "better-auth";
 import { isAPIError } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import type pg from "pg";
@@ -160,7 +160,10 @@ function logging(log: Log) {
     },
     onAPIError: {
       onError(error: unknown) {
-        if (!isAPIError(error)) log.error({ err: words(error) }, "identities: a request failed");
+        if (isAPIError(error)) return;
+        log.error({ err: words(error) }, "identities: a request failed");
+        // Without an answer from here the library prints the error as it is, past the log: rows of tables may be in it.
+        throw new APIError("INTERNAL_SERVER_ERROR", { code: "REQUEST_FAILED" });
       },
     },
   };

@@ -1,7 +1,7 @@
 /** Signing up, in and out with an e-mail address, a password and, where it is on, a code. */
 import type pg from "pg";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
-import { type Attempts, networkOf } from "./attempts.ts";
+import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { COOKIE_PREFIX } from "./auth.ts";
 import { SignInRefusal } from "./refusals.ts";
 
@@ -30,6 +30,8 @@ export interface SignInOptions {
   pool: pg.Pool;
   verifyEmails: boolean;
 }
+
+const CONFLICT = 409;
 
 export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions): SignIn {
   return {
@@ -64,7 +66,13 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
       // With a session the library would check the code for that session's identity.
-      const answer = await ask({ ...caller, cookie: withoutSession(caller.cookie) }, { path, body: { code } });
+      const answer = await ask({ ...caller, cookie: withoutSession(caller.cookie) }, { path, body: { code } }).catch(
+        (error: Error) => {
+          // Of two at once with backup codes of one identity, one loses, and the library says only that it did.
+          const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
+          throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
+        },
+      );
       if (isTotp) await refuseSecondUse(answer, code);
       return { status: "signed_in", cookies: answer.cookies };
     },
@@ -80,15 +88,13 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
     },
   };
 
-  /** Who looked over a shoulder has the code too, for a minute and a half. */
   async function refuseSecondUse({ body }: Answer, code: string): Promise<void> {
     const { user, token } = body as { user: { id: string }; token: string };
     try {
-      await attempts.take("usedCode", `${user.id} ${code}`);
-    } catch (cause) {
+      await useCode(attempts, user.id, code);
+    } catch (refusal) {
       await pool.query("delete from identity_session where token = $1", [token]);
-      if (!(cause instanceof SignInRefusal)) throw cause;
-      throw new SignInRefusal("wrong_code", { cause });
+      throw refusal;
     }
   }
 }

@@ -2,7 +2,7 @@
 import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Answer, Ask, Caller } from "./ask.ts";
-import type { Attempts } from "./attempts.ts";
+import { type Attempts, useCode } from "./attempts.ts";
 
 /** Whose session changes its second factor. */
 export interface Owner {
@@ -37,6 +37,7 @@ export function openTwoFactor({ ask, attempts }: { ask: Ask; attempts: Attempts 
     },
     async confirm(code, by) {
       const { cookies } = await asOwner(by, "verify-totp", { code });
+      await useCode(attempts, by.identityId, code);
       return { cookies };
     },
     async newBackupCodes(password, by) {

@@ -14,6 +14,7 @@ import type { Ground } from "./ground.ts";
 import type { Store } from "./store.ts";
 
 export const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
+export const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 
 /** Money and the record of it. */
 export async function openBooks(
@@ -40,13 +41,19 @@ export async function openBooks(
 
 /** Undefined where purchases are not configured. */
 export async function openPurchases(
-  { config, clock, newId, log }: Ground,
+  { config, clock, newId, log, onClose }: Ground,
   { pool }: Store,
 ): Promise<Payments | undefined> {
   if (config.payments === undefined) return undefined;
   // Stripe's library is large: a gateway that sells nothing does not load it.
   const { stripeProvider } = await import("../payments/stripe.ts");
-  return openPayments({ pool, provider: stripeProvider({ ...config.payments, clock }), newId, log });
+  const payments = openPayments({ pool, provider: stripeProvider({ ...config.payments, clock }), newId, log });
+  onClose(
+    clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
+      payments.sweep().catch((error) => log.error({ err: error }, "forgetting old events of the provider failed"));
+    }),
+  );
+  return payments;
 }
 
 export async function openLimits({ config, clock, log, onClose }: Ground): Promise<Limits> {

@@ -7,6 +7,8 @@ import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
+/** Of everything but inference: forms, not documents. */
+export const FORM_BYTES_MAX = 64 * 1024;
 /**
  * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
  * proportion to their bytes, and every other request would wait for it.
@@ -23,11 +25,14 @@ export function checkDeclaredLength(request: IncomingMessage, bytesMax = BODY_BY
   if (Number(request.headers["content-length"] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
-const tooLarge = (bytesMax: number): Error =>
-  fault("request_too_large", { message: `The request body exceeds ${bytesMax / 1024 / 1024} MiB.` });
+function tooLarge(bytesMax: number): Error {
+  const kib = bytesMax / 1024;
+  const size = kib < 1024 ? `${kib} KiB` : `${kib / 1024} MiB`;
+  return fault("request_too_large", { message: `The request body exceeds ${size}.` });
+}
 
-export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const bytes = await readBytes(request);
+export async function readJson(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): Promise<unknown> {
+  const bytes = await readBytes(request, bytesMax);
   const excess = excessOf(bytes);
   if (excess !== null) throw invalidRequest(null, excess);
   let text: string;

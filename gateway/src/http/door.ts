@@ -16,6 +16,8 @@ export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
+  /** The largest body it takes; 10 MiB where nothing is said. */
+  bodyBytesMax?: number;
 }
 
 export interface OpenCall extends Call {
@@ -42,8 +44,8 @@ export async function through(
     authorization: request.headers.authorization,
     client: clientFamily(request.headers["user-agent"]),
     sdk: sdkOf(request),
-    checkDeclaredLength: () => checkDeclaredLength(request),
-    readJson: () => readJson(request),
+    checkDeclaredLength: () => checkDeclaredLength(request, door.bodyBytesMax),
+    readJson: () => readJson(request, door.bodyBytesMax),
     gone: gone.signal,
     reply,
     request,

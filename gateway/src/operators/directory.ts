@@ -1,8 +1,11 @@
-/** Every account, as operators see it: found by name, owner or id; suspended and restored. */
+/** Every account, as operators see it: found by name, owner or id; suspended and restored. Every node stands beside them. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { openUsage, type Usage } from "../history/usage.ts";
+import { type NodeDirectory, openNodeDirectory } from "./nodes.ts";
+import { partOf } from "./text-search.ts";
 
 export interface AccountEntry {
   id: Uuid;
@@ -28,6 +31,9 @@ export interface Directory {
   find(id: Uuid): Promise<AccountEntry | undefined>;
   /** Every gateway hears of it. False when there is no such account; to suspend the suspended changes nothing. */
   setSuspended(id: Uuid, suspended: boolean): Promise<boolean>;
+  /** What each key of an account spent since a moment. */
+  spendByKey: Usage["byKey"];
+  nodes: NodeDirectory;
 }
 
 const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.created_at as "createdAt",
@@ -37,7 +43,10 @@ const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.c
   from account a join ledger_account l on l.id = a.id`;
 
 export function openDirectory({ pool }: { pool: pg.Pool }): Directory {
+  const usage = openUsage({ pool });
   return {
+    spendByKey: (accountId, since) => usage.byKey(accountId, since),
+    nodes: openNodeDirectory({ pool }),
     async search({ text, kind, before, limit }) {
       const { rows } = await pool.query(
         `${ENTRY} where ($1::uuid is null or a.id < $1) and ($2::text is null or a.kind = $2)
@@ -45,7 +54,7 @@ export function openDirectory({ pool }: { pool: pg.Pool }): Directory {
                   select from account_owner o join identity i on i.id = o.identity_id
                    where o.account_id = a.id and i.email ilike $3))
           order by a.id desc limit $4`,
-        [before ?? null, kind ?? null, text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`, limit],
+        [before ?? null, kind ?? null, partOf(text), limit],
       );
       return rows.map(toEntry);
     },

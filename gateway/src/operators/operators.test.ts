@@ -6,10 +6,12 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openFleet } from "../fleet/fleet.ts";
 import { checkBooks } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openAudit } from "./audit.ts";
 import { openDirectory } from "./directory.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "./grants.ts";
 import { openOverview } from "./overview.ts";
 import { openPayouts } from "./payouts.ts";
 
@@ -82,6 +84,58 @@ describe("operators", () => {
     assert.equal(await directory.setSuspended(newId(), true), false);
   });
 
+  test("nodes are found by name, host and standing, newest first, each with its host's name and why it is barred", async () => {
+    const { nodes } = openDirectory({ pool: db.pool });
+    const fleet = openFleet({ pool: db.pool, newId });
+    const [barn, mill] = [await open("host", "The barn"), await open("host", "The mill")];
+    const register = async (host: Uuid, name: string) =>
+      (await fleet.register(host, { name, hardware: { cpus: 2 }, agent: "a" })).id;
+    const first = await register(barn, "stall_1");
+    const second = await register(mill, "stall_2");
+    const third = await register(barn, "hayloft");
+    await fleet.elect(null, first, ["tiny-3b"]);
+    await fleet.quarantine(first, { reason: "smoke", evidence: { seen: 1 }, by: "o@example.com" });
+    const found = async (search: Omit<Parameters<typeof nodes.search>[0], "limit">) =>
+      (await nodes.search({ ...search, limit: 10 })).map(({ id }) => id);
+    assert.deepEqual(await found({}), [third, second, first]);
+    assert.deepEqual(await found({ before: second }), [first]);
+    assert.deepEqual(await found({ text: "STALL_" }), [second, first]);
+    assert.deepEqual(await found({ text: "stal__1" }), [], "a wildcard is a plain character");
+    assert.deepEqual(await found({ host: barn, text: "stall" }), [first]);
+    assert.deepEqual(await found({ standing: "quarantined" }), [first]);
+    const entry = await nodes.find(first);
+    assert.deepEqual({ ...entry, hostName: undefined }, { ...(await fleet.find(null, first)), hostName: undefined });
+    assert.equal(entry?.hostName, "The barn");
+    assert.deepEqual((await nodes.search({ text: "hayloft", limit: 1 }))[0]?.quarantine, null);
+    assert.equal(await nodes.find(newId()), undefined);
+  });
+
+  test("grants end where an account's books do, however many come at once, and the books still balance", async () => {
+    const accountId = await open("builder", "rich");
+    const grant = (amount: bigint) =>
+      grantCredit(ledger, { id: newId(), accountId, amount: pico(amount), reason: "a test" });
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => grant(GRANT_MAX)));
+    assert.equal(outcomes.filter((outcome) => outcome === "granted").length, Number(BALANCE_MAX / GRANT_MAX));
+    assert.equal((await ledger.balance(accountId))?.balance, BALANCE_MAX, "exactly as much as the ledger holds");
+    assert.equal(await grant(1n), "balance_too_large");
+    await assert.rejects(grant(GRANT_MAX + 1n), /bounded at the door/);
+    assert.ok((await checkBooks(db.pool)).every(({ differences }) => differences.length === 0));
+  });
+
+  test("a suspended host is paid once it is restored", async () => {
+    const payouts = openPayouts({ pool: db.pool, newId });
+    const { setSuspended } = openDirectory({ pool: db.pool });
+    const host = await open("host", "under a cloud");
+    await earn(host, 3_000_000n);
+    await setSuspended(host, true);
+    const order = { note: "", by: "o@example.com", minimum: pico(1_000n) };
+    assert.equal(await payouts.create(order), undefined);
+    await setSuspended(host, false);
+    const batch = await payouts.create(order);
+    assert.equal(batch?.total, 3_000_000n);
+    await payouts.markPaid(batch?.id as Uuid, "o@example.com");
+  });
+
   test("payouts promise each picodollar once, and are booked whole and once", async () => {
     const payouts = openPayouts({ pool: db.pool, newId });
     const [rich, poor] = [await open("host", "rich"), await open("host", "poor")];
@@ -104,6 +158,11 @@ describe("operators", () => {
     assert.equal((await ledger.balance(rich))?.balance, 7_000n);
     assert.equal(await ledger.paidOut(rich), 5_000_000n);
     assert.equal(await payouts.markPaid(newId(), "x"), "absent");
+    assert.equal(await payouts.create({ ...order, minimum: pico(1_000_000n) }), undefined);
+    assert.ok(
+      (await payouts.list({ limit: 10 })).every(({ hosts }) => hosts > 0),
+      "no empty batch is left",
+    );
     assert.ok((await payouts.find(batch.id))?.paidAt instanceof Date);
     assert.ok((await checkBooks(db.pool)).every(({ differences }) => differences.length === 0));
   });
@@ -119,5 +178,16 @@ describe("operators", () => {
       [3_000n, 4_000n, 1],
     );
     assert.deepEqual(await overview.traffic({ from: new Date(0), to: new Date() }), []);
+    const fleet = openFleet({ pool: db.pool, newId });
+    const suspended = await open("host", "suspended");
+    await openDirectory({ pool: db.pool }).setSuspended(suspended, true);
+    for (const host of [await open("host", "ready"), suspended]) {
+      const { id } = await fleet.register(host, { name: "one", hardware: {}, agent: "" });
+      await fleet.elect(host, id, ["mid-14b", "tiny-3b"]);
+    }
+    assert.deepEqual(await overview.readyNodes(), [
+      { model: "mid-14b", nodes: 1 },
+      { model: "tiny-3b", nodes: 1 },
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-/** The platform in numbers: traffic and revenue by the hour, what is owed to whom, how many accounts and nodes there are. */
+/** The platform in numbers: traffic and revenue by the hour, what is owed to whom, what accounts and nodes there are. */
 import type pg from "pg";
 import { type Pico, pico } from "../base/money.ts";
 
@@ -15,8 +15,7 @@ export interface Totals {
   nodes: Record<string, number>;
 }
 
-export interface TrafficHour {
-  hour: Date;
+export interface Traffic {
   outcome: string;
   requests: number;
   promptTokens: number;
@@ -24,9 +23,20 @@ export interface TrafficHour {
   charge: Pico;
 }
 
+export interface TrafficHour extends Traffic {
+  hour: Date;
+}
+
+/** How many nodes could serve a model by their records; which of them are connected, the gateways know. */
+export interface ReadyNodes {
+  model: string;
+  nodes: number;
+}
+
 export interface Overview {
   totals(): Promise<Totals>;
   traffic(span: { from: Date; to: Date }): Promise<TrafficHour[]>;
+  readyNodes(): Promise<ReadyNodes[]>;
 }
 
 export function openOverview({ pool }: { pool: pg.Pool }): Overview {
@@ -74,6 +84,14 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
         completionTokens: Number(completion),
         charge: pico(BigInt(charge)),
       }));
+    },
+    async readyNodes() {
+      const { rows } = await pool.query(
+        `select e.model, count(*)::int as nodes from node n join node_election e on e.node_id = n.id
+           join account a on a.id = n.account_id
+          where n.state = 'ready' and a.suspended_at is null group by 1 order by 1`,
+      );
+      return rows;
     },
   };
 }

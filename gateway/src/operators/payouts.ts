@@ -23,7 +23,7 @@ export interface PayoutLine {
 }
 
 export interface Payouts {
-  /** Of everything owed from `minimum` upwards; undefined when nobody is owed as much. */
+  /** Of everything owed from `minimum` upwards, but to suspended hosts; undefined when nobody is owed as much. */
   create(parts: { note: string; by: string; minimum: Pico }): Promise<PayoutBatch | undefined>;
   list(page: { before?: Uuid | undefined; limit: number }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
@@ -45,9 +45,7 @@ export function openPayouts({ pool, newId }: { pool: pg.Pool; newId: NewId }): P
     async create({ note, by, minimum }) {
       const id = newId();
       const { rows } = await pool.query("select payout_create($1, $2, $3, $4) as hosts", [id, note, by, minimum]);
-      if (rows[0].hosts > 0) return await find(id);
-      await pool.query("delete from payout_batch where id = $1", [id]);
-      return undefined;
+      return rows[0].hosts > 0 ? await find(id) : undefined;
     },
     async list({ before, limit }) {
       const { rows } = await pool.query(

@@ -5,8 +5,10 @@
 import type pg from "pg";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import { fault, invalidRequest } from "../faults.ts";
+import { type Fault, fault, invalidRequest } from "../faults.ts";
 import { record } from "./checkouts.ts";
+import { forgetOldEvents } from "./events.ts";
+import { countOpenCheckouts, OPEN_CHECKOUTS_MAX } from "./open-checkouts.ts";
 import { findPack, PACKS, type Pack } from "./packs.ts";
 import { type OpenedCheckout, type PaymentProvider, type ProviderEvent, ProviderUnavailable } from "./provider.ts";
 import { type Taken, takeIn } from "./receive.ts";
@@ -27,10 +29,15 @@ export interface StartedCheckout {
 
 export interface Payments {
   packs: readonly Pack[];
-  /** 422 `unknown_pack`; 502 `payment_provider_unavailable`, and then nothing was written and nothing can be paid. */
+  /**
+   * 422 `unknown_pack`; 429 `rate_limit_requests` where the account has too many open; 502 `payment_provider_unavailable`.
+   * Then nothing was written and nothing can be paid.
+   */
   checkout(request: CheckoutRequest): Promise<StartedCheckout>;
   /** Resolves once everything that follows from the event is committed. 400 `invalid_signature`. */
   receive(body: Buffer, signature: string | undefined): Promise<void>;
+  /** Forgets the provider's events that are too old to matter; how many. */
+  sweep(): Promise<number>;
 }
 
 export interface PaymentsOptions {
@@ -42,26 +49,33 @@ export interface PaymentsOptions {
 
 export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
+  const openCheckouts = countOpenCheckouts({ pool });
+  const start = async (id: Uuid, pack: Pack, request: CheckoutRequest): Promise<StartedCheckout> => {
+    const { accountId, successUrl, cancelUrl } = request;
+    const reference = publicId("pay", id);
+    const { session, url } = await orUnavailable(log, reference, () =>
+      provider.openCheckout({
+        reference,
+        account: publicId("acc", accountId),
+        product: pack.name,
+        price: pack.price,
+        successUrl: successUrl(reference),
+        cancelUrl: cancelUrl(reference),
+      }),
+    );
+    // Before the buyer learns the address: whoever can pay is on record.
+    await record(pool, { id, accountId, pack: pack.id, amount: pack.price, live: provider.live, session });
+    return { id, url, pack };
+  };
   return {
     packs: PACKS,
-    async checkout({ accountId, packId, successUrl, cancelUrl }) {
-      const pack = findPack(packId);
+    async checkout(request) {
+      const pack = findPack(request.packId);
       if (pack === undefined) throw unknownPack();
       const id = newId();
-      const reference = publicId("pay", id);
-      const { session, url } = await orUnavailable(log, reference, () =>
-        provider.openCheckout({
-          reference,
-          account: publicId("acc", accountId),
-          product: pack.name,
-          price: pack.price,
-          successUrl: successUrl(reference),
-          cancelUrl: cancelUrl(reference),
-        }),
-      );
-      // Before the buyer learns the address: whoever can pay is on record.
-      await record(pool, { id, accountId, pack: pack.id, amount: pack.price, live: provider.live, session });
-      return { id, url, pack };
+      const started = await openCheckouts.within(request.accountId, id, () => start(id, pack, request));
+      if ("waitS" in started) throw tooManyOpen(started.waitS);
+      return started.opened;
     },
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
@@ -72,7 +86,17 @@ export function openPayments(options: PaymentsOptions): Payments {
       }
       report(log, event, await takeIn({ pool, newId }, event));
     },
+    sweep: () => forgetOldEvents(pool),
   };
+}
+
+/** A client that waits on its own waits for a minute at most; a longer wait is told to the person. */
+export function tooManyOpen(waitS: number): Fault {
+  return fault("rate_limit_requests", {
+    retry: waitS > 60 ? "never" : "later",
+    message: `${OPEN_CHECKOUTS_MAX} checkouts of the last hour are open. Pay one of them, or try again in ${waitS} seconds.`,
+    headers: { "retry-after": String(waitS) },
+  });
 }
 
 function unknownPack(): Error {

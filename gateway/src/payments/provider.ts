@@ -16,9 +16,14 @@ const PICO_PER_CENT = 10_000_000_000n;
 /** What a checkout asks for; every price is a whole number of cents. */
 export const inCents = (amount: Pico): Money => ({ minor: amount / PICO_PER_CENT, currency: CURRENCY });
 
-/** Undefined for money of another currency, which is never converted. */
-export const inPico = ({ minor, currency }: Money): Pico | undefined =>
-  currency === CURRENCY ? pico(minor * PICO_PER_CENT) : undefined;
+/** What one amount in the books can be; other products of the same provider's account may sell for more. */
+const AMOUNT_MAX = 2n ** 63n - 1n;
+
+/** Undefined for what no checkout of ours can be paid with: another currency, which is never converted, or too much. */
+export function inPico({ minor, currency }: Money): Pico | undefined {
+  const amount = minor * PICO_PER_CENT;
+  return currency === CURRENCY && amount <= AMOUNT_MAX ? pico(amount) : undefined;
+}
 
 export interface CheckoutOrder {
   /** `pay_…`: names the checkout at the provider, and makes repeats of this call one. */

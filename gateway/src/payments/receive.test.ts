@@ -150,6 +150,7 @@ describe("what does not fit is never credited", () => {
   const cases: [string, (session: object) => object][] = [
     ["less was paid", (session) => ({ ...session, amount_total: 1999 })],
     ["more was paid", (session) => ({ ...session, amount_total: 2001 })],
+    ["far too much was paid", (session) => ({ ...session, amount_total: Number.MAX_SAFE_INTEGER })],
     ["another currency", (session) => ({ ...session, currency: "eur" })],
     ["no amount", (session) => ({ ...session, amount_total: null })],
     [
@@ -209,6 +210,12 @@ describe("what does not fit is never credited", () => {
 test("an event of no interest is acknowledged and recorded as ignored", async () => {
   await send("customer.created", { id: "cus_1", object: "customer" }, { id: "evt_customer" });
   assert.deepEqual(await outcomeOf("evt_customer"), { outcome: "ignored", deliveries: 1 });
+});
+
+test("another product's refund of more than our books can hold is acknowledged and ignored", async () => {
+  const charge = { payment_intent: "pi_of_a_house", amount_refunded: 2_000_000_000, currency: "usd" };
+  await send("charge.refunded", charge, { id: "evt_house" });
+  assert.equal((await outcomeOf("evt_house"))?.outcome, "ignored");
 });
 
 test("live and test mode do not mix", async () => {

@@ -8,13 +8,11 @@ import type pg from "pg";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
 import { advance, type Checkout, lockCheckout } from "./checkouts.ts";
+import { noteEvent, type Outcome } from "./events.ts";
 import { factsOf, lockPayment, noteRefunded, noteReversal } from "./facts.ts";
 import { make, movesMade } from "./moves.ts";
 import { inPico, type Money, type News, type ProviderEvent } from "./provider.ts";
 import { furthest, judge, type Move, movesLeft } from "./rules.ts";
-
-/** As the column `payment_event.outcome` says. */
-export type Outcome = "applied" | "waiting" | "unknown" | "mismatch" | "ignored";
 
 export interface Taken {
   outcome: Outcome;
@@ -83,16 +81,6 @@ async function catchUp(client: pg.PoolClient, checkout: Checkout): Promise<Move[
   const moves = movesLeft({ state: checkout.state, amount: checkout.amount, ...facts }, made.sums);
   await make(client, checkout, { moves, after: made.count });
   return moves;
-}
-
-async function noteEvent(client: pg.PoolClient, event: ProviderEvent, taken: Taken & { id: Uuid }): Promise<void> {
-  await client.query(
-    `insert into payment_event (id, provider_event, type, occurred_at, outcome, checkout_id)
-     values ($1, $2, $3, $4, $5, $6)
-     on conflict (provider_event) do update
-       set deliveries = payment_event.deliveries + 1, outcome = excluded.outcome, checkout_id = excluded.checkout_id`,
-    [taken.id, event.id, event.type, event.occurredAt, taken.outcome, taken.checkoutId],
-  );
 }
 
 const of = (outcome: Outcome): Taken => ({ outcome, checkoutId: null, moves: [] });

@@ -2,11 +2,12 @@
 import { openAccounts } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
-import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { exactMicro, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
 import { openLedger } from "../../ledger/ledger.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
+import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
@@ -14,6 +15,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     flags: ["q", "kind"],
     run: list,
   },
+  "account show": { help: "one account with its balance and owners", args: ["ACCOUNT"], run: show },
   "account open": { help: "open an account; KIND is builder or host", args: ["KIND", "NAME"], run: open },
   "account suspend": {
     help: "stop an account's keys and tokens at once",
@@ -24,18 +26,24 @@ export const accountCommands: Record<string, AdminCommand> = {
   "account restore": { help: "end an account's suspension", args: ["ACCOUNT"], flags: ["reason"], run: restore },
   suspend: { help: "the same as account suspend", args: ["ACCOUNT"], flags: ["reason"], run: suspend },
   grant: { help: "give a builder credit, in dollars", args: ["ACCOUNT"], flags: ["usd", "reason"], run: grant },
-  "audit list": { help: "what operators did, newest first", run: auditList },
+  "audit list": { help: "the last 1000 things that operators did, newest first", run: auditList },
 };
 
-const LIST_MAX = 1000;
+const ACTS_MAX = 1000;
 
 async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
   const { q, kind } = flags;
   if (kind !== undefined && kind !== "builder" && kind !== "host") throw new Error("--kind must be builder or host");
-  const accounts = await openDirectory({ pool }).search({ text: q, kind, limit: LIST_MAX });
+  const directory = openDirectory({ pool });
+  const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
   else for (const account of accounts) print(line(account));
   return 0;
+}
+
+async function show(run: AdminRun): Promise<number> {
+  const { id } = await findAccount(run);
+  return report(run, publicId("acc", id));
 }
 
 async function open(run: AdminRun): Promise<number> {
@@ -69,25 +77,31 @@ async function setSuspended(run: AdminRun, suspended: boolean): Promise<number> 
 async function grant(run: AdminRun): Promise<number> {
   const { id, kind } = await findAccount(run);
   if (kind !== "builder") throw new Error("credit is granted to builder accounts only");
-  const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf(run.flags.usd)];
+  const [subject, reason, amount] = [publicId("acc", id), reasonOf(run), dollarsOf("usd", run.flags.usd)];
   const ledger = openLedger({ pool: run.pool, clock: systemClock, gatewayId: "admin" });
   const details = { amount_micro: exactMicro(amount), reason };
-  await openAudit(run).record({ operator: SHELL_OPERATOR, action: "account.grant", subject, details }, () =>
-    ledger.transfer({ id: run.newId(), kind: "grant", accountId: id, amount, reason }),
-  );
+  const act = { operator: SHELL_OPERATOR, action: "account.grant", subject, details };
+  await openAudit(run).record(act, async () => {
+    const granted = await grantCredit(ledger, { id: run.newId(), accountId: id, amount, reason });
+    if (granted === "balance_too_large") {
+      throw new Error(`--usd must not bring the balance above ${BALANCE_MAX / PICO_PER_DOLLAR} dollars`);
+    }
+  });
   return report(run, subject);
 }
 
 /** Dollars as people write them, to the microdollar: `5`, `0.25`. */
-function dollarsOf(text: string | undefined): Pico {
-  const match = /^(\d{1,6})(?:\.(\d{1,6}))?$/.exec(text ?? "");
-  const micro = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`);
-  if (micro === 0n) throw new Error("--usd must be dollars, more than 0 and less than 1000000: 5, 0.25");
-  return pico(micro * PICO_PER_MICRO);
+export function dollarsOf(flag: string, text: string | undefined): Pico {
+  const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
+  const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;
+  if (amount === 0n || amount > GRANT_MAX) {
+    throw new Error(`--${flag} must be dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`);
+  }
+  return pico(amount);
 }
 
 async function auditList(run: AdminRun): Promise<number> {
-  const actions = await openAudit(run).list({ limit: LIST_MAX });
+  const actions = await openAudit(run).list({ limit: ACTS_MAX });
   if (run.json) {
     run.print(
       JSON.stringify(

@@ -1,6 +1,6 @@
 /** What an admin command is, and what it is given. */
 import type pg from "pg";
-import type { NewId } from "../../base/ids.ts";
+import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
 
 export interface AdminCommand {
@@ -21,6 +21,20 @@ export interface AdminRun {
   print: (text: string) => void;
   args: string[];
   flags: Record<string, string | undefined>;
+}
+
+const PAGE_ROWS = 1000;
+
+/** All of a list that is read in pages. */
+export async function everyPage<Row extends { id: Uuid }>(
+  read: (page: { before: Uuid | undefined; limit: number }) => Promise<Row[]>,
+): Promise<Row[]> {
+  const all: Row[] = [];
+  for (;;) {
+    const rows = await read({ before: all.at(-1)?.id, limit: PAGE_ROWS });
+    all.push(...rows);
+    if (rows.length < PAGE_ROWS) return all;
+  }
 }
 
 /** Who an action is recorded as done by when it was done from the shell. */

@@ -14,10 +14,12 @@ import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
 import { operatorCommands } from "./operators.ts";
+import { overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
+  overview: { help: "the platform in numbers; --days 7 for a week's traffic", flags: ["days"], run: overview },
   "catalogue reload": { help: "make every gateway read its catalogue again", run: catalogueReload },
   "ledger check": { help: "prove that the books balance; exit code 1 on any difference", run: ledgerCheck },
   ...accountCommands,
@@ -34,10 +36,10 @@ const WITHOUT_STORE: Record<string, { help: string; run: (args: string[]) => Pro
 
 export async function admin(args: string[]): Promise<number> {
   const twoWords = args.slice(0, 2).join(" ");
-  const alone = WITHOUT_STORE[twoWords];
+  const alone = Object.hasOwn(WITHOUT_STORE, twoWords) ? WITHOUT_STORE[twoWords] : undefined;
   if (alone !== undefined) return await alone.run(args.slice(2));
-  const name = twoWords in COMMANDS ? twoWords : (args[0] ?? "");
-  const command = COMMANDS[name];
+  const name = Object.hasOwn(COMMANDS, twoWords) ? twoWords : (args[0] ?? "");
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) return help(args);
   const { values, positionals } = readFlags(args.slice(name.split(" ").length), command.flags ?? []);
   const due = command.args ?? [];

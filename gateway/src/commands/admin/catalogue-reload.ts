@@ -1,9 +1,12 @@
 /** `tollgate admin catalogue reload`: every gateway on this database reads its catalogue file again. */
 import { announce, CATALOGUE_TOPIC } from "../../db/broadcast.ts";
-import type { AdminRun } from "./admin-run.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
-export async function catalogueReload({ pool, json, print }: AdminRun): Promise<number> {
-  await announce(pool, CATALOGUE_TOPIC, "reload");
+export async function catalogueReload(run: AdminRun): Promise<number> {
+  const { pool, json, print } = run;
+  const act = { operator: SHELL_OPERATOR, action: "catalogue.reload", subject: "catalogue" };
+  await openAudit(run).record(act, () => announce(pool, CATALOGUE_TOPIC, "reload"));
   print(json ? JSON.stringify({ announced: true }) : "Told every gateway to read its catalogue again; see their logs.");
   return 0;
 }

@@ -2,20 +2,25 @@
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
+import { exactMicro, ZERO } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
-import { openApiKeys, openHostTokens, type SecretRecord, type Secrets } from "../../keys/keys.ts";
+import type { HourlySum } from "../../history/hourly-sums.ts";
+import { startOfMonth } from "../../http/console/keys.ts";
+import { type LimitOverrides, openApiKeys, openHostTokens, type SecretRecord, type Secrets } from "../../keys/keys.ts";
+import { DEFAULT_LIMITS, type KeyLimits } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const keyCommands: Record<string, AdminCommand> = {
-  "key list": { help: "an account's API keys", args: ["ACCOUNT"], run: list },
+  "key list": { help: "an account's API keys, their limits and this month's spend", args: ["ACCOUNT"], run: list },
   "key create": { help: "a new API key; it is shown here and never again", args: ["ACCOUNT", "NAME"], run: create },
   "key revoke": { help: "end an API key at once", args: ["KEY"], run: revoke },
   "key limits": {
-    help: "an API key's own limits; what is not named goes back to the default",
+    help: "an API key's own limits; what is not named, or is `default`, goes back to the platform's",
     args: ["KEY"],
     flags: ["requests-per-minute", "tokens-per-minute", "in-flight"],
     run: limits,
@@ -30,9 +35,10 @@ export const keyCommands: Record<string, AdminCommand> = {
 async function list(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
   return withSecrets(run, openApiKeys, async (keys) => {
-    const records = await keys.list(id);
+    const spend = await openDirectory(run).spendByKey(id, startOfMonth(systemClock.now()));
+    const records = (await keys.list(id)).map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
-    else for (const record of records) run.print(line(record));
+    else for (const each of records) run.print(line(each));
   });
 }
 
@@ -81,7 +87,8 @@ async function limits(run: AdminRun): Promise<number> {
     await openAudit(run).record(act, async () => {
       if (!(await keys.setLimits(id, set))) throw new Error("there is no such key, or it is revoked");
     });
-    run.print(run.json ? JSON.stringify({ id: publicId("key", id), ...set }) : "Set; every gateway has been told.");
+    const told = { id: publicId("key", id), limits: inForce(set), ownLimits: set, defaultLimits: DEFAULT_LIMITS };
+    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine(set)}.`);
   });
 }
 
@@ -113,19 +120,52 @@ function keyId({ args }: AdminRun): Uuid {
 
 function limitOf({ flags }: AdminRun, name: string): number | null {
   const text = flags[name];
-  if (text === undefined) return null;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number`);
+  if (text === undefined || text === "default") return null;
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number, or default`);
   return Number(text);
 }
 
-function line({ id, name, reference, lastUsedAt, revokedAt }: SecretRecord): string {
-  const state =
-    revokedAt !== null ? "revoked" : lastUsedAt === null ? "never used" : `used ${lastUsedAt.toISOString()}`;
-  return `${publicId("key", id)}  tsk_live_${reference}_…  ${name}  ${state}`;
+interface Listed {
+  record: SecretRecord;
+  /** Undefined where it spent nothing. */
+  spend: HourlySum | undefined;
 }
 
-const shown = ({ id, accountId: account, ...rest }: SecretRecord): object => ({
-  id: publicId("key", id),
-  account: publicId("acc", account),
-  ...rest,
+function line({ record, spend }: Listed): string {
+  const { id, name, reference, lastUsedAt, revokedAt, limits: own } = record;
+  const state =
+    revokedAt !== null ? "revoked" : lastUsedAt === null ? "never used" : `used ${lastUsedAt.toISOString()}`;
+  const spent = `${exactMicro(spend?.amount ?? ZERO)} µ this month`;
+  return `${publicId("key", id)}  tsk_live_${reference}_…  ${name}  ${state}  ${spent}  ${limitsLine(own)}`;
+}
+
+function shown({ record, spend }: Listed): object {
+  const { id, accountId, limits: own, ...rest } = record;
+  return {
+    id: publicId("key", id),
+    account: publicId("acc", accountId),
+    ...rest,
+    limits: inForce(own),
+    ownLimits: own,
+    defaultLimits: DEFAULT_LIMITS,
+    spend_this_month: { requests: spend?.requests ?? 0, charge_micro: exactMicro(spend?.amount ?? ZERO) },
+  };
+}
+
+const inForce = (own: LimitOverrides | null): KeyLimits => ({
+  requestsPerMinute: own?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
+  tokensPerMinute: own?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
+  inFlight: own?.inFlight ?? DEFAULT_LIMITS.inFlight,
 });
+
+/** What holds for a key, with a star at what is its own: `5* requests/min, 2000000 tokens/min, 64 at once`. */
+function limitsLine(own: LimitOverrides | null): string {
+  const holds = inForce(own);
+  const part = (name: keyof KeyLimits, unit: string): string =>
+    `${holds[name]}${(own?.[name] ?? null) === null ? "" : "*"} ${unit}`;
+  return [
+    part("requestsPerMinute", "requests/min"),
+    part("tokensPerMinute", "tokens/min"),
+    part("inFlight", "at once"),
+  ].join(", ");
+}

@@ -1,13 +1,19 @@
 /** `tollgate admin node …`: every host's nodes, and the quarantine. Gateways hear of a change at once. */
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
-import { type MoveOutcome, type Node, openFleet } from "../../fleet/fleet.ts";
+import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { type NodeEntry, openNodeDirectory, STANDINGS } from "../../operators/nodes.ts";
 import { reasonOf } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const nodeCommands: Record<string, AdminCommand> = {
-  "node list": { help: "every node with its state", run: list },
+  "node list": {
+    help: "nodes with their host and state, newest first; --q finds a part of a name, --host an account's",
+    flags: ["q", "state", "host"],
+    run: list,
+  },
+  "node show": { help: "one node, and the evidence for its quarantine", args: ["NODE"], run: show },
   "node quarantine": {
     help: "bar a node from work; its host reads the reason",
     args: ["NODE"],
@@ -21,11 +27,35 @@ export const nodeCommands: Record<string, AdminCommand> = {
   },
 };
 
-async function list({ pool, newId, json, print }: AdminRun): Promise<number> {
-  const nodes = await openFleet({ pool, newId }).list(null);
+async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
+  const { q: text } = flags;
+  const standing = STANDINGS.find((one) => one === flags.state);
+  if (flags.state !== undefined && standing === undefined) {
+    throw new Error(`--state must be one of ${STANDINGS.join(", ")}`);
+  }
+  const host = flags.host === undefined ? undefined : parseId("acc", flags.host);
+  if (flags.host !== undefined && host === undefined) throw new Error("--host must be an account's id (acc_…)");
+  const directory = openNodeDirectory({ pool });
+  const nodes = await everyPage((page) => directory.search({ text, standing, host, ...page }));
   if (json) print(JSON.stringify(nodes.map(shown), null, 2));
   else for (const node of nodes) print(line(node));
-  if (!json && nodes.length === 0) print("No node is registered.");
+  const all = text === undefined && standing === undefined && host === undefined;
+  if (!json && nodes.length === 0) print(all ? "No node is registered." : "No such node.");
+  return 0;
+}
+
+async function show(run: AdminRun): Promise<number> {
+  const node = await find(run, nodeId(run));
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : line(node));
+  if (run.json) return 0;
+  const { agent, hardware, createdAt, hostSuspended, quarantine: why } = node;
+  run.print(
+    `  registered ${createdAt.toISOString()}, agent ${agent || "unknown"}, hardware ${JSON.stringify(hardware)}`,
+  );
+  if (hostSuspended) run.print("  its host is suspended");
+  if (why === null) return 0;
+  run.print(`  quarantined ${why.at.toISOString()} by ${why.by}: ${why.reason}`);
+  run.print(`  evidence ${JSON.stringify(why.evidence)}`);
   return 0;
 }
 
@@ -37,17 +67,17 @@ async function quarantine(run: AdminRun): Promise<number> {
     subject: publicId("node", id),
     details: { reason },
   };
-  const node = await openAudit(run).record(act, async () =>
-    moved(await openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
+  await openAudit(run).record(act, async () =>
+    assertMoved(await openFleet(run).quarantine(id, { reason, evidence: {}, by: SHELL_OPERATOR })),
   );
-  return report(run, node);
+  return report(run, id);
 }
 
 async function release(run: AdminRun): Promise<number> {
   const id = nodeId(run);
   const act = { operator: SHELL_OPERATOR, action: "node.release", subject: publicId("node", id) };
-  const node = await openAudit(run).record(act, async () => moved(await openFleet(run).release(id, SHELL_OPERATOR)));
-  return report(run, node);
+  await openAudit(run).record(act, async () => assertMoved(await openFleet(run).release(id, SHELL_OPERATOR)));
+  return report(run, id);
 }
 
 function nodeId({ args }: AdminRun): Uuid {
@@ -56,24 +86,30 @@ function nodeId({ args }: AdminRun): Uuid {
   return id;
 }
 
-function moved(outcome: MoveOutcome): Node {
-  if (outcome.kind === "absent") throw new Error("there is no such node");
-  if (outcome.kind === "refused") throw new Error(`the node is ${outcome.standing}, which does not allow this`);
-  return outcome.node;
+async function find({ pool }: AdminRun, id: Uuid): Promise<NodeEntry> {
+  const node = await openNodeDirectory({ pool }).find(id);
+  if (node === undefined) throw new Error("there is no such node");
+  return node;
 }
 
-async function report({ pool, json, print }: AdminRun, node: Node): Promise<number> {
-  await announce(pool, NODE_TOPIC, publicId("node", node.id));
-  print(json ? JSON.stringify(shown(node), null, 2) : line(node));
+function assertMoved(outcome: MoveOutcome): void {
+  if (outcome.kind === "absent") throw new Error("there is no such node");
+  if (outcome.kind === "refused") throw new Error(`the node is ${outcome.standing}, which does not allow this`);
+}
+
+async function report(run: AdminRun, id: Uuid): Promise<number> {
+  await announce(run.pool, NODE_TOPIC, publicId("node", id));
+  const node = await find(run, id);
+  run.print(run.json ? JSON.stringify(shown(node), null, 2) : line(node));
   return 0;
 }
 
-function line({ id, name, standing, models, quarantine }: Node): string {
-  const why = quarantine === null ? "" : `  (${quarantine.reason})`;
-  return `${publicId("node", id)}  ${standing.padEnd(11)}  ${name}  ${models.join(",")}${why}`;
+function line({ id, name, hostName, standing, models, quarantine: why }: NodeEntry): string {
+  const parts = [publicId("node", id), standing.padEnd(11), name, hostName, models.join(",")];
+  if (why !== null) parts.push(`(${why.reason})`);
+  return parts.join("  ").trimEnd();
 }
 
-function shown(node: Node): object {
-  const { id, accountId, ...rest } = node;
-  return { id: publicId("node", id), account: publicId("acc", accountId), ...rest };
+function shown({ id, accountId, hostName, ...rest }: NodeEntry): object {
+  return { id: publicId("node", id), account: publicId("acc", accountId), account_name: hostName, ...rest };
 }

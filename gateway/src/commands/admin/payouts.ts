@@ -1,30 +1,47 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
+import { csvRows } from "../../http/console/operator/payouts.ts";
+import { isPlain } from "../../http/plain-text.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch } from "../../operators/payouts.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { dollarsOf } from "./accounts.ts";
+import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const payoutCommands: Record<string, AdminCommand> = {
-  "payout create": { help: "a batch of everything hosts are owed", flags: ["note"], run: create },
+  "payout create": {
+    help: "a batch of everything hosts are owed; --minimum-usd leaves out who is owed less",
+    flags: ["note", "minimum-usd"],
+    run: create,
+  },
   "payout list": { help: "batches, newest first", run: list },
   "payout show": { help: "who is paid what in a batch", args: ["BATCH"], run: show },
+  "payout export": { help: "a batch as CSV, for whoever sends the money", args: ["BATCH"], run: exportCsv },
   "payout paid": { help: "the money was sent: book the batch", args: ["BATCH"], run: paid },
 };
 
 async function create(run: AdminRun): Promise<number> {
   const note = run.flags.note ?? "";
-  const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details: { note } };
+  if (note.length > 200 || !isPlain(note)) {
+    throw new Error("--note must have at most 200 characters and no control characters");
+  }
+  const least = run.flags["minimum-usd"];
+  const minimum = least === undefined ? ZERO : dollarsOf("minimum-usd", least);
+  const details = { note, minimum_micro: exactMicro(minimum) };
+  const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details };
   const batch = await openAudit(run).record(act, async () => {
-    const made = await openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum: ZERO });
-    if (made === undefined) throw new Error("no host is owed anything beyond what open payouts promise");
+    const made = await openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum });
+    if (made === undefined) {
+      const much = minimum === ZERO ? "anything" : "as much";
+      throw new Error(`no host is owed ${much} beyond what open payouts promise`);
+    }
     return made;
   });
   return print(run, [batch]);
 }
 
 async function list(run: AdminRun): Promise<number> {
-  return print(run, await openPayouts(run).list({ limit: 1000 }));
+  return print(run, await everyPage((page) => openPayouts(run).list(page)));
 }
 
 async function show(run: AdminRun): Promise<number> {
@@ -40,6 +57,13 @@ async function show(run: AdminRun): Promise<number> {
   for (const { payout, account, name, amount_micro } of run.json ? [] : lines) {
     run.print(`${payout}  ${account}  ${amount_micro} µ  ${name}`);
   }
+  return 0;
+}
+
+async function exportCsv(run: AdminRun): Promise<number> {
+  if (run.json) return show(run);
+  const { id } = await find(run);
+  for (const row of csvRows(await openPayouts(run).lines(id))) run.print(row);
   return 0;
 }
 

@@ -1,6 +1,7 @@
 /** What the sign-in routes are sent. */
 import { z } from "zod";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../../accounts/enrolment.ts";
+import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 
 const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
 /** One that is checked, not chosen: its rules may have been others when it was. */
@@ -8,12 +9,17 @@ const Password = z
   .string("must be a string")
   .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);
 const NewPassword = Password.min(PASSWORD_CHARS_MIN, `must have at least ${PASSWORD_CHARS_MIN} characters`);
-const Token = z.string("must be a string").min(1, "must not be empty").max(2_000, "must have at most 2000 characters");
+const Token = z
+  .string("must be a string")
+  .min(1, "must not be empty")
+  .max(2_000, "must have at most 2000 characters")
+  .refine(isPlain, PLAIN_RULE);
 const Remember = z.boolean("must be true or false").default(true);
 
 export const Name = z
   .string("must be a string")
-  .regex(/^\P{Cc}+$/u, "must not be empty or hold control characters")
+  .trim()
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "must not be empty or hold control characters or halves of characters")
   .max(200, "must have at most 200 characters");
 
 export const SignInFields = z.object({ email: Email, password: Password, remember_me: Remember });

@@ -122,6 +122,7 @@ describe("reset", () => {
       ["request-password-reset", { email: "nobody" }, "email"],
       ["reset-password", { password: NEW_PASSWORD }, "token"],
       ["reset-password", { token: "made up", password: NEW_PASSWORD }, "token"],
+      ["reset-password", { token: "made\u0000up", password: NEW_PASSWORD }, "token"],
       ["reset-password", { token: "made up", password: "short" }, "password"],
       ["verify-email", { token: "made up" }, "token"],
     ] as const) {

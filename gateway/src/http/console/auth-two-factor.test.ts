@@ -96,6 +96,24 @@ test("a code is good once", async () => {
   assert.equal((await onlooker.send("GET", "/console/api/me")).status, 401);
 });
 
+test("the code that turned it on does not sign in too", async () => {
+  const { email, browser } = await signedIn();
+  const { secret } = (await post(browser, "two-factor/enable", { password: PASSWORD })).body as unknown as Setup;
+  const code = totp(secret);
+  assert.equal((await post(browser, "two-factor/confirm", { code })).status, 200);
+  const onlooker = await post(await begin(email), "sign-in/code", { code });
+  assert.equal(onlooker.status, 400);
+  assert.equal(onlooker.body.error?.param, "code");
+});
+
+test("a backup code that many give at once lets one of them in; the others are told that it is used", async () => {
+  const { email, backupCodes } = await withTwoFactor();
+  const browsers = await Promise.all(Array.from({ length: 6 }, () => begin(email)));
+  const answers = await Promise.all(browsers.map((browser) => post(browser, "sign-in/code", { code: backupCodes[0] })));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400, 400, 400, 400]);
+  for (const { status, body } of answers) assert.equal(body.error?.param, status === 200 ? undefined : "code");
+});
+
 test("a backup code is good once, and new ones replace the old", async () => {
   const { email, browser, backupCodes } = await withTwoFactor();
   assert.equal(new Set(backupCodes).size, 10);

@@ -11,6 +11,7 @@ import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
+import { OPEN_CHECKOUTS_MAX } from "../../payments/open-checkouts.ts";
 import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
@@ -230,6 +231,17 @@ test("422 unknown_pack: the message names those on offer", async () => {
     assertRefused(answer, 422, "unknown_pack");
     assert.match(String(answer.body.error?.message), /pack_5, pack_20, pack_100, pack_500/);
   }
+});
+
+test("429 rate_limit_requests: too many are open; another account's do not count", async () => {
+  const { browser } = await person(["builder"]);
+  for (let i = 0; i < OPEN_CHECKOUTS_MAX; i++) assert.equal((await buy(browser)).status, 200);
+  const answer = await buy(browser);
+  assertRefused(answer, 429, "rate_limit_requests");
+  assert.match(String(answer.body.error?.message), /10 checkouts of the last hour are open/);
+  assert.ok(Number(answer.headers["retry-after"]) > 60);
+  assert.equal(answer.headers["x-should-retry"], "false");
+  assert.equal((await buy((await person(["builder"])).browser)).status, 200);
 });
 
 describe("502 payment_provider_unavailable: nothing is charged and nothing is written", () => {

@@ -179,12 +179,17 @@ describe("200", () => {
 
 describe("400", () => {
   test("a field that is wrong is named with its rule", async () => {
+    const past = await usage({ to: "2026-10-15" });
+    assert.deepEqual([past.status, past.body.from], [200, Date.UTC(2026, 9, 1) / 1000], "the first of that month");
     for (const [query, param, rule] of [
       [{ by: "week" }, "by", /must be one of key, model, day, hour, outcome/],
       [{ split: "day" }, "split", /must be key or model/],
       [{ from: "then" }, "from", /must be a time/],
       [{ from: "2026-11-15", to: "2026-11-14" }, "to", /must not be before from/],
       [{ by: "hour", from: "2026-01-01", to: "2026-02-02" }, "from", /at most 31 days/],
+      ...["day", "model", "key", "outcome"].map(
+        (by) => [{ by, from: "2025-01-01", to: "2026-02-06" }, "from", /at most 400 days/] as const,
+      ),
     ] as const) {
       const answer = await usage(query as Record<string, string>);
       assertRefused(answer, 400, param);
@@ -195,6 +200,7 @@ describe("400", () => {
       200,
       "31 days are not more",
     );
+    assert.equal((await usage({ from: "2025-01-01", to: "2026-02-05" })).status, 200, "400 days are not more");
     assertRefused(await owner.browser.send("GET", "/console/api/ledger?limit=1000"), 400, "limit");
   });
 

@@ -22,7 +22,9 @@ export interface MoneyRoutesOptions {
   now: () => number;
 }
 
-const HOURS_MAX = 31 * 24;
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DAYS_MAX = 400;
+const DAYS_BY_HOUR_MAX = 31;
 export const UsageQuery = z.object({
   ...SpanFields,
   by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
@@ -40,11 +42,16 @@ export function moneyRoutes(route: ConsoleRoute, guards: Guards, options: MoneyR
   });
   route("GET", "/console/api/usage", guards.builder, async ({ account, query, json }) => {
     const fields = parseFields(UsageQuery, Object.fromEntries(query));
-    const { by, split, from = startOfMonth(now()), to = new Date(now()) } = fields;
+    const { by, split, to = new Date(now()), from = startOfMonth(to.getTime()) } = fields;
     if (to < from) throw invalidRequest("to", "to must not be before from");
-    if (by === "hour" && to.getTime() - from.getTime() > HOURS_MAX * 3_600_000) {
-      throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
+    const days = (to.getTime() - from.getTime()) / DAY_MS;
+    if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
+      throw invalidRequest(
+        "from",
+        `from must be at most ${DAYS_BY_HOUR_MAX} days before to where the sums are by hour`,
+      );
     }
+    if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
     const data = (await usage.sums(account.id, { by, split, from, to })).map((row) => ({
       [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,
       ...(split !== undefined && { [split]: split === "key" ? publicId("key", row.part as Uuid) : row.part }),

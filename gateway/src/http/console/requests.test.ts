@@ -169,6 +169,15 @@ describe("200", () => {
     }
   });
 
+  test("everything is after a time before 1970, and nothing before it", async () => {
+    for (const time of ["1969-12-31", "0000-01-01"]) {
+      for (const filter of [{}, { outcome: "ok" }] as Record<string, string>[]) {
+        assert.deepEqual(await allPages({ ...filter, from: time }), await allPages(filter), time);
+        assert.deepEqual(await allPages({ ...filter, to: time }), [], time);
+      }
+    }
+  });
+
   test("a request that is made while pages are turned is in none of the following", async () => {
     const person = await signedIn(testConsole, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];

@@ -1,6 +1,7 @@
 /** Puts the console's routes on the server, each behind its guard; what is left out is a 405 or a 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { fault, notFound, wrongMethod } from "../../faults.ts";
+import { FORM_BYTES_MAX } from "../body.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { type Arrival, isCrossSite } from "./cross-site.ts";
 import type { ConsoleRoute, Method } from "./guards.ts";
@@ -20,12 +21,13 @@ export function openRouter(
   options: RouterOptions,
   describe: (route: ConsoleRoute) => void,
 ): void {
+  const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
   const handler = (handle: (visit: Visit) => Promise<void>) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     const { raw: response } = reply;
     response.setHeader("x-content-type-options", "nosniff");
     response.setHeader("cache-control", "no-store");
-    await through(options.door, { request: request.raw, response }, (call) =>
+    await through(door, { request: request.raw, response }, (call) =>
       handle(visitOf(call, { request, response, trustedProxies: options.trustedProxies })),
     );
   };

@@ -132,3 +132,20 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   await mailbox.close();
   await issuer.close();
 });
+
+test("a store that refuses a row does not make its content known", async (t) => {
+  const lines: string[] = [];
+  const printed = t.mock.method(console, "error", () => {});
+  const log = createLog("trace", { write: (line) => void lines.push(line) });
+  const testConsole = await openTestConsole({ log });
+  t.after(() => testConsole.close());
+  const { email, identityId } = await testConsole.person();
+  // PostgreSQL tells the whole row that it refuses: here the session's token.
+  await testConsole.pool.query("alter table identity_session add check (identity_id <> identity_id)");
+  const answer = await new Browser(testConsole).signIn(email);
+  assert.equal(answer.status, 500);
+  assert.deepEqual(Object.keys(answer.body), ["error"]);
+  assert.equal(printed.mock.callCount(), 0, "nothing goes past the log");
+  assert.ok(lines.some((line) => line.includes("identities: a request failed")));
+  for (const line of lines) assert.ok(!line.includes(identityId), line);
+});

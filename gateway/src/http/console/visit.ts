@@ -2,13 +2,9 @@
 import type { ServerResponse } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { fault } from "../../faults.ts";
 import type { OpenCall } from "../door.ts";
 import { parseFields } from "../fields.ts";
 import { clientAddress } from "./client-address.ts";
-
-/** A declared length over this is refused at once; a body without one is bounded by the door's own reader. */
-const BODY_BYTES_MAX = 64 * 1024;
 
 export interface Visit {
   call: OpenCall;
@@ -34,12 +30,7 @@ export function visitOf(
     address: clientAddress(request.raw, trustedProxies),
     params: request.params as Record<string, string>,
     query: new URL(request.raw.url ?? "", "http://console").searchParams,
-    async fields(schema) {
-      if (Number(request.headers["content-length"] ?? 0) > BODY_BYTES_MAX) {
-        throw fault("request_too_large", { message: `The request body exceeds ${BODY_BYTES_MAX / 1024} KiB.` });
-      }
-      return parseFields(schema, await call.readJson());
-    },
+    fields: async (schema) => parseFields(schema, await call.readJson()),
     json: (body, status = 200) => call.reply.json(status, JSON.stringify(body)),
   };
 }

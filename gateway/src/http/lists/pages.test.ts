@@ -74,6 +74,7 @@ describe("pages", () => {
     assert.equal(Query.parse({ from: "2026-11-15" }).from?.toISOString(), "2026-11-15T00:00:00.000Z");
     assert.equal(Query.parse({ from: "2026-11-15T06:30:00+02:00" }).from?.toISOString(), "2026-11-15T04:30:00.000Z");
     assert.equal(Query.parse({ to: "1763188200" }).to?.getTime(), 1763188200000);
+    for (const from of ["1969-12-31", "0000-01-01", "0"]) assert.equal(Query.parse({ from }).from?.getTime(), 0, from);
     for (const from of ["yesterday", "2026-13-01", "2026-02-30", "2026-02-30T10:00:00Z", "2026-11-15T06:30", ""])
       assert.ok(!ok({ from }), from);
   });

@@ -8,7 +8,8 @@ const LIMIT_MAX = 100;
 /** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
 export const Moment = z.string().transform((text, context) => {
   const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
-  if (date !== undefined && !Number.isNaN(date.getTime())) return date;
+  // Nothing here is older than 1970, where the ids that tell time begin: a moment before it has none.
+  if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;
   context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
   return z.NEVER;
 });

@@ -7,6 +7,7 @@ import { fault } from "../../faults.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
+import { FORM_BYTES_MAX } from "../body.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { type NodeDesk, refusedMove } from "./desk.ts";
 import { earningsList, modelsForHosts, type NodeWork, tryNode } from "./work.ts";
@@ -28,7 +29,8 @@ export interface NodeApiOptions {
 type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) => Promise<object>;
 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
-  const { door, hostTokens, desk, catalogue, work } = options;
+  const { hostTokens, desk, catalogue, work } = options;
+  const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
   const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
     app.route({
       method,

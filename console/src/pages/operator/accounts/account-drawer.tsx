@@ -1,5 +1,6 @@
 /** One account, and what an operator can do with it. */
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/operator-types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
@@ -64,6 +65,11 @@ function Details({ account }: { account: PlatformAccount }) {
         </Button>
       </div>
       {kind === "builder" && <AccountKeys accountId={id} />}
+      {kind === "host" && (
+        <Link to="/operator/nodes" search={{ host: id }} className="text-accent underline-offset-2 hover:underline">
+          Its nodes
+        </Link>
+      )}
       {task === "grant" && <GrantDialog account={account} onClose={done} />}
       {task === "suspension" && <SuspensionDialog account={account} onClose={done} />}
     </div>

@@ -1,17 +1,17 @@
-/** An account's keys with their limits, each of which an operator can change. */
+/** An account's keys with what they spent and their limits, each of which an operator can change. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import type { ApiKey } from "../../../api/types.ts";
-import { accountKeysQuery } from "../../../data/platform-accounts.ts";
+import { accountKeysQuery, type PlatformKey } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
+import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
-import { Count } from "../../../ui/time.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
 import { KeyLimitsDialog } from "./key-limits.tsx";
 
 export function AccountKeys({ accountId }: { accountId: string }) {
   const keys = useQuery(accountKeysQuery(accountId));
-  const [changing, setChanging] = useState<ApiKey>();
+  const [changing, setChanging] = useState<PlatformKey>();
   return (
     <section>
       <h3 className="mb-2 font-semibold">API keys</h3>
@@ -33,15 +33,27 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   );
 }
 
-function Line({ apiKey: { name, start, limits, revoked_at }, onChange }: { apiKey: ApiKey; onChange: () => void }) {
+function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void }) {
+  const { name, start, spend_this_month: spend, last_used_at, revoked_at } = apiKey;
   return (
     <li className="flex items-center justify-between gap-3 border-b border-line px-3 py-2.5 last:border-b-0">
       <div className="min-w-0">
         <p className="truncate font-medium">{name}</p>
         <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
         <p className="mt-0.5 text-xs text-ink-soft">
-          <Count of={limits.requests_per_minute} /> requests/min · <Count of={limits.tokens_per_minute} /> tokens/min ·{" "}
-          <Count of={limits.in_flight} /> at once
+          <Money of={spend.charge_micro} /> this month, <Count of={spend.requests} />{" "}
+          {spend.requests === 1 ? "request" : "requests"} ·{" "}
+          {last_used_at === null ? (
+            "never used"
+          ) : (
+            <>
+              used <Time at={last_used_at} as="ago" />
+            </>
+          )}
+        </p>
+        <p className="mt-0.5 text-xs text-ink-soft">
+          <Limit of="requests_per_minute" apiKey={apiKey} /> requests/min ·{" "}
+          <Limit of="tokens_per_minute" apiKey={apiKey} /> tokens/min · <Limit of="in_flight" apiKey={apiKey} /> at once
         </p>
       </div>
       {revoked_at === null ? (
@@ -52,5 +64,15 @@ function Line({ apiKey: { name, start, limits, revoked_at }, onChange }: { apiKe
         <Badge>revoked</Badge>
       )}
     </li>
+  );
+}
+
+/** What holds; darker where it is the key's own. */
+function Limit({ of, apiKey: { limits, own_limits } }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
+  if (own_limits[of] === null) return <Count of={limits[of]} />;
+  return (
+    <span className="font-medium text-ink" title="Set for this key">
+      <Count of={limits[of]} />
+    </span>
   );
 }

@@ -1,6 +1,6 @@
 /** The search of the accounts. An id opens its account at once; anything else is looked for in names and addresses. */
 import { Search } from "lucide-react";
-import { useEffect, useState } from "react";
+import { useEffect, useEffectEvent, useState } from "react";
 import type { AccountSearch } from "../../../data/platform-accounts.ts";
 import { classes } from "../../../ui/classes.ts";
 import { INPUT } from "../../../ui/field.tsx";
@@ -21,16 +21,15 @@ interface Props {
 
 export function AccountSearchBar({ filter, onChange, onOpen }: Props) {
   const [text, setText] = useState(filter.q ?? "");
-  const { q: _text, ...others } = filter;
-  const looksFor = filter.q ?? "";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: asked once typing has paused
+  // With the filter as it is by then: the kind may be chosen while somebody types.
+  const lookFor = useEffectEvent((wanted: string): void => {
+    const { q = "", ...others } = filter;
+    if (wanted === q) return;
+    if (/^acc_[0-9a-z]{26}$/.test(wanted)) onOpen(wanted);
+    else onChange({ ...others, ...(wanted !== "" && { q: wanted }) });
+  });
   useEffect(() => {
-    const wanted = text.trim();
-    if (wanted === looksFor) return;
-    const timer = setTimeout(() => {
-      if (/^acc_[0-9a-z]{26}$/.test(wanted)) onOpen(wanted);
-      else onChange({ ...others, ...(wanted !== "" && { q: wanted }) });
-    }, TYPING_MS);
+    const timer = setTimeout(() => lookFor(text.trim()), TYPING_MS);
     return () => clearTimeout(timer);
   }, [text]);
   return (

@@ -1,11 +1,11 @@
-/** The limits of one key. What is left empty is the platform's own. */
+/** The limits that one key has of its own. What is left empty is the platform's, now and after it changes. */
 import { useState } from "react";
-import type { ApiKey } from "../../../api/types.ts";
-import { useKeyLimits } from "../../../data/platform-accounts.ts";
+import { type PlatformKey, useKeyLimits } from "../../../data/platform-accounts.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
+import { count } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { wholeNumber } from "../../models/estimate.ts";
 
@@ -17,7 +17,7 @@ const FIELDS = [
 const NAMES = FIELDS.map(({ name }) => name);
 type Name = (typeof FIELDS)[number]["name"];
 
-export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onClose: () => void }) {
   const limits = useKeyLimits(apiKey.id);
   const [problem, setProblem] = useState<{ field: Name; text: string }>();
   const submit = (fields: FormData): void => {
@@ -38,7 +38,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
       open
       onClose={onClose}
       title={`Limits of ${apiKey.name}`}
-      about="They hold within a minute. What you leave empty is the platform's own."
+      about="They hold within a minute. What is empty is the platform's own limit; empty a field to go back to it."
     >
       <Form onSubmit={submit} error={limits.error} fields={[...NAMES]}>
         {FIELDS.map(({ name, label }) => (
@@ -48,7 +48,8 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: 
             name={name}
             inputMode="numeric"
             autoComplete="off"
-            defaultValue={String(apiKey.limits[name])}
+            defaultValue={String(apiKey.own_limits[name] ?? "")}
+            placeholder={`${count(apiKey.default_limits[name])} (the platform's)`}
             error={problem?.field === name ? problem.text : errorOfField(limits.error, name)}
           />
         ))}

@@ -18,17 +18,24 @@ import { Count, Span } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
-export function NodeDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
+interface Props {
+  id: string | undefined;
+  onClose: () => void;
+  /** Asked for all nodes of this host. */
+  onHost: (accountId: string) => void;
+}
+
+export function NodeDrawer({ id, onClose, onHost }: Props) {
   const node = useQuery({ ...platformNodeQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title={node.data?.name ?? "Node"}>
-      <Loaded query={node}>{(found) => <Details node={found} />}</Loaded>
+      <Loaded query={node}>{(found) => <Details node={found} onHost={onHost} />}</Loaded>
     </Drawer>
   );
 }
 
-function Details({ node }: { node: PlatformNodeDetail }) {
-  const { id, name, account, state, quarantine, stats } = node;
+function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "onHost">) {
+  const { id, name, account, account_name, state, quarantine, stats } = node;
   return (
     <div className="flex flex-col gap-6">
       <div>
@@ -64,10 +71,14 @@ function Details({ node }: { node: PlatformNodeDetail }) {
             <Link
               to="/operator/accounts"
               search={{ account }}
-              className="font-mono text-xs break-all text-accent underline-offset-2 hover:underline"
+              className="break-words text-accent underline-offset-2 hover:underline"
             >
-              {account}
+              {account_name}
             </Link>
+            <code className="block font-mono text-xs break-all text-ink-soft">{account}</code>
+            <Button size="small" className="mt-1.5" onClick={() => onHost(account)}>
+              All nodes of this host
+            </Button>
           </Fact>
         </Facts>
       </Part>

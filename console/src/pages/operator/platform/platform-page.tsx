@@ -57,6 +57,9 @@ function MoneyFigures({ overview: { money, accounts } }: { overview: PlatformOve
       <Stat label="Owed to hosts" note="Earned and not paid out">
         <Money of={money.hosts_owed_micro} />
       </Stat>
+      <Stat label="Liabilities" note="Builders' credit and what hosts are owed">
+        <Money of={money.liabilities_micro} as="balance" />
+      </Stat>
       <Stat label="Platform revenue" note="Since the beginning">
         <Money of={money.platform_revenue_micro} as="balance" />
       </Stat>

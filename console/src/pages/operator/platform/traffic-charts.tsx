@@ -1,4 +1,4 @@
-/** Requests and charges over time. */
+/** Requests, tokens and charges over time. */
 import { ChartColumn } from "lucide-react";
 import type { TrafficHour } from "../../../api/operator-types.ts";
 import { sumMicro } from "../../../money.ts";
@@ -8,7 +8,7 @@ import { stacked } from "../../../ui/chart/stacked.ts";
 import { Money } from "../../../ui/money.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
-import { charges, requestBars, type Span } from "./traffic.ts";
+import { charges, requestBars, type Span, tokenBars, tokensOf } from "./traffic.ts";
 
 const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
@@ -44,7 +44,17 @@ export function TrafficCharts({ traffic, span, words }: Props) {
           {...requestBars(traffic, span, labelOf)}
         />
       </Card>
-      <Card title="Charged to builders">
+      <Card title="Tokens">
+        <Sum words={words}>
+          <Count of={traffic.reduce((sum, row) => sum + tokensOf(row), 0)} />
+        </Sum>
+        <Chart
+          title={`Tokens in ${words}, of prompts and output`}
+          format={count}
+          {...tokenBars(traffic, span, labelOf)}
+        />
+      </Card>
+      <Card title="Charged to builders" className="xl:col-span-2">
         <Sum words={words}>
           <Money of={sumMicro(traffic.map(({ charge_micro }) => charge_micro))} />
         </Sum>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrafficHour } from "../../../api/operator-types.ts";
-import { groupOf, requestBars, spanOf } from "./traffic.ts";
+import { groupOf, requestBars, spanOf, tokenBars } from "./traffic.ts";
 
 const now = Date.parse("2026-11-15T12:34:00Z");
 const at = (text: string): number => Date.parse(text) / 1000;
@@ -37,6 +37,33 @@ test("requests are counted by how they ended, in the day they belong to", () => 
   );
   assert.deepEqual(rows.at(-1)?.values, { Finished: 3, "Failed on a node": 4 });
   assert.deepEqual(rows.at(-2)?.values, { Finished: 3, "Failed on a node": 0 });
+});
+
+test("tokens are added up over outcomes, prompt and output apart, in the hour they belong to", () => {
+  const tokens = (when: string, prompt_tokens: number, completion_tokens: number): TrafficHour => ({
+    ...hour(when, "ok", 1),
+    prompt_tokens,
+    completion_tokens,
+  });
+  const traffic = [
+    tokens("2026-11-15T12:00:00Z", 10, 1),
+    { ...tokens("2026-11-15T12:00:00Z", 20, 2), outcome: "upstream_failed" as const },
+    tokens("2026-11-15T11:00:00Z", 5, 50),
+    tokens("2026-11-13T11:00:00Z", 1000, 1000),
+  ];
+  const { series, rows } = tokenBars(traffic, spanOf("24h", now), (bucket) => new Date(bucket).toISOString());
+  assert.deepEqual(
+    series.map(({ name }) => name),
+    ["Prompt", "Output"],
+  );
+  assert.deepEqual(
+    rows.slice(-2).map(({ values }) => values),
+    [
+      { Prompt: 5, Output: 50 },
+      { Prompt: 30, Output: 3 },
+    ],
+  );
+  assert.deepEqual(rows[0]?.values, { Prompt: 0, Output: 0 });
 });
 
 test("every outcome has its group", () => {

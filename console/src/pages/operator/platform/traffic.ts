@@ -1,4 +1,4 @@
-/** From the hourly traffic to charts: requests by how they ended, and what was charged. Pure. */
+/** From the hourly traffic to charts: requests by how they ended, tokens, and what was charged. Pure. */
 import type { TrafficHour } from "../../../api/operator-types.ts";
 import { parseMicro } from "../../../money.ts";
 import { daysBefore, startOfUtcDay } from "../../../time.ts";
@@ -41,11 +41,12 @@ const GROUPS: { name: string; colour: number; has: (outcome: string) => boolean 
 
 export const groupOf = (outcome: string): string => GROUPS.find(({ has }) => has(outcome))?.name ?? "";
 
-export function requestBars(
-  traffic: TrafficHour[],
-  span: Span,
-  labelOf: (bucket: number) => string,
-): { series: Series[]; rows: ChartRow[] } {
+interface Bars {
+  series: Series[];
+  rows: ChartRow[];
+}
+
+export function requestBars(traffic: TrafficHour[], span: Span, labelOf: (bucket: number) => string): Bars {
   const sums = new Map<string, number>();
   for (const row of traffic) {
     const at = `${bucketOf(span, row.hour)} ${groupOf(row.outcome)}`;
@@ -58,6 +59,27 @@ export function requestBars(
     rows: span.buckets.map((bucket) => ({
       label: labelOf(bucket),
       values: Object.fromEntries(series.map(({ name }) => [name, sums.get(`${bucket} ${name}`) ?? 0])),
+    })),
+  };
+}
+
+const TOKENS = [
+  { name: "Prompt", colour: 1, of: ({ prompt_tokens }: TrafficHour) => prompt_tokens },
+  { name: "Output", colour: 2, of: ({ completion_tokens }: TrafficHour) => completion_tokens },
+];
+
+export const tokensOf = ({ prompt_tokens, completion_tokens }: TrafficHour): number =>
+  prompt_tokens + completion_tokens;
+
+export function tokenBars(traffic: TrafficHour[], span: Span, labelOf: (bucket: number) => string): Bars {
+  const rowsOf = Map.groupBy(traffic, ({ hour }) => bucketOf(span, hour));
+  return {
+    series: TOKENS.map(({ name, colour }) => ({ name, colour })),
+    rows: span.buckets.map((bucket) => ({
+      label: labelOf(bucket),
+      values: Object.fromEntries(
+        TOKENS.map(({ name, of }) => [name, (rowsOf.get(bucket) ?? []).reduce((sum, row) => sum + of(row), 0)]),
+      ),
     })),
   };
 }

@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { dollars } from "../../../base/money.ts";
 import { checkBooks } from "../../../ledger/check.ts";
+import { startOfMonth } from "../keys.ts";
 import { lastActs } from "../testing/acts.ts";
+import { served } from "../testing/past.ts";
 import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestConsole, type TestConsole } from "../testing.ts";
 
@@ -118,20 +121,57 @@ describe("200", () => {
     );
   });
 
-  test("a key's own limits; what is not named goes back to the default", async () => {
+  test("a key's own limits, beside what holds and the platform's; null and what is not named go back to the default", async () => {
     const key = await newKey(builder);
-    const limits = { requests_per_minute: 5, tokens_per_minute: 0, in_flight: 999_999_999 };
-    const set = await send("PUT", `${KEYS}/${key}/limits`, { body: limits });
-    assert.deepEqual([set.status, set.body], [200, { object: "key_limits", id: key, ...limits }]);
-    const shown = async () =>
-      ((await builder.browser.send("GET", "/console/api/keys")).body.data as { id: string; limits: object }[]).find(
-        ({ id }) => id === key,
-      )?.limits;
-    assert.deepEqual(await shown(), limits);
-    await send("PUT", `${KEYS}/${key}/limits`, { body: { in_flight: 2 } });
-    assert.deepEqual(await shown(), { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 2 });
+    const default_limits = { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 };
+    const none = { requests_per_minute: null, tokens_per_minute: null, in_flight: null };
+    const shown = async ({ browser }: Person, url: string) => {
+      const keys = (await browser.send("GET", url)).body.data as { [field: string]: unknown; id: string }[];
+      const found = keys.find(({ id }) => id === key);
+      return { limits: found?.limits, own_limits: found?.own_limits, default_limits: found?.default_limits };
+    };
+    for (const [body, limits, own_limits] of [
+      [
+        { requests_per_minute: 5, tokens_per_minute: 0, in_flight: 999_999_999 },
+        { requests_per_minute: 5, tokens_per_minute: 0, in_flight: 999_999_999 },
+        { requests_per_minute: 5, tokens_per_minute: 0, in_flight: 999_999_999 },
+      ],
+      [{ in_flight: 2 }, { ...default_limits, in_flight: 2 }, { ...none, in_flight: 2 }],
+      [{ ...none, requests_per_minute: 600 }, default_limits, { ...none, requests_per_minute: 600 }],
+      [none, default_limits, none],
+    ] as const) {
+      const set = await send("PUT", `${KEYS}/${key}/limits`, { body });
+      const due = { limits, own_limits, default_limits };
+      assert.deepEqual([set.status, set.body], [200, { object: "key_limits", id: key, ...due }]);
+      assert.deepEqual(await shown(operator, `${ACCOUNTS}/${account}/keys`), due);
+      const theirs = await shown(builder, "/console/api/keys");
+      assert.deepEqual(theirs, { limits, own_limits: undefined, default_limits: undefined });
+    }
     const [last] = await lastActs(operator, 1);
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", key, "done"]);
+  });
+
+  test("each key with what it spent this month and when it was used last, as its owner sees it", async () => {
+    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [accountId] = person.accountIds as [Uuid];
+    const [used, unused] = [await newKey(person), await newKey(person)];
+    const keyId = parseId("key", used) as Uuid;
+    await served(testConsole, { accountId, keyId, charge: 1_234_567n });
+    await served(testConsole, { accountId, keyId, charge: 7n, at: new Date(startOfMonth(Date.now()).getTime() - 1) });
+    await testConsole.pool.query("update api_key set last_used_at = '2026-11-01T00:00:00Z' where id = $1", [keyId]);
+    const { data } = (await send("GET", `${ACCOUNTS}/${publicId("acc", accountId)}/keys`)).body;
+    assert.deepEqual(
+      (data as Record<string, unknown>[]).map((key) => [key.id, key.spend_this_month, key.last_used_at]),
+      [
+        [unused, { requests: 0, charge_micro: "0.000000" }, null],
+        [used, { requests: 1, charge_micro: "1.234567" }, Date.parse("2026-11-01T00:00:00Z") / 1000],
+      ],
+    );
+    const own = (await person.browser.send("GET", "/console/api/keys")).body.data as object[];
+    assert.deepEqual(
+      (data as Record<string, unknown>[]).map(({ own_limits, default_limits, ...key }) => key),
+      own,
+    );
   });
 });
 
@@ -159,6 +199,7 @@ describe("400", () => {
       [await post(`${account}/suspend`, { reason: "x".repeat(201) }), "reason", /at most 200/],
       [await post(`${account}/restore`, { reason: 7 }), "reason", /must be a string/],
       [await post(`${account}/restore`, { reason: "a\u0000b" }), "reason", /control characters/],
+      [await post(`${account}/suspend`, { reason: "half of a \ud83d" }), "reason", /halves of characters/],
       [await limits({ in_flight: -1 }), "in_flight", /0 or more/],
       [await limits({ in_flight: 0.5 }), "in_flight", /whole number/],
       [await limits({ requests_per_minute: "7" }), "requests_per_minute", /whole number/],
@@ -169,6 +210,21 @@ describe("400", () => {
     }
     assert.deepEqual(await lastActs(operator, 100), before);
     assert.equal(await money(), was);
+  });
+
+  test("a grant that the account's books cannot hold is refused with its rule, and that it was tried is in the record", async () => {
+    const rich = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [accountId] = rich.accountIds as [Uuid];
+    const id = publicId("acc", accountId);
+    const grant = () => post(`${id}/grant`, { amount_micro: "1000000000000", reason: "too much" });
+    const answers = await Promise.all(Array.from({ length: 9 }, grant));
+    assert.equal(answers.filter(({ status }) => status === 200).length, 8, "with the five dollars it had");
+    const refused = await grant();
+    assertRefused(refused, 400, "amount_micro");
+    assert.match(String(refused.body.error?.message), /must not bring the balance above 9000000000000 microdollars/);
+    assert.equal((await testConsole.ledger.balance(accountId))?.balance, dollars(8_000_005));
+    const [last] = await lastActs(operator, 1);
+    assert.deepEqual([last?.action, last?.subject, last?.outcome], ["account.grant", id, "failed"]);
   });
 
   test("invalid_cursor", async () => {

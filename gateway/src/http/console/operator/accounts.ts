@@ -1,19 +1,21 @@
-/** Accounts, as operators handle them: search, grant, suspend, restore, and the limits of single keys. */
+/** Accounts, as operators handle them: search, grant, suspend, restore. */
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { exactMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
+import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
 import { fault, invalidRequest } from "../../../faults.ts";
-import type { AccountEntry } from "../../../operators/directory.ts";
+import type { AccountEntry, Directory } from "../../../operators/directory.ts";
+import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
 import { parseFields } from "../../fields.ts";
 import { PageFields, page } from "../../lists/pages.ts";
 import { isPlain, PLAIN_RULE } from "../../plain-text.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
-import { keyObject, seconds } from "../keys.ts";
+import { seconds } from "../keys.ts";
 import type { OperatorOptions } from "./options.ts";
 
+export const SearchText = z.string().max(200, "must have at most 200 characters").refine(isPlain, PLAIN_RULE);
 export const Search = z.object({
   ...PageFields,
-  q: z.string().max(200, "must have at most 200 characters").refine(isPlain, PLAIN_RULE).optional(),
+  q: SearchText.optional(),
   kind: z.enum(["builder", "host"], "must be builder or host").optional(),
 });
 export const Reason = z
@@ -23,38 +25,31 @@ export const Reason = z
   .max(200, "must have at most 200 characters")
   .refine(isPlain, PLAIN_RULE);
 export const ReasonFields = z.object({ reason: Reason });
-const GRANT_MICRO_MAX = 1_000_000_000_000n;
 export const Grant = z.object({
   amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),
   reason: Reason,
 });
-/** More than any key will ever need, and no more than its record can hold. */
-const LIMIT_MAX = 999_999_999;
-const Limit = z
-  .int("must be a whole number or null")
-  .min(0, "must be 0 or more")
-  .refine((limit) => limit <= LIMIT_MAX, `must be ${LIMIT_MAX} or less`)
-  .nullable()
-  .default(null);
-export const Limits = z.object({ requests_per_minute: Limit, tokens_per_minute: Limit, in_flight: Limit });
 
 /** Whole microdollars, as a number or as digits, up to a million dollars. */
-export function microAmount(field: string, value: string | number, max = GRANT_MICRO_MAX): Pico {
+export function microAmount(field: string, value: string | number): Pico {
   const digits = String(value);
-  if (!/^\d{1,15}$/.test(digits) || BigInt(digits) < 1n || BigInt(digits) > max) {
-    throw invalidRequest(field, `${field} must be a whole number of microdollars from 1 to ${max}`);
+  const amount = /^\d{1,15}$/.test(digits) ? BigInt(digits) * PICO_PER_MICRO : 0n;
+  if (amount < 1n || amount > GRANT_MAX) {
+    throw invalidRequest(field, `${field} must be a whole number of microdollars from 1 to ${floorMicro(GRANT_MAX)}`);
   }
-  return pico(BigInt(digits) * PICO_PER_MICRO);
+  return pico(amount);
+}
+
+export async function findAccount(directory: Directory, text: string | undefined): Promise<AccountEntry> {
+  const id = parseId("acc", text ?? "");
+  const account = id === undefined ? undefined : await directory.find(id);
+  if (account === undefined) throw fault("not_found", { message: "No such account." });
+  return account;
 }
 
 export function accountRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
-  const { audit, directory, ledger, apiKeys, cursors } = options;
-  const find = async (text: string | undefined): Promise<AccountEntry> => {
-    const id = parseId("acc", text ?? "");
-    const account = id === undefined ? undefined : await directory.find(id);
-    if (account === undefined) throw fault("not_found", { message: "No such account." });
-    return account;
-  };
+  const { audit, directory, ledger, cursors } = options;
+  const find = (text: string | undefined): Promise<AccountEntry> => findAccount(directory, text);
 
   route("GET", "/console/api/operator/accounts", guards.operator, async ({ query, json }) => {
     const { cursor, limit, q, kind } = parseFields(Search, Object.fromEntries(query));
@@ -73,21 +68,21 @@ export function accountRoutes(route: ConsoleRoute, guards: Guards, options: Oper
   route("GET", "/console/api/operator/accounts/:id", guards.operator, async ({ params, json }) =>
     json(accountObject(await find(params.id))),
   );
-  route("GET", "/console/api/operator/accounts/:id/keys", guards.operator, async ({ params, json }) => {
-    const { id } = await find(params.id);
-    const data = (await apiKeys.list(id)).map((key) => keyObject(key, undefined));
-    json({ object: "list", data, next_cursor: null });
-  });
   route("POST", "/console/api/operator/accounts/:id/grant", guards.operator, async ({ who, params, fields, json }) => {
     const { id, kind } = await find(params.id);
     const { amount_micro, reason } = await fields(Grant);
     const amount = microAmount("amount_micro", amount_micro);
     if (kind !== "builder") throw fault("not_a_builder", { message: "Credit is granted to builder accounts only." });
-    const transfer = options.newId();
-    const details = { amount_micro: exactMicro(amount), reason };
-    await audit.record({ operator: who.email, action: "account.grant", subject: publicId("acc", id), details }, () =>
-      ledger.transfer({ id: transfer, kind: "grant", accountId: id, amount, reason }),
-    );
+    const act = {
+      operator: who.email,
+      action: "account.grant",
+      subject: publicId("acc", id),
+      details: { amount_micro: exactMicro(amount), reason },
+    };
+    await audit.record(act, async () => {
+      const granted = await grantCredit(ledger, { id: options.newId(), accountId: id, amount, reason });
+      if (granted === "balance_too_large") throw tooMuch();
+    });
     json(accountObject(await find(params.id)));
   });
   for (const [verb, suspended] of [
@@ -109,19 +104,13 @@ export function accountRoutes(route: ConsoleRoute, guards: Guards, options: Oper
       },
     );
   }
-  route("PUT", "/console/api/operator/keys/:id/limits", guards.operator, async ({ who, params, fields, json }) => {
-    const id = parseId("key", params.id ?? "");
-    if (id === undefined) throw fault("not_found", { message: "No such key." });
-    const limits = await fields(Limits);
-    const { requests_per_minute: requestsPerMinute, tokens_per_minute: tokensPerMinute, in_flight: inFlight } = limits;
-    const subject = publicId("key", id);
-    await audit.record({ operator: who.email, action: "key.limits", subject, details: limits }, async () => {
-      if (await apiKeys.setLimits(id, { requestsPerMinute, tokensPerMinute, inFlight })) return;
-      throw fault("not_found", { message: "No such key, or it is revoked." });
-    });
-    json({ object: "key_limits", id: subject, ...limits });
-  });
 }
+
+const tooMuch = (): Error =>
+  invalidRequest(
+    "amount_micro",
+    `amount_micro must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`,
+  );
 
 export function accountObject(account: AccountEntry): object {
   const { id, kind, name, owners, suspendedAt, createdAt, balance, held } = account;

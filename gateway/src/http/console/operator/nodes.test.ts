@@ -1,7 +1,7 @@
 /** Every host's nodes, as operators handle them, grouped by status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { publicId, type Uuid } from "../../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
 import { lastActs } from "../testing/acts.ts";
 import { assertRefused, type Person, signedIn } from "../testing/people.ts";
@@ -33,13 +33,45 @@ const quarantine = (url: string, body: unknown) => operator.browser.send("POST",
 describe("200", () => {
   test("every host's nodes, each with its account; one with its stats", async () => {
     const node = await newNode("barn");
+    await testConsole.pool.query("update account set name = 'The barn' where id = $1", [accountId()]);
     const list = await operator.browser.send("GET", NODES);
     const shown = (list.body.data as Record<string, unknown>[]).find(({ id }) => id === publicId("node", node.id));
-    assert.deepEqual([shown?.account, shown?.name, shown?.state], [publicId("acc", accountId()), "barn", "ready"]);
+    assert.deepEqual([shown?.account, shown?.account_name], [publicId("acc", accountId()), "The barn"]);
+    assert.deepEqual([shown?.name, shown?.state], ["barn", "ready"]);
     const one = await operator.browser.send("GET", at(node));
     const { stats, ...object } = one.body as Record<string, unknown>;
     assert.deepEqual(object, shown);
     assert.equal((stats as { object: string }).object, "node_stats");
+  });
+
+  test("found by name, state and host, in pages, newest first, without a gap or a repeat", async () => {
+    const other = await testConsole.person([{ kind: "host" }]);
+    const made: string[] = [];
+    for (const name of ["find 1", "find 2", "find 3", "lose 4", "find 5"]) {
+      made.unshift(publicId("node", (await newNode(name)).id));
+    }
+    const theirs = await fleet.register(other.accountIds[0] as Uuid, { name: "find 6", hardware: {}, agent: "" });
+    const all = async (query: string): Promise<string[]> => {
+      const found: string[] = [];
+      for (let cursor: unknown; cursor !== null; ) {
+        const more = cursor === undefined ? "" : `&cursor=${cursor}`;
+        const { body } = await operator.browser.send("GET", `${NODES}?limit=2&${query}${more}`);
+        assert.ok((body.data as object[]).length <= 2);
+        found.push(...(body.data as { id: string }[]).map(({ id }) => id));
+        cursor = body.next_cursor;
+      }
+      return found;
+    };
+    const [fifth, , third, second, first] = made as [string, string, string, string, string];
+    const sixth = publicId("node", theirs.id);
+    assert.deepEqual(await all("q=FIND"), [sixth, fifth, third, second, first]);
+    assert.deepEqual(await all(`q=find&host=${publicId("acc", accountId())}`), [fifth, third, second, first]);
+    assert.deepEqual(await all("q=find&state=registered"), [sixth]);
+    await fleet.move(null, parseId("node", second) as Uuid, "pause");
+    assert.deepEqual(await all("q=find&state=ready"), [fifth, third, first]);
+    assert.deepEqual(await all("q=find&state=paused"), [second]);
+    assert.deepEqual(await all("q=find&state=online"), [], "none is connected");
+    assert.deepEqual(await all(`host=${publicId("acc", testConsole.newId())}`), []);
   });
 
   test("quarantined with its reason, which the host reads; released to paused; both in the record", async () => {
@@ -80,6 +112,20 @@ test("400: a quarantine says why", async () => {
     assert.match(String(answer.body.error?.message), rule);
   }
   assert.equal((await fleet.find(null, node.id))?.standing, "ready");
+});
+
+test("400: a filter that is wrong is named with its rule; a cursor is of this list", async () => {
+  for (const [query, param, rule] of [
+    ["state=away", "state", /must be one of registered, ready, online/],
+    ["host=nobody", "host", /acc_…/],
+    [`q=${"x".repeat(201)}`, "q", /at most 200/],
+    ["limit=101", "limit", /1 to 100/],
+  ] as const) {
+    const answer = await operator.browser.send("GET", `${NODES}?${query}`);
+    assertRefused(answer, 400, param);
+    assert.match(String(answer.body.error?.message), rule);
+  }
+  assertRefused(await operator.browser.send("GET", `${NODES}?cursor=abc`), 400, "invalid_cursor");
 });
 
 test("404 node_not_found: no such node", async () => {

@@ -1,23 +1,62 @@
-/** Every host's nodes, as operators handle them: quarantine with its reason, evidence, release. */
-import { parseId, publicId } from "../../../base/ids.ts";
+/** Every host's nodes, as operators handle them: found, quarantined with a reason, released. */
+import { z } from "zod";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { fault } from "../../../faults.ts";
-import type { Node } from "../../../fleet/fleet.ts";
+import type { NodeEntry } from "../../../operators/nodes.ts";
+import { parseFields } from "../../fields.ts";
+import { PageFields, page } from "../../lists/pages.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
-import { ReasonFields } from "./accounts.ts";
+import { ReasonFields, SearchText } from "./accounts.ts";
 import type { OperatorOptions } from "./options.ts";
 
-export function nodeRoutes(route: ConsoleRoute, guards: Guards, { audit, fleet, desk }: OperatorOptions): void {
-  const find = async (text: string | undefined): Promise<Node> => {
+export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+export const NodesQuery = z.object({
+  ...PageFields,
+  q: SearchText.optional(),
+  state: z.enum(NODE_STATES, `must be one of ${NODE_STATES.join(", ")}`).optional(),
+  host: z
+    .string()
+    .refine((text) => parseId("acc", text) !== undefined, "must be a host account's id (acc_…)")
+    .transform((text) => parseId("acc", text))
+    .optional(),
+});
+
+export function nodeRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
+  const { audit, directory, fleet, desk, cursors } = options;
+  const find = async (text: string | undefined): Promise<NodeEntry> => {
     const id = parseId("node", text ?? "");
-    const node = id === undefined ? undefined : await fleet.find(null, id);
+    const node = id === undefined ? undefined : await directory.nodes.find(id);
     if (node === undefined) throw fault("node_not_found");
     return node;
   };
-  const show = (node: Node): object => ({ ...desk.show(node), account: publicId("acc", node.accountId) });
+  const show = (node: NodeEntry): object => ({
+    ...desk.show(node),
+    account: publicId("acc", node.accountId),
+    account_name: node.hostName,
+  });
 
-  route("GET", "/console/api/operator/nodes", guards.operator, async ({ json }) =>
-    json({ object: "list", data: (await fleet.list(null)).map(show), next_cursor: null }),
-  );
+  route("GET", "/console/api/operator/nodes", guards.operator, async ({ query, json }) => {
+    const { cursor, limit, q: text, state, host } = parseFields(NodesQuery, Object.fromEntries(query));
+    const filter = { text, host, standing: standingOf(state) };
+    json(
+      await page({
+        cursors,
+        list: "nodes",
+        cursor,
+        limit,
+        read: (before, max) =>
+          readMatching(
+            (from) => directory.nodes.search({ ...filter, before: from, limit: max }),
+            (node) => state === undefined || desk.show(node).state === state,
+            { before: before as Uuid | undefined, limit: max },
+          ),
+        position: ({ id }) => id,
+        show,
+      }),
+    );
+  });
   route("GET", "/console/api/operator/nodes/:id", guards.operator, async ({ params, json }) => {
     const node = await find(params.id);
     json({ ...show(node), stats: await desk.stats(node.accountId, params.id) });
@@ -44,4 +83,22 @@ export function nodeRoutes(route: ConsoleRoute, guards: Guards, { audit, fleet, 
     );
     json(show(await find(params.id)));
   });
+}
+
+/** What the records say of a node in this state: they do not know which of the ready ones are connected. */
+const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
+
+/** Reads on where rows were read that do not match, until there are enough or no more. */
+async function readMatching(
+  read: (before: Uuid | undefined) => Promise<NodeEntry[]>,
+  matches: (node: NodeEntry) => boolean,
+  { before, limit }: { before: Uuid | undefined; limit: number },
+): Promise<NodeEntry[]> {
+  const found: NodeEntry[] = [];
+  for (let from = before; ; ) {
+    const rows = await read(from);
+    found.push(...rows.filter(matches));
+    if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
+    from = rows.at(-1)?.id;
+  }
 }

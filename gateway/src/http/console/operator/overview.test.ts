@@ -35,6 +35,7 @@ describe("200", () => {
       builder_credit_micro: "4999999.740000",
       held_micro: "0.000000",
       hosts_owed_micro: "0.182000",
+      liabilities_micro: "4999999.922000",
       platform_revenue_micro: "0.078000",
     });
     assert.deepEqual(body.accounts, { builders: 1, hosts: 1, suspended: 0 });

@@ -1,9 +1,10 @@
 /** The platform at a glance, the proof of its books, and the record of what operators did. */
 import { z } from "zod";
 import type { Uuid } from "../../../base/ids.ts";
-import { exactMicro } from "../../../base/money.ts";
+import { exactMicro, pico } from "../../../base/money.ts";
 import { invalidRequest } from "../../../faults.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
+import type { Totals, Traffic } from "../../../operators/overview.ts";
 import { parseFields } from "../../fields.ts";
 import { PageFields, page, SpanFields } from "../../lists/pages.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
@@ -27,24 +28,12 @@ export function overviewRoutes(route: ConsoleRoute, guards: Guards, options: Ope
       object: "overview",
       from: seconds(from),
       to: seconds(to),
-      money: {
-        builder_credit_micro: exactMicro(totals.builderCredit),
-        held_micro: exactMicro(totals.held),
-        hosts_owed_micro: exactMicro(totals.hostsOwed),
-        platform_revenue_micro: exactMicro(totals.platformRevenue),
-      },
+      money: moneyObject(totals),
       accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
       holds: totals.holds,
       nodes: totals.nodes,
       capacity: options.capacity(),
-      traffic: traffic.map(({ hour, outcome, requests, promptTokens, completionTokens, charge }) => ({
-        hour: seconds(hour),
-        outcome,
-        requests,
-        prompt_tokens: promptTokens,
-        completion_tokens: completionTokens,
-        charge_micro: exactMicro(charge),
-      })),
+      traffic: traffic.map(({ hour, ...sums }) => ({ hour: seconds(hour), ...trafficObject(sums) })),
     });
   });
   route("GET", "/console/api/operator/ledger/check", guards.operator, async ({ json }) => {
@@ -69,6 +58,27 @@ export function overviewRoutes(route: ConsoleRoute, guards: Guards, options: Ope
       }),
     );
   });
+}
+
+/** Liabilities: what builders own and hosts are owed. */
+export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals): Record<string, string> {
+  return {
+    builder_credit_micro: exactMicro(builderCredit),
+    held_micro: exactMicro(held),
+    hosts_owed_micro: exactMicro(hostsOwed),
+    liabilities_micro: exactMicro(pico(builderCredit + hostsOwed)),
+    platform_revenue_micro: exactMicro(platformRevenue),
+  };
+}
+
+export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: Traffic): object {
+  return {
+    outcome,
+    requests,
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    charge_micro: exactMicro(charge),
+  };
 }
 
 function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction): object {

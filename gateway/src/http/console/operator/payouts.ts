@@ -62,9 +62,7 @@ export function payoutRoutes(route: ConsoleRoute, guards: Guards, { audit, payou
   });
   route("GET", "/console/api/operator/payouts/:id/csv", guards.operator, async ({ params, call }) => {
     const { id } = await find(params.id);
-    const rows = (await payouts.lines(id)).map(lineObject).map((line) => Object.values(line).map(csvCell).join(","));
-    const text = `${["payout,account,name,owners,amount_micro", ...rows].join("\r\n")}\r\n`;
-    call.reply.json(200, text, {
+    call.reply.json(200, `${csvRows(await payouts.lines(id)).join("\r\n")}\r\n`, {
       "content-type": "text/csv; charset=utf-8",
       "content-disposition": 'attachment; filename="payouts.csv"',
     });
@@ -91,6 +89,12 @@ function batchObject(batch: PayoutBatch): object {
     paid_at: paidAt === null ? null : seconds(paidAt),
     paid_by: paidBy,
   };
+}
+
+/** The file for whoever sends the money, row by row. */
+export function csvRows(lines: PayoutLine[]): string[] {
+  const rows = lines.map(lineObject).map((line) => Object.values(line).map(csvCell).join(","));
+  return ["payout,account,name,owners,amount_micro", ...rows];
 }
 
 function lineObject({ id, accountId, accountName, owners, amount }: PayoutLine): Record<string, string> {

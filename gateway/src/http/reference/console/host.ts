@@ -1,11 +1,11 @@
-/** A host's side of the console: its tokens, its nodes, what every request earned. */
+/** A host's side of the console: its tokens and its nodes. */
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
 import { SecretName } from "../../console/keys.ts";
 import { Elections } from "../../nodes/desk.ts";
 import { codes } from "../fault-answers.ts";
 import * as nodes from "../nodes/answers.ts";
-import { EARNINGS_WORDS, NODE_MOVE_FAULTS } from "../nodes/endpoints.ts";
+import { NODE_MOVE_FAULTS } from "../nodes/endpoints.ts";
 import * as samples from "../nodes/samples.ts";
 import { Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";

@@ -7,14 +7,14 @@ import type { ConsoleSpec } from "./access.ts";
 
 const TAG = "Keys";
 
+export const LimitsInForce = z.strictObject({ requests_per_minute: Count, tokens_per_minute: Count, in_flight: Count });
+
 export const ApiKey = z.strictObject({
   id: Id("key"),
   object: z.literal("api_key"),
   name: z.string().describe("Spend is attributed by it."),
   start: z.string().describe("How the key begins: enough to recognise it, and no secret."),
-  limits: z
-    .strictObject({ requests_per_minute: Count, tokens_per_minute: Count, in_flight: Count })
-    .describe("What holds for this key: the platform's limits, or those that an operator set."),
+  limits: LimitsInForce.describe("What holds for this key: the platform's limits, or those that an operator set."),
   spend_this_month: z.strictObject({ requests: Count, charge_micro: Money }).describe("Of the calendar month, in UTC."),
   created_at: Time,
   last_used_at: Time.nullable(),

@@ -1,6 +1,7 @@
 /** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
 import { z } from "zod";
 import { USAGE_BY } from "../../../history/usage.ts";
+import { tooManyOpen } from "../../../payments/payments.ts";
 import { CheckoutFields } from "../../console/credits.ts";
 import { Page, UsageQuery } from "../../console/money.ts";
 import { codes } from "../fault-answers.ts";
@@ -117,13 +118,13 @@ export const endpoints: ConsoleSpec[] = [
     at: "GET /console/api/usage",
     tag: TAG,
     summary: "Sum up what was spent",
-    description: "Sums are of whole hours. By the hour a span has at most 31 days.",
+    description: "Sums are of whole hours. A span has at most 400 days, by the hour at most 31.",
     guard: "builder",
     query: UsageQuery,
     words: {
       by: "What each sum is of.",
       split: "What every sum is split by further.",
-      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the month's first.",
+      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in.",
       to: "Where they end, written like `from`. By default now.",
     },
     success: {
@@ -170,7 +171,7 @@ export const endpoints: ConsoleSpec[] = [
     tag: TAG,
     summary: "Buy a pack of credit",
     description:
-      "The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile.",
+      "The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.",
     guard: "buyer",
     body: { fields: CheckoutFields, example: { pack_id: "pack_20" } },
     success: {
@@ -184,6 +185,6 @@ export const endpoints: ConsoleSpec[] = [
         amount_micro: "20000000.000000",
       },
     },
-    faults: codes("billing_disabled", "unknown_pack", "payment_provider_unavailable"),
+    faults: [...codes("billing_disabled", "unknown_pack", "payment_provider_unavailable"), tooManyOpen(60)],
   },
 ];

@@ -1,11 +1,12 @@
-/** Accounts and keys, as operators handle them. */
+/** Accounts, as operators handle them, and their keys. */
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
-import { Grant, Limits, ReasonFields, Search } from "../../console/operator/accounts.ts";
+import { Grant, ReasonFields, Search } from "../../console/operator/accounts.ts";
 import { codes } from "../fault-answers.ts";
-import { AccountKind, Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { AccountKind, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
-import { ApiKeyList, sampleKey } from "./keys.ts";
+import * as keys from "./operator-keys.ts";
+import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
 
 const TAG = "Operators: accounts";
 
@@ -25,36 +26,19 @@ const PlatformAccount = z
 
 const PlatformAccountList = listOf(PlatformAccount);
 
-const OwnLimit = Count.nullable();
-const KeyLimits = z
-  .strictObject({
-    object: z.literal("key_limits"),
-    id: Id("key"),
-    requests_per_minute: OwnLimit,
-    tokens_per_minute: OwnLimit,
-    in_flight: OwnLimit,
-  })
-  .describe("What an operator set for one key; null where the platform's limit holds.");
-
-export const answers = { PlatformAccount, PlatformAccountList, KeyLimits };
+export const answers = { PlatformAccount, PlatformAccountList, ...keys.answers };
 
 export const requests = {
   GrantRequest: {
     fields: Grant,
     words: {
-      amount_micro: "Whole microdollars, as a number or as digits: 1 to 1000000000000.",
+      amount_micro:
+        "Whole microdollars, as a number or as digits: 1 to 1000000000000. The balance may not pass 9000000000000.",
       reason: "Stands in the statement and in the record of what operators did.",
     },
   },
   ReasonRequest: { fields: ReasonFields, words: { reason: "Stands in the record of what operators did." } },
-  KeyLimitsRequest: {
-    fields: Limits,
-    words: {
-      requests_per_minute: "null: the platform's limit, here and below. At most 999999999, here and below.",
-      tokens_per_minute: "Prompt and output together.",
-      in_flight: "Requests at the same time.",
-    },
-  },
+  ...keys.requests,
 };
 
 const sampleAccount = {
@@ -68,9 +52,6 @@ const sampleAccount = {
   suspended_at: null,
   created_at: SAMPLE_TIME,
 };
-
-const ACCOUNT_PATH = { id: "The account's id, `acc_…`." };
-const NO_ACCOUNT = fault("not_found", { message: "No such account." });
 
 export const endpoints: ConsoleSpec[] = [
   {
@@ -93,21 +74,6 @@ export const endpoints: ConsoleSpec[] = [
     guard: "operator",
     path: ACCOUNT_PATH,
     success: { description: "The account.", json: PlatformAccount, example: sampleAccount },
-    faults: [NO_ACCOUNT],
-  },
-  {
-    id: "listAccountKeys",
-    at: "GET /console/api/operator/accounts/{id}/keys",
-    tag: TAG,
-    summary: "List an account's API keys",
-    description: "Their spend is not worked out here: it reads as zero.",
-    guard: "operator",
-    path: ACCOUNT_PATH,
-    success: {
-      description: "The keys, without their secrets.",
-      json: ApiKeyList,
-      example: sampleList({ ...sampleKey, spend_this_month: { requests: 0, charge_micro: "0.000000" } }),
-    },
     faults: [NO_ACCOUNT],
   },
   {
@@ -148,25 +114,5 @@ export const endpoints: ConsoleSpec[] = [
     success: { description: "The account.", json: PlatformAccount, example: sampleAccount },
     faults: [NO_ACCOUNT],
   },
-  {
-    id: "setKeyLimits",
-    at: "PUT /console/api/operator/keys/{id}/limits",
-    tag: TAG,
-    summary: "Set the limits of one API key",
-    guard: "operator",
-    path: { id: "The key's id, `key_…`." },
-    body: { fields: Limits, example: { requests_per_minute: 6000 } },
-    success: {
-      description: "What was set.",
-      json: KeyLimits,
-      example: {
-        object: "key_limits",
-        id: sampleId("key"),
-        requests_per_minute: 6000,
-        tokens_per_minute: null,
-        in_flight: null,
-      },
-    },
-    faults: [fault("not_found", { message: "No such key, or it is revoked." })],
-  },
+  ...keys.endpoints,
 ];

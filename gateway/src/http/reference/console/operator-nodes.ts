@@ -1,6 +1,7 @@
 /** Every host's nodes, as operators handle them. */
 import { z } from "zod";
 import { ReasonFields } from "../../console/operator/accounts.ts";
+import { NodesQuery } from "../../console/operator/nodes.ts";
 import { codes } from "../fault-answers.ts";
 import { Node, NodeStats } from "../nodes/answers.ts";
 import { sampleNode, sampleStats } from "../nodes/samples.ts";
@@ -9,14 +10,14 @@ import type { ConsoleSpec } from "./access.ts";
 
 const TAG = "Operators: nodes";
 
-const owner = { account: Id("acc").describe("The host's account.") };
+const owner = { account: Id("acc").describe("The host's account."), account_name: z.string().describe("Its name.") };
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
 const PlatformNodeList = listOf(PlatformNode);
 const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats });
 
 export const answers = { PlatformNode, PlatformNodeList, PlatformNodeDetail };
 
-const samplePlatformNode = { ...sampleNode, account: sampleId("acc") };
+const samplePlatformNode = { ...sampleNode, account: sampleId("acc"), account_name: "Barn" };
 const NODE_PATH = { id: "The node's id, `node_…`." };
 
 export const endpoints: ConsoleSpec[] = [
@@ -24,10 +25,17 @@ export const endpoints: ConsoleSpec[] = [
     id: "listPlatformNodes",
     at: "GET /console/api/operator/nodes",
     tag: TAG,
-    summary: "List every host's nodes",
-    description: "The oldest first, in one page.",
+    summary: "Search every host's nodes",
+    description: "The newest first.",
     guard: "operator",
-    success: { description: "The nodes.", json: PlatformNodeList, example: sampleList(samplePlatformNode) },
+    query: NodesQuery,
+    words: {
+      q: "A part of the node's name.",
+      state: "Only nodes in this state, as the gateway that answers sees it.",
+      host: "Only nodes of this host's account, `acc_…`.",
+    },
+    success: { description: "A page of nodes.", json: PlatformNodeList, example: sampleList(samplePlatformNode) },
+    faults: codes("invalid_cursor"),
   },
   {
     id: "getPlatformNode",

@@ -87,6 +87,7 @@ export async function visitUsage({ all: { browser } }: Cast): Promise<void> {
   }
   await browser.ask(400, "GET", `${API}/usage?from=2026-01-02&to=2026-01-01`);
   await browser.ask(400, "GET", `${API}/usage?by=hour&from=2026-01-01&to=2026-03-01`);
+  await browser.ask(400, "GET", `${API}/usage?by=day&from=2025-01-01&to=2026-03-01`);
 }
 
 export async function visitMoney({ all: { browser }, platform, witness, join }: Cast): Promise<void> {
@@ -101,6 +102,8 @@ export async function visitMoney({ all: { browser }, platform, witness, join }: 
   platform.world.payments = () => Promise.reject(fault("payment_provider_unavailable"));
   await buy(502, "pack_5");
   platform.world.payments = undefined;
+  for (let open = 1; open < 10; open++) await buy(200, "pack_5");
+  await buy(429, "pack_5");
   const nothing = new WatchedBrowser(witness, { app: platform.withoutSales });
   await nothing.ask(404, "GET", `${API}/packs`);
   await nothing.ask(404, "POST", `${API}/credits/checkout`, { body: {} });

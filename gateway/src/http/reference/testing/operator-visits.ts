@@ -22,7 +22,8 @@ export async function visitPlatform(cast: Cast): Promise<void> {
   await act(200, "quarantine");
   await act(200, "release");
   await act(409, "release");
-  await browser.ask(200, "GET", `${API}/operator/nodes`);
+  await browser.ask(200, "GET", `${API}/operator/nodes?limit=1`);
+  for (const wrong of ["state=away", "host=nobody"]) await browser.ask(400, "GET", `${API}/operator/nodes?${wrong}`);
   await browser.ask(200, "GET", `${API}/operator/nodes/${node.name}`);
   const old = await platform.fleet.register(host, { name: "retired", hardware: {}, agent: "" });
   await platform.fleet.move(host, old.id, "retire");
@@ -41,6 +42,7 @@ export async function visitOperatorAccounts({ all: { browser }, builder, host, k
     browser.ask(status, "POST", `${at}/${id}/grant`, { body: { amount_micro, reason: "a test" } });
   for (const amount of ["5000000", 7]) await grant(200, ofBuilder, amount);
   await grant(400, ofBuilder, "1.5");
+  await grant(400, ofBuilder, "1000000000001");
   await grant(403, ofHost, 1);
   for (const verb of ["suspend", "restore"]) {
     await browser.ask(200, "POST", `${at}/${ofHost}/${verb}`, { body: { reason: "a test" } });

@@ -1,0 +1,20 @@
+/** The search of the nodes as it stands in the address bar. */
+import type { NodeState } from "../../../api/host-types.ts";
+import type { NodeSearch } from "../../../data/platform-nodes.ts";
+import { NODE_STATES } from "../../../ui/node-state.tsx";
+
+export interface NodesSearch extends NodeSearch {
+  /** The node whose details are open. */
+  node?: string;
+}
+
+export function readNodesSearch({ q, state, host, node }: Record<string, unknown>): NodesSearch {
+  // The router reads what looks like a number as one.
+  const text = typeof q === "number" ? String(q) : q;
+  return {
+    ...(typeof text === "string" && text !== "" && { q: text }),
+    ...(NODE_STATES.includes(state as NodeState) && { state: state as NodeState }),
+    ...(typeof host === "string" && { host }),
+    ...(typeof node === "string" && { node }),
+  };
+}

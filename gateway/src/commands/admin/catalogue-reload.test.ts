@@ -1,0 +1,22 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { systemRandom } from "../../base/random.ts";
+import { parseConfig } from "../../config.ts";
+import { openTestDatabase } from "../../db/testing.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { catalogueReload } from "./catalogue-reload.ts";
+
+test("a reload of the catalogue, which may change prices, is on the operators' record", async (t) => {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const newId = newIds(systemClock, systemRandom());
+  const said: string[] = [];
+  const print = (text: string): void => void said.push(text);
+  const run = { pool, newId, config: parseConfig({}), json: true, print, args: [], flags: {} };
+  assert.equal(await catalogueReload(run), 0);
+  assert.deepEqual(said, ['{"announced":true}']);
+  const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 2 });
+  assert.deepEqual([operator, action, outcome], ["command line", "catalogue.reload", "done"]);
+});

@@ -1,0 +1,58 @@
+/** The bodies of the console and of the node API are bounded, whether or not they say how long they are. */
+import assert from "node:assert/strict";
+import { Readable } from "node:stream";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { FORM_BYTES_MAX } from "./body.ts";
+import { Browser } from "./console/testing.ts";
+import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
+
+let platform: TestPlatform;
+let node: string;
+let session: Record<string, string>;
+let token: Record<string, string>;
+before(async () => {
+  platform = await openPlatform();
+  const { email, accountIds } = await platform.person([{ kind: "host" }]);
+  const [host] = accountIds as [Uuid];
+  node = publicId("node", (await platform.fleet.register(host, { name: "barn", hardware: {}, agent: "" })).id);
+  token = { authorization: `Bearer ${(await platform.hostTokens.issue(host, "a token")).token}` };
+  const browser = new Browser(platform);
+  await browser.signIn(email);
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  session = { cookie, host: "console.test", "sec-fetch-site": "same-origin" };
+});
+after(() => platform.close());
+
+const forms = () =>
+  [
+    ["PUT", `/console/api/nodes/${node}/elections`, session],
+    ["POST", "/console/api/host-tokens", session],
+    ["PUT", `/node/v1/nodes/${node}/elections`, token],
+    ["POST", "/node/v1/nodes", token],
+    ["POST", `/node/v1/nodes/${node}/try`, token],
+  ] as const;
+
+/** Some JSON of exactly so many bytes; every route ignores the field that fills it. */
+const body = (bytes: number): string => {
+  const fields = { models: ["tiny-3b"], name: "a name", model: "tiny-3b", filler: "" };
+  return JSON.stringify({ ...fields, filler: "x".repeat(bytes - JSON.stringify(fields).length) });
+};
+
+describe("413", () => {
+  for (const [how, payload] of [
+    ["declared", (bytes: number) => body(bytes)],
+    ["chunked, without a length", (bytes: number) => Readable.from([Buffer.from(body(bytes))])],
+  ] as const) {
+    test(`one byte over the limit is refused, the limit itself is not: ${how}`, async () => {
+      for (const [method, url, headers] of forms()) {
+        const send = (bytes: number) => platform.app.inject({ method, url, headers, payload: payload(bytes) });
+        assert.notEqual((await send(FORM_BYTES_MAX)).statusCode, 413, url);
+        const refused = await send(FORM_BYTES_MAX + 1);
+        assert.equal(refused.statusCode, 413, url);
+        const { code, message } = refused.json().error;
+        assert.deepEqual([code, message], ["request_too_large", "The request body exceeds 64 KiB."], url);
+      }
+    });
+  }
+});

@@ -1,0 +1,33 @@
+/** Granting credit to a builder: bounded each time, and by what the books of one account can hold. */
+import type { Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import { dollars, type Pico } from "../base/money.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+
+export const GRANT_MAX: Pico = dollars(1_000_000);
+/** What one account can own: the ledger's constraint `within_64_bits`. */
+export const BALANCE_MAX: Pico = dollars(9_000_000);
+
+export interface CreditGrant {
+  id: Uuid;
+  accountId: Uuid;
+  amount: Pico;
+  reason: string;
+}
+
+/** `balance_too_large`: nothing was moved, because the account would own more than its books can hold. */
+export async function grantCredit(
+  ledger: Pick<Ledger, "transfer">,
+  grant: CreditGrant,
+): Promise<"granted" | "balance_too_large"> {
+  invariant(grant.amount <= GRANT_MAX, "a grant is bounded at the door");
+  try {
+    const moved = await ledger.transfer({ ...grant, kind: "grant" });
+    invariant(moved === "moved", `grant ${grant.id} was ${moved}`);
+    return "granted";
+  } catch (error) {
+    // Asked of the ledger itself, and not of a balance read before: grants may come at the same moment.
+    if ((error as { constraint?: string }).constraint === "within_64_bits") return "balance_too_large";
+    throw error;
+  }
+}

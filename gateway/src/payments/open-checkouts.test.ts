@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Uuid } from "../base/ids.ts";
+import { Fault } from "../faults.ts";
+import { sessionObject } from "./demo-provider/objects.ts";
+import { OPEN_CHECKOUTS_MAX } from "./open-checkouts.ts";
+import { deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+
+let t: TestPayments;
+before(async () => {
+  t = await openTestPayments();
+});
+after(() => t.close());
+
+async function refusalOf(accountId: Uuid): Promise<Fault> {
+  const error = await t.start(accountId).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  assert.ok(error instanceof Fault, "it is refused");
+  return error;
+}
+
+async function full(): Promise<Uuid> {
+  const account = await t.openBuilder();
+  for (let i = 0; i < OPEN_CHECKOUTS_MAX; i++) await t.start(account);
+  return account;
+}
+
+describe("open checkouts of one account", () => {
+  test("one too many is refused, with the seconds until there is room; nothing is opened at the provider", async () => {
+    const account = await full();
+    const sales = t.demo.shop.sales.length;
+    const refused = await refusalOf(account);
+    assert.deepEqual([refused.status, refused.code], [429, "rate_limit_requests"]);
+    assert.match(refused.message, /^10 checkouts of the last hour are open\./);
+    const wait = Number(refused.headers["retry-after"]);
+    assert.ok(wait > 3500 && wait <= 3600, `${wait}`);
+    assert.equal(refused.retry, "never", "nobody waits for an hour on their own");
+    assert.equal(t.demo.shop.sales.length, sales);
+    await t.start(await t.openBuilder());
+  });
+
+  test("those that were paid, ran out, or are older than an hour make room", async () => {
+    const account = await full();
+    const { sales } = t.demo.shop;
+    for (const [sale, state] of [
+      [sales.at(-1), "paid"],
+      [sales.at(-2), "expired"],
+    ] as const) {
+      assert.ok(sale !== undefined);
+      const type = state === "paid" ? "checkout.session.completed" : "checkout.session.expired";
+      const ended = { ...sale, state, payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
+      await deliver(t.receivers[0], t.demo, eventBody(type, sessionObject(ended)));
+    }
+    await t.start(account);
+    await t.start(account);
+    assert.equal((await refusalOf(account)).status, 429);
+    await t.db.pool.query(
+      `update payment_checkout set created_at = created_at - interval '1 hour'
+        where id = (select id from payment_checkout where account_id = $1 and state = 'open' order by id limit 1)`,
+      [account],
+    );
+    await t.start(account);
+    assert.equal((await refusalOf(account)).status, 429);
+  });
+
+  test("many at the same moment are no more", async () => {
+    const account = await t.openBuilder();
+    const started = await Promise.allSettled(Array.from({ length: 30 }, () => t.start(account)));
+    assert.equal(started.filter(({ status }) => status === "fulfilled").length, OPEN_CHECKOUTS_MAX);
+    const { rows } = await t.db.pool.query(
+      "select count(*)::int as count from payment_checkout where account_id = $1",
+      [account],
+    );
+    assert.equal(rows[0].count, OPEN_CHECKOUTS_MAX);
+  });
+});

@@ -1,0 +1,45 @@
+/**
+ * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; nobody
+ * needs many, and without a bound a script could open them without end.
+ */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+
+export const OPEN_CHECKOUTS_MAX = 10;
+const WINDOW_S = 3600;
+
+export interface OpenCheckouts {
+  /**
+   * Runs `open`, which puts the checkout `id` on record, unless the account has too many open ones of the last hour; then
+   * gives the seconds until one is as old.
+   */
+  within<T>(accountId: Uuid, id: Uuid, open: () => Promise<T>): Promise<{ opened: T } | { waitS: number }>;
+}
+
+export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
+  /** By account: those that this gateway is opening. They count from the first moment, on record or not. */
+  const underWay = new Map<Uuid, Set<Uuid>>();
+
+  return {
+    async within(accountId, id, open) {
+      const here = underWay.get(accountId) ?? new Set();
+      underWay.set(accountId, here.add(id));
+      try {
+        const mine = [...here];
+        const { rows } = await pool.query<{ others: number; wait: number | null }>(
+          `select count(*) filter (where id <> all($3::uuid[]))::int as others,
+                  ceil(extract(epoch from min(created_at) + make_interval(secs => $2) - now()))::int as wait
+             from payment_checkout
+            where account_id = $1 and state = 'open' and created_at > now() - make_interval(secs => $2)`,
+          [accountId, WINDOW_S, mine],
+        );
+        const { others = 0, wait = null } = rows[0] ?? {};
+        if (others + mine.length > OPEN_CHECKOUTS_MAX) return { waitS: Math.max(1, wait ?? 1) };
+        return { opened: await open() };
+      } finally {
+        here.delete(id);
+        if (here.size === 0) underWay.delete(accountId);
+      }
+    },
+  };
+}
