@@ -1,13 +1,14 @@
 /** The route tree. Each part of the console has its routes in a file of its own; pages are loaded when they are opened. */
 import { createRouter } from "@tanstack/react-router";
-import { onSignedOut } from "./data/client.ts";
-import { leave } from "./data/session.ts";
+import { onForbidden, onSignedOut } from "./data/client.ts";
+import { forgetAll, leave, readRightsAgain } from "./data/session.ts";
 import { appRoute, homeRoute, openAccountRoute, settingsRoute } from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
 import { builderRoutes } from "./routes/builder.tsx";
 import { hostRoutes } from "./routes/host.tsx";
 import { operatorRoutes } from "./routes/operator.tsx";
-import { rootRoute } from "./routes/root.tsx";
+import { BrokenPart, rootRoute } from "./routes/root.tsx";
+import { toast } from "./ui/toast.tsx";
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
@@ -22,11 +23,26 @@ export const router = createRouter({
   // What is fresh is the query cache's to say.
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,
+  // A page that breaks leaves the frame around it standing.
+  defaultErrorComponent: BrokenPart,
 });
 
 onSignedOut(() => {
-  const { pathname, searchStr } = router.state.location;
+  const {
+    location: { pathname, searchStr },
+    matches,
+  } = router.state;
+  // Who is on the way in is told so by the form.
+  if (!matches.some(({ routeId }) => routeId === appRoute.id)) return;
   leave({ next: `${pathname}${searchStr}` });
+});
+
+/** Where rights were lost the door is asked again: it leads to what is left, and what was shown of the rest goes. */
+onForbidden(async () => {
+  if (!(await readRightsAgain())) return;
+  toast("Your accounts have changed: some of what was here is no longer yours to see.", "bad");
+  await router.invalidate();
+  await forgetAll();
 });
 
 declare module "@tanstack/react-router" {

@@ -106,8 +106,8 @@ export async function signIn(page: Page, who: { email: string; password: string 
     .waitFor();
 }
 
-/** Serious and critical findings of axe on the page as it stands, each with the elements it is about. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+/** What axe finds on the page as it stands, but for trifles, each with the elements it is about. */
+export async function axeFindings(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   try {
     // What still fades in has not its colours yet; what never ends (a skeleton's breathing) is not waited for.
@@ -118,7 +118,7 @@ export async function seriousFindings(page: Page): Promise<string[]> {
     await session.send("Runtime.evaluate", { expression: AXE });
     const { result } = await session.send("Runtime.evaluate", {
       expression: `axe.run().then((found) => JSON.stringify(found.violations
-        .filter(({ impact }) => impact === "serious" || impact === "critical")
+        .filter(({ impact }) => impact !== "minor")
         .map(({ id, help, nodes }) => id + " (" + help + "): " + nodes.map(({ target }) => target.join(" ")).join(", "))))`,
       awaitPromise: true,
     });

@@ -1,12 +1,15 @@
 /** The builder's way through the console on a whole platform: from signing up to a receipt, and without a mouse. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
 import { grant, signInToApi } from "./people.ts";
 
+const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const SECRET = /tsk_live_\w{12}_\w{43}/;
 
 describe("the builder's console", NEEDS_CHROMIUM, () => {
@@ -29,6 +32,10 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   });
 
   const credit = (dollars: string): Locator => page.getByRole("definition").filter({ hasText: dollars }).first();
+  const actFor = async (account: string): Promise<void> => {
+    await page.getByRole("button", { name: /Accounts and settings/ }).click();
+    await page.getByRole("menuitemradio", { name: account }).click();
+  };
   /** As a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
     const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
@@ -84,7 +91,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await row.getByText("first key").waitFor();
     await row.click();
     const drawer = page.getByRole("dialog");
-    await drawer.getByText(requestId).waitFor();
+    await drawer.getByText(requestId, { exact: true }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("request"), requestId);
 
     const [download] = await Promise.all([
@@ -94,7 +101,12 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(download.suggestedFilename(), `${requestId}.receipt.json`);
     const receipt = JSON.parse(await readFile(await download.path(), "utf8")) as Record<string, string>;
     assert.equal(receipt.request_id, requestId);
-    assert.ok(receipt.signature !== undefined && receipt.signature.length > 40);
+    const check = (await drawer.locator("pre").innerText()).replace(
+      download.suggestedFilename(),
+      await download.path(),
+    );
+    const [, ...args] = check.trim().split(/\s+/);
+    assert.match(run(process.execPath, [TOLLGATE, ...args]), /: valid/);
 
     // The secret was shown once: it is nowhere on the keys page.
     await page.goto("/console/keys");
@@ -148,8 +160,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(await focused(page, "id"), "main", "the focus is at the new page's beginning");
     await tabTo(page, "Create key");
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
-    await tabTo(page, "Name");
+    await page.getByLabel("Name").and(page.locator(":focus")).waitFor();
     await page.keyboard.type("typed");
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
@@ -195,9 +206,20 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Make your first request" }).waitFor();
     await page.goto("/console/keys");
     await page.getByText("No API keys yet").waitFor();
-    await page.getByRole("button", { name: /Accounts and settings/ }).click();
-    await page.getByRole("menuitemradio", { name: "Analytical engines" }).click();
+    await actFor("Analytical engines");
     await page.getByText("typed", { exact: true }).waitFor();
+
+    // What was said in the playground was the other account's, too.
+    await page.getByRole("link", { name: "Playground" }).click();
+    await page.getByRole("button", { name: "Create a key for the playground" }).click();
+    await page.getByLabel("Message", { exact: true }).fill("Between us");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("cost").waitFor();
+    await actFor("Second books");
+    await page.getByText("The playground needs an API key").waitFor();
+    assert.equal(await page.getByText("Between us").count(), 0);
+    await actFor("Analytical engines");
+    await page.getByText("Nothing said yet").waitFor();
 
     // The live numbers change over, too: what happens to the first account now shows, and nothing of the second.
     await page.getByRole("link", { name: "Overview" }).click();
@@ -206,6 +228,31 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await grant(operator, "Second books", 7);
     await grant(operator, "Analytical engines", 1);
     await credit("$2.99").waitFor();
+    assert.deepEqual(visit.complaints(), []);
+  });
+
+  test("the examples of the first call run as they are pasted", async () => {
+    await actFor("Second books");
+    await page.getByRole("button", { name: "Create a key" }).click();
+    await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Done" }).click();
+    const copied: Record<string, string> = {};
+    for (const language of ["curl", "Python", "TypeScript"]) {
+      await page.getByRole("tab", { name: language }).click();
+      await page.getByRole("button", { name: `Copy the ${language} example` }).click();
+      copied[language] = await page.evaluate<string>("navigator.clipboard.readText()");
+    }
+    const { curl = "", Python = "", TypeScript = "" } = copied;
+    assert.match(run("sh", ["-c", curl]), /"finish_reason":"(stop|length)"/);
+    await page.getByText("Your first request has arrived.").waitFor();
+    assert.match(run(process.execPath, ["--input-type=module", "--eval", TypeScript]), /\w+/);
+    // Where the library is not installed, that it is Python at all.
+    const hasLibrary = spawnSync("python3", ["-c", "import openai"]).status === 0;
+    if (hasLibrary) assert.match(run("python3", ["-c", Python]), /\w+/);
+    else if (spawnSync("python3", ["--version"]).status === 0) run("python3", ["-m", "ast"], Python);
+    await page.getByRole("link", { name: "API keys" }).click();
+    await page.getByText("<b>émile</b> 🦊", { exact: true }).waitFor();
     assert.deepEqual(visit.complaints(), []);
   });
 
@@ -220,6 +267,13 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(visit.complaints(), []);
   });
 });
+
+/** What it printed; where it failed, what it said. */
+function run(program: string, args: string[], input = ""): string {
+  const { status, stdout, stderr } = spawnSync(program, args, { input, encoding: "utf8", cwd: import.meta.dirname });
+  assert.equal(status, 0, stderr);
+  return stdout;
+}
 
 /** The accessible name, near enough: label, text or title of what has the focus. */
 async function focusedName(page: Page): Promise<string> {

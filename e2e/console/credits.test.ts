@@ -41,7 +41,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
 
   test("paid at once: back at the console with the credit on the statement", async () => {
     await page.goto("/console/credits");
-    await page.getByText("credit of a development platform").waitFor();
+    await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
     assert.equal(await available(), "$5.00");
     await buy("$20 of credits");
     await page.getByRole("button", { name: "Pay", exact: true }).click();

@@ -1,12 +1,12 @@
-/** Every page of the builder, in both themes, on a telephone and on a desk: nothing serious for axe, nothing to scroll sideways. */
+/** Every page of the builder, in both themes, on a telephone and on a desk: nothing but trifles for axe, nothing to scroll sideways. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
+  axeFindings,
   buildConsole,
   NEEDS_CHROMIUM,
   openBrowser,
-  seriousFindings,
   sidewaysScroll,
   signIn,
   type Theme,
@@ -53,7 +53,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
         const { page } = visit;
         const judge = async (where: string): Promise<void> => {
-          assert.deepEqual(await seriousFindings(page), [], `${where}: axe`);
+          assert.deepEqual(await axeFindings(page), [], `${where}: axe`);
           assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
           assert.deepEqual(visit.complaints(), [], where);
         };

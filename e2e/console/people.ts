@@ -23,14 +23,18 @@ export async function signInToApi(baseUrl: string, who: { email: string; passwor
   return { get: (path) => send("GET", path), post: (path, body) => send("POST", path, body) };
 }
 
-/** Gives the newest builder account of this name credit, as an operator does. */
+/** The newest builder account of this name, as operators see it. */
+export async function accountNamed(operator: ApiPerson, name: string): Promise<{ id: string }> {
+  const { data } = await operator.get<{ data: { id: string; name: string }[] }>("operator/accounts?kind=builder");
+  const account = data.find((one) => one.name === name);
+  if (account === undefined) throw new Error(`there is no builder account ${name}`);
+  return account;
+}
+
+/** Gives that account credit, as an operator does. */
 export async function grant(operator: ApiPerson, accountName: string, dollars: number): Promise<void> {
-  const { data } = await operator.get<{ data: { id: string; name: string; kind: string }[] }>(
-    "operator/accounts?kind=builder",
-  );
-  const account = data.find(({ name }) => name === accountName);
-  if (account === undefined) throw new Error(`there is no builder account ${accountName}`);
-  await operator.post(`operator/accounts/${account.id}/grant`, {
+  const { id } = await accountNamed(operator, accountName);
+  await operator.post(`operator/accounts/${id}/grant`, {
     amount_micro: String(dollars * 1_000_000),
     reason: "a journey of the console",
   });

@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { lastRecord } from "../books.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { signInToApi } from "./people.ts";
 
 const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 /** Picodollars as the console writes them exactly. */
@@ -63,6 +64,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.ok(text.startsWith(first) && first.length < text.length, `only a part was there: ${first}`);
     await lastCost().waitFor();
     assert.equal(await answer.innerText(), text);
+    // The thinking came before: a speed of all tokens over the time of the answer would be none.
+    await page.getByText("answer began after").waitFor();
+    assert.equal(await page.getByText("tokens/s").count(), 0);
     await page.getByText("What it thought").click();
     await page.getByText("Let me think.", { exact: true }).waitFor();
 
@@ -86,10 +90,36 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
   });
 
+  test("stopped before its first token it is charged for its prompt, and says so", async () => {
+    await say(order({ tokens: 50, ttft_ms: 1500 }));
+    const host = await signInToApi(platform.ready.base_url, platform.ready.builder);
+    const { data } = await host.get<{ data: { id: string }[] }>("nodes");
+    await eventually("the node works on it", async () => {
+      const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
+      return stats.busy > 0;
+    });
+    await page.getByRole("button", { name: "Stop" }).click();
+    await page.getByTestId("cost").nth(2).waitFor();
+    const record = await lastRecord(platform);
+    assert.deepEqual([record.outcome, record.completion_tokens], ["client_closed", 0]);
+    assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
+  });
+
+  test("what a model writes is shown as it is, and never run", async () => {
+    const text = "# One <img src=x onerror=alert(1)> **two** <script>alert(2)</script>";
+    await say(order({ text }));
+    await page.getByTestId("cost").nth(3).waitFor();
+    assert.equal(await page.getByTestId("answer").last().innerText(), text);
+    assert.equal(await page.locator("article img, article script").count(), 0);
+    // However long the conversation, it scrolls in its own place: the page ends below what is seen.
+    const beyond = `document.documentElement.scrollHeight - document.querySelector("main").getBoundingClientRect().bottom - scrollY`;
+    assert.ok(Number(await page.evaluate(beyond)) < 2);
+  });
+
   test("a node that fails is said, with what was billed", async () => {
     await say(order({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
-    await page.getByTestId("cost").nth(2).waitFor();
+    await page.getByTestId("cost").nth(4).waitFor();
     assert.equal(await lastCost().getAttribute("value"), exact((await lastRecord(platform)).charge_pico));
   });
 
@@ -130,7 +160,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await signIn(page, platform.ready.builder);
     await page.goto("/console/credits");
     await page.getByText("Credits cannot be bought here").waitFor();
-    await page.getByText("credit of a development platform").waitFor();
+    await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
     // The browser itself remarks on the 404 that says it.
     assert.deepEqual(
       visit.complaints().filter((said) => !/404/.test(said)),

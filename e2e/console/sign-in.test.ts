@@ -8,7 +8,7 @@ import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/test
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, seriousFindings, type Visit } from "./browser.ts";
+import { axeFindings, buildConsole, NEEDS_CHROMIUM, openBrowser, type Visit } from "./browser.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -123,7 +123,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByLabel("Your password").fill(SECOND);
     await dialog.getByRole("button", { name: "Continue" }).click();
     await dialog.getByLabel("Code").waitFor();
-    assert.deepEqual(await seriousFindings(page), []);
+    assert.deepEqual(await axeFindings(page), []);
     const secret = await dialog.locator("code").innerText();
     await dialog.getByLabel("Code").fill(totp(secret));
     await dialog.getByRole("button", { name: "Turn on" }).click();

@@ -46,7 +46,8 @@ async function keepReading(options: StreamOptions, over: AbortSignal): Promise<v
     }
     if (over.aborted) return;
     options.onState(false);
-    await pause(retryMs, over);
+    // Not all pages at once, when the gateway is back.
+    await pause(retryMs * (0.5 + Math.random() / 2), over);
   }
 }
 

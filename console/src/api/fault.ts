@@ -29,6 +29,9 @@ export function faultOf(status: number, body: unknown): ApiFault {
 export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
+/** They may not, or no longer: an account was suspended, or the rights of an operator taken. */
+export const isForbidden = (error: unknown): boolean => error instanceof ApiFault && error.status === 403;
+
 /** A sentence for any error: the API's own, or that the gateway was not reached. */
 export function sentenceOf(error: unknown): string {
   if (error instanceof ApiFault) return error.message;

@@ -1,27 +1,36 @@
 /** The cache of what the API said. Faults of the API are not tried again: they would be the same. */
-import { QueryCache, QueryClient } from "@tanstack/react-query";
-import { ApiFault, isSignedOut } from "../api/fault.ts";
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
 
-/** Called when the API says that the session is over. */
+/** What follows when an answer says that whoever is here has changed: the session is over, or an account suspended. */
 let whenSignedOut: () => void = () => {};
+let whenForbidden: () => Promise<void> = async () => {};
 export function onSignedOut(call: () => void): void {
   whenSignedOut = call;
 }
+export function onForbidden(call: () => Promise<void>): void {
+  whenForbidden = call;
+}
 export const noticeSignedOut = (): void => whenSignedOut();
 
+function onError(error: unknown): void {
+  if (isSignedOut(error)) whenSignedOut();
+  if (isForbidden(error)) void whenForbidden();
+}
+
 export const queryClient = new QueryClient({
-  queryCache: new QueryCache({
-    onError: (error) => {
-      if (isSignedOut(error)) whenSignedOut();
-    },
-  }),
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
+      // Without a network a question fails, and says so; it does not wait in silence.
+      networkMode: "always",
     },
+    mutations: { networkMode: "always" },
   },
 });

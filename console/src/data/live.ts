@@ -12,6 +12,7 @@ import { noticeSignedOut, queryClient } from "./client.ts";
 import { balanceQuery } from "./money.ts";
 
 const LIVE_REQUESTS = ["live requests"];
+const LIVE_OPEN = ["live open"];
 const READ_AGAIN_MS = 4_000;
 const SUMS = /^(requests recent|usage|keys)/;
 const LONG_LISTS = /^(requests list|ledger)/;
@@ -53,8 +54,14 @@ export function useEventStream(
 }
 
 /** The builder's own stream; used once, by the layout. */
-export function useBuilderLive(accountId: string | undefined): boolean {
-  return useEventStream("/console/api/live", takeBuilderEvent, { enabled: accountId !== undefined, of: accountId });
+export function useBuilderLive(accountId: string | undefined): void {
+  const open = useEventStream("/console/api/live", takeBuilderEvent, {
+    enabled: accountId !== undefined,
+    of: accountId,
+  });
+  useEffect(() => {
+    queryClient.setQueryData(LIVE_OPEN, open);
+  }, [open]);
 }
 
 function takeBuilderEvent({ event, data }: ServerEvent): void {
@@ -89,9 +96,14 @@ function readAgain(): void {
 
 const keyName = (queryKey: readonly unknown[]): string => queryKey.slice(0, 2).map(String).join(" ");
 
-/** Undefined until the stream has said it. */
+/** The last that the stream said; undefined until it has. */
 export function useLiveRequests(): LiveRequests | undefined {
   return useQuery<LiveRequests>({ queryKey: LIVE_REQUESTS, enabled: false }).data;
+}
+
+/** Whether what the stream said last still holds. */
+export function useLiveOpen(): boolean {
+  return useQuery<boolean>({ queryKey: LIVE_OPEN, enabled: false }).data === true;
 }
 
 function useSeen(): boolean {

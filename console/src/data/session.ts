@@ -4,16 +4,25 @@ import { useSyncExternalStore } from "react";
 import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
 import { api, ask } from "../api/client.ts";
 import type { Account, AccountKind, Me } from "../api/types.ts";
-import { queryClient } from "./client.ts";
+import { noticeSignedOut, queryClient } from "./client.ts";
 
 /** Null when nobody is signed in. `get-session` is asked first because it says so without an error. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
+  refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
     const { identity } = await ask(api.GET("/console/api/auth/get-session"));
-    if (identity === null) return null;
+    const before = queryClient.getQueryData<Me | null>(["me"]);
+    if (identity === null) {
+      if (before == null) return null;
+      // Signed out elsewhere. The page is about to be left, and keeps its face until then.
+      noticeSignedOut();
+      return before;
+    }
     const me = await ask(api.GET("/console/api/me"));
+    // Somebody else signed in with this browser: nothing of the one before stays.
+    if (before != null && before.identity.id !== me.identity.id) leave({});
     knowAccounts(me.accounts);
     return me;
   },
@@ -42,7 +51,21 @@ export function useActing(kind: AccountKind): Account | undefined {
 /** Everything shown so far belonged to another account. */
 export async function switchAccount(account: Account): Promise<void> {
   actFor(account);
-  await queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
+  await forgetAll();
+}
+
+export const forgetAll = (): Promise<void> =>
+  queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
+
+/** Says whether what they may do is another than when it was last read. */
+export async function readRightsAgain(): Promise<boolean> {
+  const rights = (): string => {
+    const me = queryClient.getQueryData(meQuery.queryKey);
+    return `${me?.identity.operator} ${me?.accounts.map(({ suspended }) => suspended)}`;
+  };
+  const before = rights();
+  await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
+  return rights() !== before;
 }
 
 /** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */

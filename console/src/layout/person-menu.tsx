@@ -25,12 +25,14 @@ export function PersonMenu({ me }: { me: Me }) {
             aria-hidden
             className="flex size-7 shrink-0 items-center justify-center rounded-full bg-accent-soft text-xs font-semibold text-accent"
           >
-            {identity.name.slice(0, 1).toUpperCase()}
+            {[...identity.name][0]?.toUpperCase()}
           </span>
           <span className="min-w-0 flex-1">
             <span className="sr-only">Accounts and settings of </span>
             <span className="block truncate font-medium">{identity.name}</span>
-            <span className="block truncate text-xs text-ink-soft">{identity.email}</span>
+            <span title={identity.email} className="block truncate text-xs text-ink-soft">
+              {identity.email}
+            </span>
           </span>
           <ChevronsUpDown aria-hidden className="size-4 shrink-0 text-ink-soft" />
         </button>

@@ -16,6 +16,7 @@ import { ThemeMenu } from "./theme-menu.tsx";
 export function Shell() {
   const me = useMe();
   const builder = useActing("builder");
+  const host = useActing("host");
   useBuilderLive(builder?.id);
   const main = useFocusAfterNavigation();
   return (
@@ -44,7 +45,8 @@ export function Shell() {
         className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
       >
         <Suspense fallback={<Loading />}>
-          <Outlet />
+          {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
+          <Outlet key={`${builder?.id} ${host?.id}`} />
         </Suspense>
       </main>
     </div>

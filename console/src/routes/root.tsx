@@ -1,5 +1,5 @@
 /** The root of all pages: what is shown when there is no such page, or when one breaks. */
-import { createRootRoute, type ErrorComponentProps, Link, Outlet } from "@tanstack/react-router";
+import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
 import { buttonClasses } from "../ui/button.tsx";
 import { Empty, Refused } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
@@ -23,6 +23,7 @@ function NoSuchPage() {
   return (
     <main className="mx-auto max-w-lg pt-[15vh]">
       <title>No such page · Tollgate</title>
+      <h1 className="sr-only">No such page</h1>
       <Empty
         title="There is no such page"
         action={
@@ -37,11 +38,22 @@ function NoSuchPage() {
   );
 }
 
-export function BrokenPage({ error, reset }: ErrorComponentProps) {
+export function BrokenPage(props: ErrorComponentProps) {
   return (
     <main className="mx-auto max-w-lg pt-[15vh]">
-      <title>Something went wrong · Tollgate</title>
-      <Refused error={error} again={reset} />
+      <BrokenPart {...props} />
     </main>
+  );
+}
+
+/** The same where the frame still stands. Trying again asks everything anew that the page needs. */
+export function BrokenPart({ error }: ErrorComponentProps) {
+  const router = useRouter();
+  return (
+    <>
+      <title>Something went wrong · Tollgate</title>
+      <h1 className="sr-only">Something went wrong</h1>
+      <Refused error={error} again={() => void router.invalidate()} />
+    </>
   );
 }

@@ -40,9 +40,14 @@ interface PageHeaderProps {
 
 export function PageHeader({ title, about, actions }: PageHeaderProps) {
   return (
-    <header className="mb-5 flex flex-wrap items-end justify-between gap-x-6 gap-y-3">
+    <header
+      className={classes(
+        "mb-5 flex flex-wrap justify-between gap-x-6 gap-y-3",
+        about === undefined ? "items-start" : "items-end",
+      )}
+    >
       <title>{`${title} · Tollgate`}</title>
-      <div className="min-w-0">
+      <div className="min-w-0 wrap-anywhere">
         <h1 className="text-xl font-semibold tracking-tight">{title}</h1>
         {about !== undefined && <p className="mt-1 max-w-prose text-ink-soft">{about}</p>}
       </div>
@@ -56,7 +61,7 @@ export function Stat({ label, children, note }: { label: ReactNode; children: Re
   return (
     <div className="min-w-0 bg-surface px-4 py-4 sm:px-5">
       <dt className="text-ink-soft">{label}</dt>
-      <dd className="mt-1.5 truncate text-2xl font-semibold tracking-tight">{children}</dd>
+      <dd className="mt-1.5 text-lg font-semibold tracking-tight wrap-anywhere sm:text-2xl">{children}</dd>
       {note !== undefined && <dd className="mt-1 text-xs text-ink-soft">{note}</dd>}
     </div>
   );

@@ -20,7 +20,7 @@ interface DialogProps {
 }
 
 export function Dialog({ open, onClose, title, about, sticky = false, wide = false, children }: DialogProps) {
-  const focusBack = useFocusBack();
+  const focusBack = useFocusBack({ intoField: true });
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
@@ -35,7 +35,7 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
           )}
         >
           <div className="mb-4 flex items-start justify-between gap-4">
-            <div>
+            <div className="min-w-0 wrap-anywhere">
               <Radix.Title className="text-base font-semibold">{title}</Radix.Title>
               {about !== undefined && <Radix.Description className="mt-1 text-ink-soft">{about}</Radix.Description>}
             </div>

@@ -1,12 +1,16 @@
 /** Gives the focus back to where it was before a dialog opened. Radix does so only for dialogs with a button of their own. */
 import { useRef } from "react";
 
-/** `<Dialog.Content {...useFocusBack()}>` */
-export function useFocusBack() {
+/** `<Dialog.Content {...useFocusBack()}>`; `intoField`: what is to be filled in has the focus first. */
+export function useFocusBack({ intoField = false } = {}) {
   const before = useRef<HTMLElement>(null);
   return {
-    onOpenAutoFocus: (): void => {
+    onOpenAutoFocus: (event: Event): void => {
       before.current = lastingElement(document.activeElement);
+      const field = intoField && (event.currentTarget as Element).querySelector<HTMLElement>("input, select, textarea");
+      if (!field) return;
+      event.preventDefault();
+      field.focus();
     },
     onCloseAutoFocus: (event: Event): void => {
       event.preventDefault();

@@ -13,7 +13,7 @@ interface MeterProps {
 export function Meter({ label, value, max, word }: MeterProps) {
   const share = max === 0 ? 0 : Math.min(1, value / max);
   return (
-    <span title={label} className="inline-flex min-w-0 items-center gap-2.5">
+    <span title={label} className="inline-flex min-w-0 items-center gap-2.5 align-middle">
       <span aria-hidden className="block h-1.5 w-8 shrink-0 sm:w-16 overflow-hidden rounded-full bg-line">
         <span className="block h-full rounded-full bg-accent" style={{ width: `${share * 100}%` }} />
       </span>

@@ -2,8 +2,9 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { CircleAlert } from "lucide-react";
 import type { ReactNode } from "react";
-import { sentenceOf } from "../api/fault.ts";
+import { ApiFault, sentenceOf } from "../api/fault.ts";
 import { Button } from "./button.tsx";
+import { Stat } from "./card.tsx";
 import { classes } from "./classes.ts";
 
 export function Skeleton({ className }: { className?: string }) {
@@ -41,17 +42,27 @@ export function Empty({ icon, title, children, action }: EmptyProps) {
   );
 }
 
-export function Refused({ error, again }: { error: unknown; again?: () => void }) {
+interface RefusedProps {
+  error: unknown;
+  again?: () => void;
+  /** Beside trying again. */
+  action?: ReactNode;
+}
+
+/** What was asked for is not there, or makes no sense: asking again would not help. */
+const LASTING = [400, 404, 422];
+
+export function Refused({ error, again, action }: RefusedProps) {
+  const lasting = error instanceof ApiFault && LASTING.includes(error.status);
   return (
     <div role="alert" className="flex flex-col items-center gap-1.5 px-6 py-10 text-center">
       <CircleAlert aria-hidden className="mb-1 size-7 text-bad" />
-      <p className="font-medium">This could not be loaded</p>
+      <p className="font-medium">{lasting ? "This cannot be shown" : "This could not be loaded"}</p>
       <p className="max-w-md text-ink-soft">{sentenceOf(error)}</p>
-      {again !== undefined && (
-        <Button className="mt-3" onClick={again}>
-          Try again
-        </Button>
-      )}
+      <div className="mt-3 flex flex-wrap justify-center gap-2 empty:hidden">
+        {again !== undefined && !lasting && <Button onClick={again}>Try again</Button>}
+        {action}
+      </div>
     </div>
   );
 }
@@ -59,13 +70,46 @@ export function Refused({ error, again }: { error: unknown; again?: () => void }
 interface LoadedProps<Data> {
   query: Pick<UseQueryResult<Data>, "data" | "error" | "refetch">;
   loading?: ReactNode;
+  /** What else helps where it was refused. */
+  action?: ReactNode;
   children: (data: Data) => ReactNode;
 }
 
 /** One place for the three states of anything that is asked for; what was loaded once stays while it is asked again. */
-export function Loaded<Data>({ query, loading = <Loading />, children }: LoadedProps<Data>) {
+export function Loaded<Data>({ query, loading = <Loading />, action, children }: LoadedProps<Data>) {
   const { data, error, refetch } = query;
   if (data !== undefined) return children(data);
-  if (error !== null) return <Refused error={error} again={() => void refetch()} />;
+  if (error !== null) return <Refused error={error} again={() => void refetch()} action={action} />;
   return loading;
+}
+
+interface LoadedStatProps<Data> extends Pick<LoadedProps<Data>, "query" | "children"> {
+  label: string;
+  note?: (data: Data) => ReactNode;
+}
+
+/** The same for one number of a <Stats>: the others stay when it cannot be read. */
+export function LoadedStat<Data>({ query, label, note, children }: LoadedStatProps<Data>) {
+  const { data, error, refetch } = query;
+  if (data !== undefined) {
+    return (
+      <Stat label={label} note={note?.(data)}>
+        {children(data)}
+      </Stat>
+    );
+  }
+  if (error === null) {
+    return (
+      <Stat label={label}>
+        <Skeleton className="my-1 h-6 w-24" />
+      </Stat>
+    );
+  }
+  return (
+    <Stat label={label} note={<span role="alert">{sentenceOf(error)}</span>}>
+      <Button size="small" aria-label={`Try again: ${label}`} onClick={() => void refetch()}>
+        Try again
+      </Button>
+    </Stat>
+  );
 }

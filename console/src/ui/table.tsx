@@ -32,13 +32,27 @@ const FROM: Record<string, string> = {
   xl: "hidden xl:table-cell",
 };
 
+/** Where columns after it step back, it is the last: it has the room at the edge then. */
+const EDGE: Record<string, string> = { sm: "max-sm:pr-4", md: "max-md:pr-4", lg: "max-lg:pr-4", xl: "max-xl:pr-4" };
+
+function edgeOf<Row>(columns: Column<Row>[]): { last: Column<Row> | undefined; className: string | undefined } {
+  const place = columns.findLastIndex(({ from }) => from === undefined);
+  const after = columns.slice(place + 1).map(({ from }) => from);
+  const first = Object.keys(EDGE).find((size) => after.includes(size as Column<Row>["from"]));
+  return { last: columns[place], className: first && EDGE[first] };
+}
+
 export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded }: TableProps<Row>) {
-  const place = ({ align, from }: Column<Row>): string =>
-    classes(
+  const edge = edgeOf(columns);
+  const place = (column: Column<Row>): string => {
+    const { align, from } = column;
+    return classes(
       "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
       align === "right" ? "text-right" : "text-left",
       from !== undefined && FROM[from],
+      column === edge.last && edge.className,
     );
+  };
   return (
     <table aria-label={label} className="w-full border-collapse">
       <thead>

@@ -48,7 +48,7 @@ export function Toasts() {
             className="flex animate-rise items-center gap-2.5 rounded-lg border border-line bg-raised py-2 pr-2 pl-3.5 shadow-lg"
           >
             <Icon aria-hidden className={tone === "good" ? "size-4 shrink-0 text-good" : "size-4 shrink-0 text-bad"} />
-            <Radix.Title className="min-w-0 flex-1">{text}</Radix.Title>
+            <Radix.Title className="min-w-0 flex-1 wrap-anywhere">{text}</Radix.Title>
             <Radix.Close asChild>
               <IconButton label="Dismiss">
                 <X aria-hidden className="size-4" />

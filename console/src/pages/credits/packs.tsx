@@ -32,9 +32,11 @@ export function Packs() {
                       <p className="text-xl font-semibold tracking-tight">
                         <Money of={credit_micro} as="balance" />
                       </p>
-                      <p className="text-xs text-ink-soft">
-                        for <Money of={price_micro} />
-                      </p>
+                      {price_micro !== credit_micro && (
+                        <p className="text-xs text-ink-soft">
+                          for <Money of={price_micro} />
+                        </p>
+                      )}
                     </div>
                     <Button
                       busy={under === id}

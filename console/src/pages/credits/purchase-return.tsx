@@ -23,9 +23,8 @@ export function PurchaseReturn({ outcome, checkoutId, onDismiss }: Props) {
   );
   return (
     <div role="status">
-      {outcome === "done" && checkoutId !== undefined ? (
-        <Awaited checkoutId={checkoutId} dismiss={dismiss} />
-      ) : (
+      {outcome === "done" && checkoutId !== undefined && <Awaited checkoutId={checkoutId} dismiss={dismiss} />}
+      {outcome === "cancelled" && (
         <Notice tone="neutral" title="The purchase was cancelled" action={dismiss}>
           Nothing was charged.
         </Notice>

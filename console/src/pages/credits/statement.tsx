@@ -61,25 +61,23 @@ const COLUMNS: Column<LedgerEntry>[] = [
       </span>
     ),
   },
-  { title: "Kind", cell: ({ kind }) => <Badge tone={KINDS[kind]}>{kind}</Badge> },
+  {
+    title: "Kind",
+    className: "max-sm:max-w-0 max-sm:w-full",
+    cell: (entry) => (
+      <>
+        <Badge tone={KINDS[entry.kind]}>{entry.kind}</Badge>
+        <span className="mt-1 block sm:hidden">
+          <For entry={entry} />
+        </span>
+      </>
+    ),
+  },
   {
     title: "For",
     from: "sm",
     className: "max-w-0 w-1/2",
-    cell: ({ request_id, reason }) =>
-      request_id === null ? (
-        <span className="block truncate" title={reason ?? undefined}>
-          {reason}
-        </span>
-      ) : (
-        <Link
-          to="/requests"
-          search={{ request: request_id }}
-          className="block truncate font-mono text-xs text-accent underline-offset-2 hover:underline"
-        >
-          {request_id}
-        </Link>
-      ),
+    cell: (entry) => <For entry={entry} />,
   },
   {
     title: "Amount",
@@ -92,3 +90,24 @@ const COLUMNS: Column<LedgerEntry>[] = [
     ),
   },
 ];
+
+/** What it was for: the request, or the words that came with it. */
+function For({ entry: { request_id, reason } }: { entry: LedgerEntry }) {
+  const payment = /^pack_\w+ bought \((\w+)\)$/.exec(reason ?? "")?.[1];
+  if (request_id === null) {
+    return (
+      <span className="block truncate max-sm:text-xs" title={reason ?? undefined}>
+        {payment === undefined ? reason : <>Credits bought, payment {payment}</>}
+      </span>
+    );
+  }
+  return (
+    <Link
+      to="/requests"
+      search={{ request: request_id }}
+      className="block truncate font-mono text-xs text-accent underline-offset-2 hover:underline"
+    >
+      {request_id}
+    </Link>
+  );
+}

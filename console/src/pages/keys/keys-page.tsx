@@ -83,7 +83,9 @@ function columns(setTask: (task: Task) => void): Column<ApiKey>[] {
       className: "max-w-0 w-full sm:w-auto sm:max-w-64",
       cell: ({ name, start, last_used_at }) => (
         <>
-          <span className="block truncate font-medium">{name}</span>
+          <span title={name} className="block truncate font-medium">
+            {name}
+          </span>
           <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
           <span className="text-xs text-ink-soft md:hidden">
             {last_used_at === null ? "Never used" : <Time at={last_used_at} as="ago" />}

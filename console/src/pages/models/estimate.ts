@@ -2,7 +2,7 @@
 import { costOfTokens } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;
-const AMOUNT_MAX = 100_000_000;
+export const AMOUNT_MAX = 100_000_000;
 
 export interface Prices {
   price_in_micro_1m: number | null;

@@ -5,7 +5,8 @@ import { Card } from "../../ui/card.tsx";
 import { TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { DAYS_A_MONTH, type Estimate, estimate, type Workload, wholeNumber } from "./estimate.ts";
+import { count } from "../../ui/time.tsx";
+import { AMOUNT_MAX, DAYS_A_MONTH, type Estimate, estimate, type Workload, wholeNumber } from "./estimate.ts";
 
 interface Row extends Estimate {
   model: LiveModel;
@@ -34,7 +35,7 @@ export function Estimator({ models }: { models: LiveModel[] }) {
             inputMode="numeric"
             value={texts[name]}
             onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
-            error={wholeNumber(texts[name]) === undefined ? "A whole number, please." : undefined}
+            error={wholeNumber(texts[name]) === undefined ? `A whole number up to ${count(AMOUNT_MAX)}.` : undefined}
             {...("hint" in more && { hint: more.hint })}
           />
         ))}

@@ -62,7 +62,9 @@ const COLUMNS: Column<LiveModel>[] = [
     title: "First token",
     from: "lg",
     align: "right",
-    cell: ({ ttft_p50_ms }) => (ttft_p50_ms === null ? <None /> : <Span ms={ttft_p50_ms} />),
+    // An embedding comes whole: it has no first token.
+    cell: ({ kind, ttft_p50_ms }) =>
+      ttft_p50_ms === null || kind === "embedding" ? <None /> : <Span ms={ttft_p50_ms} />,
   },
   {
     title: "Speed",
@@ -85,8 +87,9 @@ const TRY: Column<LiveModel> = {
   hideTitle: true,
   align: "right",
   from: "sm",
-  cell: ({ id, status, kind }) =>
-    status === "active" && kind === "generation" ? (
+  // What no node serves could only fail.
+  cell: ({ id, nodes, kind }) =>
+    nodes > 0 && kind === "generation" ? (
       <Link
         to="/playground"
         search={{ model: id }}
@@ -103,9 +106,11 @@ function Availability({ model: { id, status, nodes, slots, busy } }: { model: Li
   if (nodes === 0) return <Badge tone="warn">no node now</Badge>;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-3 gap-y-1">
-      <Badge tone="good">
-        {nodes} {nodes === 1 ? "node" : "nodes"}
-      </Badge>
+      <span className="xl:min-w-17">
+        <Badge tone="good">
+          {nodes} {nodes === 1 ? "node" : "nodes"}
+        </Badge>
+      </span>
       <span className="hidden xl:inline-flex">
         <Meter label={`Slots for ${id}`} value={busy} max={slots} word="busy" />
       </span>

@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { CircleCheck, KeyRound } from "lucide-react";
 import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
-import { ratesQuery } from "../../data/models.ts";
+import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { parseMicro } from "../../money.ts";
 import { snippetsOf } from "../../snippets.ts";
@@ -29,18 +29,18 @@ function HowTo() {
   const [creating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   const { data: keys } = useQuery(keysQuery);
-  const { data: rates } = useQuery(ratesQuery);
+  const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
   const { data: balance } = useQuery(balanceQuery);
   const broke = balance !== undefined && parseMicro(balance.available_micro) <= 0n;
   const hasKey = keys?.data.some(({ revoked_at }) => revoked_at === null) === true;
-  const model = rates?.data.find(
-    ({ status, price_out_micro_1m }) => status === "active" && price_out_micro_1m !== null,
-  );
+  const callable = models?.data.filter(({ status, kind }) => status === "active" && kind === "generation") ?? [];
+  // Pasted, it should answer: a model that a node serves now, if there is one.
+  const model = callable.find(({ nodes }) => nodes > 0) ?? callable[0];
   const snippets = snippetsOf({
     baseUrl: `${location.origin}/v1`,
     apiKey: secret ?? PLACEHOLDER,
     body: {
-      model: model?.sku_id ?? "tiny-3b",
+      model: model?.id ?? "tiny-3b",
       messages: [{ role: "user", content: "Tell me a story about a fox" }],
       max_tokens: 200,
     },

@@ -30,7 +30,11 @@ const COLUMNS: Column<RequestRecord>[] = [
     title: "Key",
     from: "xl",
     className: "max-w-36",
-    cell: ({ key }) => <span className="block truncate">{key.name}</span>,
+    cell: ({ key }) => (
+      <span title={key.name} className="block truncate">
+        {key.name}
+      </span>
+    ),
   },
   { title: "Outcome", from: "sm", cell: ({ outcome }) => <Outcome of={outcome} /> },
   { title: "Charge", align: "right", cell: ({ charge_micro }) => <Money of={charge_micro} /> },

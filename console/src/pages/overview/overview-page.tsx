@@ -2,7 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { useLiveRequests } from "../../data/live.ts";
+import type { UsageRow } from "../../api/types.ts";
+import { useLiveOpen, useLiveRequests } from "../../data/live.ts";
 import { balanceQuery, usageQuery } from "../../data/money.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { parseMicro, sumMicro } from "../../money.ts";
@@ -10,7 +11,7 @@ import { startOfUtcMonth } from "../../time.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Refused, Skeleton } from "../../ui/states.tsx";
+import { LoadedStat } from "../../ui/states.tsx";
 import { Count, useToday } from "../../ui/time.tsx";
 import { FirstCall } from "./first-call.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
@@ -52,33 +53,35 @@ function Figures() {
   const balance = useQuery(balanceQuery);
   const month = useQuery(usageQuery({ by: "day", from: startOfUtcMonth(today.getTime()).toISOString() }));
   const live = useLiveRequests();
-  const problem = balance.error ?? month.error;
-  if (problem !== null && balance.data === undefined)
-    return <Refused error={problem} again={() => void balance.refetch()} />;
-  const days = month.data?.data;
+  const open = useLiveOpen();
   const day = today.toISOString().slice(0, 10);
-  const ofToday = days?.find((row) => row.day === day);
-  const requestsOfMonth = days?.reduce((sum, { requests }) => sum + requests, 0) ?? 0;
   return (
     <Stats label="At a glance">
-      <Stat label="Available credit" note={<Held micro={balance.data?.held_micro} />}>
-        {balance.data === undefined ? <Waiting /> : <Money of={balance.data.available_micro} as="balance" />}
-      </Stat>
-      <Stat label="Spend today" note={days && <Requests count={ofToday?.requests ?? 0} />}>
-        {days === undefined ? <Waiting /> : <Money of={ofToday?.charge_micro ?? "0"} />}
-      </Stat>
-      <Stat label="Spend this month" note={days && <Requests count={requestsOfMonth} />}>
-        {days === undefined ? <Waiting /> : <Money of={sumMicro(days.map(({ charge_micro }) => charge_micro))} />}
-      </Stat>
-      <Stat label="Running now" note={live === undefined ? "Connecting…" : <LiveNow />}>
-        <span role="status">{live === undefined ? "–" : <Count of={live.in_flight} />}</span>
+      <LoadedStat query={balance} label="Available credit" note={({ held_micro }) => <Held micro={held_micro} />}>
+        {({ available_micro }) => <Money of={available_micro} as="balance" />}
+      </LoadedStat>
+      <LoadedStat
+        query={month}
+        label="Spend today"
+        note={({ data }) => <Requests of={data.filter((row) => row.day === day)} since="midnight UTC" />}
+      >
+        {({ data }) => <Money of={data.find((row) => row.day === day)?.charge_micro ?? "0"} />}
+      </LoadedStat>
+      <LoadedStat
+        query={month}
+        label="Spend this month"
+        note={({ data }) => <Requests of={data} since="the 1st, UTC" />}
+      >
+        {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} />}
+      </LoadedStat>
+      <Stat label="Running now" note={open ? <LiveNow /> : "Connecting…"}>
+        <span role="status">{live === undefined || !open ? "–" : <Count of={live.in_flight} />}</span>
       </Stat>
     </Stats>
   );
 }
 
-function Held({ micro }: { micro: string | undefined }) {
-  if (micro === undefined) return null;
+function Held({ micro }: { micro: string }) {
   if (parseMicro(micro) === 0n) return "Nothing held";
   return (
     <>
@@ -87,13 +90,14 @@ function Held({ micro }: { micro: string | undefined }) {
   );
 }
 
-const Requests = ({ count }: { count: number }) => (
-  <>
-    <Count of={count} /> {count === 1 ? "request" : "requests"}, UTC
-  </>
-);
-
-const Waiting = () => <Skeleton className="my-1 h-6 w-24" />;
+function Requests({ of, since }: { of: UsageRow[]; since: string }) {
+  const count = of.reduce((sum, { requests }) => sum + requests, 0);
+  return (
+    <>
+      <Count of={count} /> {count === 1 ? "request" : "requests"} since {since}
+    </>
+  );
+}
 
 const LiveNow = () => (
   <span className="inline-flex items-center gap-1.5">

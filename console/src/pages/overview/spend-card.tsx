@@ -19,9 +19,9 @@ const SPLITS: { value: Split; label: string }[] = [
   { value: "key", label: "By key" },
 ];
 
-const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
+const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
 const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-const axis = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
+const axis = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3 });
 
 export function SpendCard({ range, choice }: { range: Range; choice: ReactNode }) {
   const [split, setSplit] = useState<Split>("model");

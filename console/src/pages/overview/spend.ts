@@ -1,15 +1,13 @@
-/** From the API's sums to the bars of the spend chart: every hour or day of the span, the largest parts, and the rest. */
+/** From the API's sums to the bars of the spend chart. */
 import type { UsageRow } from "../../api/types.ts";
-import { chartDollars, parseMicro, shortDollars } from "../../money.ts";
+import { parseMicro } from "../../money.ts";
 import { daysBefore, startOfUtcDay } from "../../time.ts";
-import { type ChartRow, colourOf, type Series } from "../../ui/chart/chart-data.ts";
+import { stacked } from "../../ui/chart/stacked.ts";
 
 export type Range = "24h" | "7d" | "30d";
 export type Split = "model" | "key";
 
 const HOUR_MS = 3_600_000;
-const PARTS_MAX = 6;
-const OTHERS = "Others";
 
 export interface SpendQuery {
   by: "hour" | "day";
@@ -40,34 +38,13 @@ interface StackParts {
   labelOf: (bucket: string) => string;
 }
 
-export function stackSpend({ rows, query, split, nameOf, labelOf }: StackParts): {
-  series: Series[];
-  rows: ChartRow[];
-} {
-  const totals = new Map<string, bigint>();
-  for (const row of rows) {
-    const part = row[split] ?? "";
-    totals.set(part, (totals.get(part) ?? 0n) + parseMicro(row.charge_micro));
-  }
-  const spentOn = [...totals.entries()].filter(([, amount]) => amount > 0n);
-  const largest = spentOn.sort((a, b) => (b[1] > a[1] ? 1 : b[1] < a[1] ? -1 : 0)).map(([part]) => part);
-  const named = new Set(largest.slice(0, largest.length > PARTS_MAX ? PARTS_MAX - 1 : PARTS_MAX));
-  const seriesName = (part: string): string => (named.has(part) ? nameOf(part) : OTHERS);
-  const spent = new Map<string, bigint>();
-  for (const row of rows) {
-    const at = `${row[query.by] ?? ""}\n${seriesName(row[split] ?? "")}`;
-    spent.set(at, (spent.get(at) ?? 0n) + parseMicro(row.charge_micro));
-  }
-  const names = [...new Set(largest.map(seriesName))];
-  return {
-    series: names.map((name, i) => ({ name, colour: name === OTHERS ? 7 : colourOf(i) })),
-    rows: query.buckets.map((bucket) => {
-      const amounts = names.map((name) => [name, spent.get(`${bucket}\n${name}`) ?? 0n] as const);
-      return {
-        label: labelOf(bucket),
-        values: Object.fromEntries(amounts.map(([name, amount]) => [name, chartDollars(amount)])),
-        texts: Object.fromEntries(amounts.map(([name, amount]) => [name, shortDollars(amount, "up")])),
-      };
-    }),
-  };
+/** What nothing was spent on has no place in the legend. */
+export function stackSpend({ rows, query, split, nameOf, labelOf }: StackParts) {
+  const amounts = rows.map((row) => ({
+    bucket: row[query.by] ?? "",
+    part: row[split] ?? "",
+    pico: parseMicro(row.charge_micro),
+  }));
+  const spent = amounts.filter(({ pico }) => pico > 0n);
+  return stacked({ amounts: spent, buckets: query.buckets, nameOf, labelOf, rounding: "up" });
 }

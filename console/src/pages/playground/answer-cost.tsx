@@ -16,8 +16,9 @@ const LOOKS_MAX = 8;
 const LOOK_AGAIN_MS = 400;
 
 export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | undefined }) {
-  const { usage, requestId } = answer;
-  if (requestId === undefined) return <Line answer={answer}>Nothing was billed</Line>;
+  const { usage, requestId, fault } = answer;
+  if (fault?.refused === true) return <Line answer={answer}>Nothing was billed</Line>;
+  if (requestId === undefined) return <Line answer={answer}>If it ran, its cost is in your history</Line>;
   if (usage !== undefined && model !== undefined) {
     return (
       <Line answer={answer}>
@@ -67,15 +68,21 @@ const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
 );
 
 function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
-  const { state, requestId, model, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
+  const { state, requestId, model, reasoning, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
+  // Its thinking came before what was seen: the time of that is not known here.
+  const thought = reasoning !== "";
   const streamMs = firstAtMs !== undefined && endedAtMs !== undefined ? endedAtMs - firstAtMs : 0;
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
       <span>{model}</span>
       {state === "stopped" && <span>stopped by you</span>}
       {children}
-      {firstAtMs !== undefined && <span>first token after {span(firstAtMs - sentAtMs)}</span>}
-      {usage !== undefined && streamMs > 100 && (
+      {firstAtMs !== undefined && (
+        <span>
+          {thought ? "answer began" : "first token"} after {span(firstAtMs - sentAtMs)}
+        </span>
+      )}
+      {usage !== undefined && !thought && streamMs > 100 && (
         <span>
           <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
         </span>

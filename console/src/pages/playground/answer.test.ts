@@ -4,14 +4,13 @@ import { formatMicro } from "../../money.ts";
 import { type Answer, type Chunk, costOf, endAnswer, isOver, newAnswer, stopAnswer, takeChunk } from "./answer.ts";
 
 const delta = (content: string): Chunk => ({
-  id: "chatcmpl-01abc",
   choices: [{ delta: { content }, finish_reason: null }],
   usage: null,
 });
 const play = (chunks: Chunk[]): Answer =>
   chunks.reduce((answer, chunk, i) => takeChunk(answer, chunk, 100 + i), newAnswer("tiny-3b", 0));
 
-test("an answer with its thinking, its count and its request", () => {
+test("an answer with its thinking and its count", () => {
   const answer = endAnswer(
     play([
       delta(""),
@@ -23,7 +22,6 @@ test("an answer with its thinking, its count and its request", () => {
     200,
   );
   assert.equal(answer.state, "finished");
-  assert.equal(answer.requestId, "req_01abc");
   assert.deepEqual([answer.text, answer.reasoning, answer.finish], ["one two", "hm", "stop"]);
   // The role's empty chunk is no output yet.
   assert.equal(answer.firstAtMs, 101);

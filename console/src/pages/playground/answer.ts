@@ -9,12 +9,14 @@ export interface Usage {
 export interface Fault {
   message: string;
   code?: string | undefined;
+  /** The API did not take the request on: it cost nothing. */
+  refused?: boolean;
 }
 
 export interface Answer {
   state: "waiting" | "streaming" | "finished" | "stopped" | "failed";
   model: string;
-  /** `req_…`; undefined until the stream has begun. */
+  /** `req_…`; undefined until the API has taken it on. */
   requestId: string | undefined;
   text: string;
   reasoning: string;
@@ -29,7 +31,6 @@ export interface Answer {
 
 /** A chunk of the stream, as far as it is read here. */
 export interface Chunk {
-  id?: string;
   choices?: {
     delta?: { content?: string | null; vendor_reasoning_content?: string | null };
     finish_reason?: "stop" | "length" | null;
@@ -62,7 +63,6 @@ export function takeChunk(answer: Answer, chunk: Chunk, nowMs: number): Answer {
   return {
     ...answer,
     state: "streaming",
-    requestId: answer.requestId ?? chunk.id?.replace(/^chatcmpl-/, "req_"),
     text: answer.text + text,
     reasoning: answer.reasoning + reasoning,
     finish: choice?.finish_reason ?? answer.finish,

@@ -12,6 +12,7 @@ const NEAR_END_PX = 120;
 export function Conversation({ exchanges, models }: { exchanges: Exchange[]; models: Rate[] }) {
   const box = useRef<HTMLElement>(null);
   const atEnd = useRef(true);
+  const top = useRef(0);
   // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something was added
   useEffect(() => {
     if (atEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
@@ -32,9 +33,12 @@ export function Conversation({ exchanges, models }: { exchanges: Exchange[]; mod
       // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        atEnd.current = scrollTop + clientHeight > scrollHeight - NEAR_END_PX;
+        const near = scrollTop + clientHeight > scrollHeight - NEAR_END_PX;
+        // A fast answer has grown further by the time of this event: only who went up has left the end.
+        if (near || scrollTop < top.current) atEnd.current = near;
+        top.current = scrollTop;
       }}
-      className="flex h-[55dvh] min-h-72 flex-col gap-7 overflow-y-auto px-4 py-5 sm:px-5"
+      className="relative flex h-[55dvh] min-h-72 flex-col gap-7 overflow-y-auto px-4 py-5 sm:px-5"
     >
       {exchanges.map(({ id, question, answer }) => (
         <article key={id} className="flex flex-col gap-4">

@@ -20,15 +20,18 @@ import { useChat } from "./use-chat.ts";
 
 export function PlaygroundPage() {
   const rates = useQuery(ratesQuery);
-  return (
-    <Loaded query={rates}>
-      {({ data }) => (
-        <Playground
-          models={data.filter(({ status, price_out_micro_1m }) => status === "active" && price_out_micro_1m !== null)}
-        />
-      )}
-    </Loaded>
+  if (rates.data === undefined) {
+    return (
+      <>
+        <PageHeader title="Playground" />
+        <Loaded query={rates}>{() => null}</Loaded>
+      </>
+    );
+  }
+  const models = rates.data.data.filter(
+    ({ status, price_out_micro_1m }) => status === "active" && price_out_micro_1m !== null,
   );
+  return <Playground models={models} />;
 }
 
 function Playground({ models }: { models: Rate[] }) {

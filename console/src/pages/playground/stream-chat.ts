@@ -7,11 +7,13 @@ interface Ask {
   apiKey: string;
   body: object;
   signal: AbortSignal;
+  /** The API took it on: from here on it may cost something. */
+  onBegin: (requestId: string | undefined) => void;
   onChunk: (chunk: Chunk) => void;
 }
 
 /** Resolves when the stream is over; throws an ApiFault where the API refused. */
-export async function streamChat({ apiKey, body, signal, onChunk }: Ask): Promise<void> {
+export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
@@ -23,6 +25,7 @@ export async function streamChat({ apiKey, body, signal, onChunk }: Ask): Promis
   if (!response.ok || response.body === null) {
     throw faultOf(response.status, await response.json().catch(() => undefined));
   }
+  onBegin(response.headers.get("x-request-id") ?? undefined);
   const take = eventParser(({ data }) => {
     if (data !== "[DONE]") onChunk(JSON.parse(data) as Chunk);
   });

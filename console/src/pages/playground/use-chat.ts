@@ -81,6 +81,9 @@ async function follow({ answer: first, body, apiKey, over, show }: Following): P
       apiKey,
       body,
       signal: over.signal,
+      onBegin: (requestId) => {
+        answer = { ...answer, requestId };
+      },
       onChunk: (chunk) => {
         answer = takeChunk(answer, chunk, performance.now());
         showSoon();
@@ -89,7 +92,8 @@ async function follow({ answer: first, body, apiKey, over, show }: Following): P
     answer = endAnswer(answer, performance.now());
   } catch (error) {
     const now = performance.now();
-    const fault = { message: sentenceOf(error), code: error instanceof ApiFault ? error.code : undefined };
+    const refused = error instanceof ApiFault;
+    const fault = { message: sentenceOf(error), code: refused ? error.code : undefined, refused };
     answer = over.signal.aborted ? stopAnswer(answer, now) : failAnswer(answer, fault, now);
   }
   cancelAnimationFrame(frame);

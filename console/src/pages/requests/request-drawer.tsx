@@ -1,18 +1,16 @@
 /** One request in full: how it went over time, what was counted, what it cost, and its receipt. */
 import { useQuery } from "@tanstack/react-query";
-import { FileCheck } from "lucide-react";
-import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
-import { Button } from "../../ui/button.tsx";
+import { Command } from "../../ui/command.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Drawer, Fact, Facts } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Outcome, outcomeMeaning } from "../../ui/outcome.tsx";
+import { SaveButton } from "../../ui/save-button.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, Time } from "../../ui/time.tsx";
-import { toastError } from "../../ui/toast.tsx";
 import { Timeline } from "./timeline.tsx";
 
 const ENDPOINTS: Record<RequestRecord["endpoint"], string> = {
@@ -65,7 +63,9 @@ function Details({ request }: { request: RequestRecord }) {
               </span>
             )}
           </Fact>
-          <Fact name="Counted with">{request.tokenizer ?? "–"}</Fact>
+          <Fact name="Counted with">
+            <code className="font-mono text-xs break-all">{request.tokenizer ?? "–"}</code>
+          </Fact>
         </Facts>
       </Part>
       <Part title="Request">
@@ -136,23 +136,17 @@ function Line({ name, strong = false, children }: { name: string; strong?: boole
 }
 
 function Receipt({ id }: { id: string }) {
-  const [busy, setBusy] = useState(false);
-  const save = (): void => {
-    setBusy(true);
-    saveFile(`/console/api/requests/${id}/receipt`, `${id}.receipt.json`)
-      .catch(toastError)
-      .finally(() => setBusy(false));
-  };
+  const file = `${id}.receipt.json`;
   return (
     <Part title="Receipt">
-      <p className="mb-3 text-ink-soft">
-        Signed by the platform. Anybody can check it, offline:{" "}
-        <code className="font-mono text-xs">tollgate receipt verify</code>
-      </p>
-      <Button busy={busy} onClick={save}>
-        {!busy && <FileCheck aria-hidden className="size-4" />}
-        Download receipt
-      </Button>
+      <div className="flex flex-col items-start gap-3">
+        <p className="text-ink-soft">Signed by the platform. Anybody can check it with the keys that are published:</p>
+        <Command
+          text={`tollgate receipt verify ${file} --keys ${location.origin}/.well-known/tollgate-receipts`}
+          label="the command that checks it"
+        />
+        <SaveButton save={() => saveFile(`/console/api/requests/${id}/receipt`, file)}>Download receipt</SaveButton>
+      </div>
     </Part>
   );
 }

@@ -9,6 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
 import { OUTCOME_NAMES } from "../../ui/outcome.tsx";
+import { localDay } from "./search.ts";
 
 interface Props {
   filter: RequestFilter;
@@ -106,7 +107,7 @@ function DayField({ label, value = "", min, max, onChange }: DayProps) {
       hideLabel
       title={label}
       type="date"
-      value={value}
+      value={localDay(value) === undefined ? "" : value}
       {...(min !== undefined && { min })}
       {...(max !== undefined && { max })}
       onChange={({ target }) => onChange(target.value)}

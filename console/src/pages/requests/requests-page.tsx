@@ -1,8 +1,7 @@
 /** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { Activity, Download, RefreshCw } from "lucide-react";
-import { useState } from "react";
+import { Activity, RefreshCw } from "lucide-react";
 import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
@@ -12,10 +11,10 @@ import { Card, PageHeader } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { More } from "../../ui/more.tsx";
 import { Outcome } from "../../ui/outcome.tsx";
+import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Count, Span, Time } from "../../ui/time.tsx";
-import { toastError } from "../../ui/toast.tsx";
 import { RequestDrawer } from "./request-drawer.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { apiFilterOf, filterOf, type RequestsSearch } from "./search.ts";
@@ -34,11 +33,15 @@ export function RequestsPage() {
       <PageHeader
         title="Requests"
         about="Every request that reached a node or was refused for a limit. Prompts and answers are never kept."
-        actions={<ExportButton search={search} />}
+        actions={<SaveButton save={() => exportCsv(search)}>Export CSV</SaveButton>}
       />
       <Card flush>
         <RequestFilters filter={filter} onChange={change} />
-        <Loaded query={requests}>
+        <Loaded
+          query={requests}
+          // A filter that the API refuses is refused again and again.
+          action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
+        >
           {({ pages }) => {
             const rows = pages.flatMap(({ data }) => data);
             if (rows.length === 0) return <NoRequests filtered={filtered} onClear={() => change({})} />;
@@ -89,7 +92,11 @@ const COLUMNS: Column<RequestRecord>[] = [
     title: "Key",
     from: "lg",
     className: "max-w-40",
-    cell: ({ key }) => <span className="block truncate">{key.name}</span>,
+    cell: ({ key }) => (
+      <span title={key.name} className="block truncate">
+        {key.name}
+      </span>
+    ),
   },
   { title: "Outcome", from: "sm", cell: ({ outcome }) => <Outcome of={outcome} /> },
   {
@@ -159,19 +166,8 @@ function Newer({
   );
 }
 
-function ExportButton({ search }: { search: RequestsSearch }) {
-  const [busy, setBusy] = useState(false);
-  const save = (): void => {
-    setBusy(true);
-    const query = new URLSearchParams({ ...apiFilterOf(filterOf(search)) }).toString();
-    saveFile(`/console/api/requests.csv${query === "" ? "" : `?${query}`}`, "requests.csv")
-      .catch(toastError)
-      .finally(() => setBusy(false));
-  };
-  return (
-    <Button busy={busy} onClick={save}>
-      {!busy && <Download aria-hidden className="size-4" />}
-      Export CSV
-    </Button>
-  );
+/** What the list shows, all of it. */
+function exportCsv(search: RequestsSearch): Promise<void> {
+  const query = new URLSearchParams({ ...apiFilterOf(filterOf(search)) }).toString();
+  return saveFile(`/console/api/requests.csv${query === "" ? "" : `?${query}`}`, "requests.csv");
 }

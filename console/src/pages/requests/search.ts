@@ -31,9 +31,16 @@ export function apiFilterOf({ from, to, ...rest }: RequestFilter): RequestFilter
   };
 }
 
-/** A day of the address bar, `2026-11-15`, in the reader's own time zone; a whole moment is left as it is. */
 function startOfLocalDay(text: string, plusDays: number): string {
-  const [, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? [];
-  if (year === undefined) return text;
-  return new Date(Number(year), Number(month) - 1, Number(day) + plusDays).toISOString();
+  const day = localDay(text);
+  day?.setDate(day.getDate() + plusDays);
+  return day?.toISOString() ?? text;
+}
+
+/** A day of the address bar, `2026-11-15`, in the reader's own time zone. What is no such day is the API's to refuse. */
+export function localDay(text: string): Date | undefined {
+  const [, year, month, date] = (/^(\d{4})-(\d{2})-(\d{2})$/.exec(text) ?? []).map(Number);
+  if (year === undefined || month === undefined || date === undefined) return undefined;
+  const day = new Date(year, month - 1, date);
+  return day.getMonth() === month - 1 && day.getDate() === date ? day : undefined;
 }

@@ -26,7 +26,7 @@ export function PasswordCard() {
       <div ref={box} className="max-w-sm">
         <Form onSubmit={submit} error={change.error} fields={["password", "new_password"]}>
           <PasswordField
-            label="Present password"
+            label="Current password"
             name="password"
             autoComplete="current-password"
             required

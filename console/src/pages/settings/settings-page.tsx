@@ -11,7 +11,7 @@ import { TwoFactorCard } from "./two-factor-card.tsx";
 export function SettingsPage() {
   const { identity, accounts } = useMe();
   return (
-    <div className="mx-auto max-w-3xl">
+    <div className="max-w-3xl">
       <PageHeader title="Settings" />
       <div className="flex flex-col gap-5">
         <Card title="You">

@@ -13,6 +13,7 @@ import { Card, PageHeader } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
+import { Notice } from "../../ui/notice.tsx";
 import { toastError } from "../../ui/toast.tsx";
 
 const KINDS = {
@@ -27,6 +28,7 @@ export function OpenAccountPage() {
   const { kind: asked = "builder" } = useSearch({ from: "/app/open-account" });
   const [kind, setKind] = useState<AccountKind>(asked);
   const navigate = useNavigate();
+  const suspended = accounts.some((account) => account.suspended);
   const open = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = { kind, name: textOf(fields, "name").trim() };
@@ -39,28 +41,35 @@ export function OpenAccountPage() {
     <div className="mx-auto max-w-xl">
       <PageHeader
         title={accounts.length === 0 ? "Open your first account" : "Accounts"}
-        about="You can open more later, of either kind."
+        {...(!suspended && { about: "You can open more later, of either kind." })}
       />
       <div className="flex flex-col gap-5">
+        {suspended && (
+          <Notice tone="bad" title="An account of yours is suspended">
+            It cannot be used, and no other can be opened beside it. Ask the operators of the platform.
+          </Notice>
+        )}
         {accounts.length > 0 && <Owned accounts={accounts} />}
-        <Card {...(accounts.length > 0 && { title: "Open another account" })}>
-          <Form onSubmit={open.mutate} error={open.error} fields={["name"]}>
-            <KindChoice kind={kind} onChange={setKind} />
-            <TextField
-              key={kind}
-              label="Name"
-              name="name"
-              required
-              maxLength={200}
-              defaultValue={kind === "builder" ? identity.name : `${identity.name}'s nodes`}
-              hint="Seen by you, and by the platform's operators."
-              error={errorOfField(open.error, "name")}
-            />
-            <Button type="submit" look="primary" className="self-start" busy={open.isPending}>
-              Open {kind} account
-            </Button>
-          </Form>
-        </Card>
+        {!suspended && (
+          <Card {...(accounts.length > 0 && { title: "Open another account" })}>
+            <Form onSubmit={open.mutate} error={open.error} fields={["name"]}>
+              <KindChoice kind={kind} onChange={setKind} />
+              <TextField
+                key={kind}
+                label="Name"
+                name="name"
+                required
+                maxLength={200}
+                defaultValue={kind === "builder" ? identity.name : `${identity.name}'s nodes`}
+                hint="Seen by you, and by the platform's operators."
+                error={errorOfField(open.error, "name")}
+              />
+              <Button type="submit" look="primary" className="self-start" busy={open.isPending}>
+                Open {kind} account
+              </Button>
+            </Form>
+          </Card>
+        )}
       </div>
     </div>
   );
@@ -87,7 +96,7 @@ function KindChoice({ kind, onChange }: { kind: AccountKind; onChange: (kind: Ac
                 value={value}
                 checked={kind === value}
                 onChange={() => onChange(value)}
-                className="sr-only"
+                className="accent-accent"
               />
               <Icon aria-hidden className="size-4 text-accent" />
               {title}

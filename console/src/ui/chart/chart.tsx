@@ -34,8 +34,8 @@ export function Chart(props: ChartProps) {
       <figcaption className="flex flex-wrap items-center gap-x-4 gap-y-1.5 text-xs text-ink-soft">
         <ul className="flex flex-1 flex-wrap gap-x-4 gap-y-1">
           {series.map(({ name, colour }) => (
-            <li key={name} className="flex items-center gap-1.5">
-              <span aria-hidden className={`size-2.5 rounded-[3px] ${SWATCH[colour]}`} />
+            <li key={name} className="flex items-center gap-1.5 wrap-anywhere">
+              <span aria-hidden className={`size-2.5 shrink-0 rounded-[3px] ${SWATCH[colour]}`} />
               {name}
             </li>
           ))}

@@ -1,22 +1,22 @@
 /** The drawing itself, with Recharts: the only file that loads it. */
 import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
 import type { ChartProps } from "./chart.tsx";
+import type { ChartRow } from "./chart-data.ts";
 
 const MARGIN = { top: 8, right: 4, bottom: 0, left: 0 };
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
 
 /** The default export is what `lazy` asks for. */
 export default function Drawing({ series, rows, kind = "bars", format, height = 240 }: ChartProps) {
-  const data = rows.map(({ label, values }) => ({ label, ...values }));
   const textOf = (label: string, name: string, value: number): string =>
     rows.find((row) => row.label === label)?.texts?.[name] ?? format(value);
   const Frame = kind === "bars" ? BarChart : AreaChart;
   return (
     <ResponsiveContainer width="100%" height={height}>
-      <Frame data={data} margin={MARGIN} accessibilityLayer={false}>
+      <Frame data={rows} margin={MARGIN} accessibilityLayer={false}>
         <CartesianGrid vertical={false} stroke="var(--line)" />
         <XAxis dataKey="label" tick={TICK} tickLine={false} axisLine={{ stroke: "var(--line)" }} minTickGap={24} />
-        <YAxis tick={TICK} tickLine={false} axisLine={false} width={64} tickFormatter={format} tickCount={4} />
+        <YAxis tick={TICK} tickLine={false} axisLine={false} width="auto" tickFormatter={format} tickCount={4} />
         <Tooltip
           content={({ active, label, payload }) => (active ? <Hint {...{ label, payload, textOf }} /> : null)}
           cursor={{ fill: "var(--sunken)", stroke: "var(--line)" }}
@@ -26,7 +26,8 @@ export default function Drawing({ series, rows, kind = "bars", format, height = 
           kind === "bars" ? (
             <Bar
               key={name}
-              dataKey={name}
+              name={name}
+              dataKey={amountOf(name)}
               stackId="all"
               fill={`var(--chart-${colour})`}
               maxBarSize={36}
@@ -35,7 +36,8 @@ export default function Drawing({ series, rows, kind = "bars", format, height = 
           ) : (
             <Area
               key={name}
-              dataKey={name}
+              name={name}
+              dataKey={amountOf(name)}
               type="monotone"
               stroke={`var(--chart-${colour})`}
               fill={`var(--chart-${colour})`}
@@ -49,6 +51,12 @@ export default function Drawing({ series, rows, kind = "bars", format, height = 
     </ResponsiveContainer>
   );
 }
+
+/** By a function: a name may be any text, and Recharts would read dots in it as a path. */
+const amountOf =
+  (name: string) =>
+  ({ values }: ChartRow): number =>
+    values[name] ?? 0;
 
 interface HintProps {
   label: unknown;

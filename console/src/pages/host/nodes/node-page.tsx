@@ -24,6 +24,7 @@ export function NodePage() {
         <ArrowLeft aria-hidden className="size-4" />
         Nodes
       </Link>
+      {node.data === undefined && <PageHeader title="Node" />}
       <Loaded query={node}>{(found) => <Details node={found} />}</Loaded>
     </>
   );

@@ -1,16 +1,16 @@
 /** A host's nodes at a glance: who serves, who does not and why, what came in. */
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
-import type { Node } from "../../../api/host-types.ts";
+import type { Node, NodeList } from "../../../api/host-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
-import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
+import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { NodeState } from "../../../ui/node-state.tsx";
 import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
-import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
@@ -30,7 +30,7 @@ export function NodesPage() {
     <>
       <PageHeader title="Nodes" about="The machines that serve models for you." actions={add} />
       <div className="flex flex-col gap-5">
-        <Figures nodes={nodes.data?.data} />
+        <Figures nodes={nodes} />
         {nodes.data?.data.map(
           ({ id, name, quarantine, state }) =>
             quarantine !== null &&
@@ -87,29 +87,31 @@ function NodeTable({ nodes }: { nodes: Node[] }) {
   );
 }
 
-function Figures({ nodes }: { nodes: Node[] | undefined }) {
+function Figures({ nodes }: { nodes: UseQueryResult<NodeList> }) {
   const money = useQuery(hostMoneyQuery);
-  const online = nodes?.filter(({ state }) => state === "online").length;
   return (
     <Stats label="At a glance">
-      <Stat label="Online" note={nodes && `of ${nodes.length} ${nodes.length === 1 ? "node" : "nodes"}`}>
-        {online === undefined ? <Waiting /> : <Count of={online} />}
-      </Stat>
-      <Stat label="Earned today" note="Since midnight UTC">
-        {money.data === undefined ? <Waiting /> : <Money of={money.data.today_micro} as="balance" />}
-      </Stat>
-      <Stat
-        label="To be paid out"
-        note={
-          money.data && (
-            <>
-              <Money of={money.data.balance.paid_out_micro} as="balance" /> paid so far
-            </>
-          )
-        }
+      <LoadedStat
+        query={nodes}
+        label="Online"
+        note={({ data: { length } }) => `of ${length} ${length === 1 ? "node" : "nodes"}`}
       >
-        {money.data === undefined ? <Waiting /> : <Money of={money.data.balance.pending_micro} as="balance" />}
-      </Stat>
+        {({ data }) => <Count of={data.filter(({ state }) => state === "online").length} />}
+      </LoadedStat>
+      <LoadedStat query={money} label="Earned today" note={() => "Since midnight UTC"}>
+        {({ today_micro }) => <Money of={today_micro} as="balance" />}
+      </LoadedStat>
+      <LoadedStat
+        query={money}
+        label="To be paid out"
+        note={({ balance }) => (
+          <>
+            <Money of={balance.paid_out_micro} as="balance" /> paid so far
+          </>
+        )}
+      >
+        {({ balance }) => <Money of={balance.pending_micro} as="balance" />}
+      </LoadedStat>
     </Stats>
   );
 }
@@ -117,10 +119,12 @@ function Figures({ nodes }: { nodes: Node[] | undefined }) {
 const COLUMNS: Column<NodeRow>[] = [
   {
     title: "Node",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-56",
+    className: "max-w-0 w-full sm:w-auto sm:max-w-56 lg:max-w-80",
     cell: (row) => (
       <>
-        <span className="block truncate font-medium">{row.node.name}</span>
+        <span title={row.node.name} className="block truncate font-medium">
+          {row.node.name}
+        </span>
         <span className="block truncate text-xs text-ink-soft" title={row.node.models.join(", ")}>
           {row.node.models.join(", ") || "no model elected"}
         </span>
@@ -136,5 +140,3 @@ const COLUMNS: Column<NodeRow>[] = [
   { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
   { title: "Earned today", from: "md", align: "right", cell: (row) => <EarnedToday of={row} /> },
 ];
-
-const Waiting = () => <Skeleton className="my-1 h-6 w-24" />;

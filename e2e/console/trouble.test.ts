@@ -1,0 +1,170 @@
+/** When something is wrong: the API fails or is gone, an address makes no sense, a session or an account comes to its end. */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import type { Page } from "playwright-core";
+import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { type ApiPerson, accountNamed, signInToApi } from "./people.ts";
+
+const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
+
+describe("the console in trouble", NEEDS_CHROMIUM, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let operator: ApiPerson;
+  let visit: Visit;
+  let page: Page;
+
+  before(async () => {
+    buildConsole();
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, FLAGS);
+    operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    await (await chat(platform, { tokens: 5 })).text();
+    visit = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = visit.page;
+    await signIn(page, platform.ready.builder);
+  });
+  // One address signs in more often here than a person would within a minute.
+  beforeEach(() => platform.query("delete from identity_attempt"));
+  after(async () => {
+    await visit?.close();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+  });
+
+  const alert = (words: string | RegExp) => page.getByRole("alert").filter({ hasText: words });
+  /** Until what is returned is called. */
+  const failing = async (path: string, status: number): Promise<() => Promise<void>> => {
+    const body = JSON.stringify({ error: { message: "The books are being moved.", type: "server_error" } });
+    await page.route(path, (route) => route.fulfill({ status, contentType: "application/json", body }));
+    return () => page.unroute(path);
+  };
+
+  test("a number or a card that cannot be read says so, leaves the others alone, and can be asked for again", async () => {
+    const mended = await failing("**/console/api/usage?by=day*", 500);
+    await page.goto("/console/overview");
+    await alert("The books are being moved.").first().waitFor();
+    await page.getByLabel("At a glance").getByText("$4.99").waitFor();
+    await page.getByRole("table", { name: "Latest requests" }).waitFor();
+    await mended();
+    await page.getByRole("button", { name: "Try again: Spend today" }).click();
+    await page.getByText("1 request since midnight UTC").waitFor();
+    assert.equal(await page.getByRole("alert").filter({ hasText: /\w/ }).count(), 0);
+
+    const open = await failing("**/console/api/keys", 503);
+    await page.goto("/console/keys");
+    await alert("The books are being moved.").waitFor();
+    await open();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table", { name: "API keys" }).waitFor();
+  });
+
+  test("a start that fails can be tried again", async () => {
+    const mended = await failing("**/console/api/me", 500);
+    await page.goto("/console/keys");
+    await alert("The books are being moved.").waitFor();
+    await mended();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("table", { name: "API keys" }).waitFor();
+  });
+
+  test("without a network a change says so at once, and nothing is lost", async () => {
+    await visit.context.setOffline(true);
+    await page.getByRole("button", { name: "Create key" }).click();
+    await page.getByLabel("Name").fill("offline");
+    await page.keyboard.press("Enter");
+    await alert("The gateway did not answer.").waitFor();
+    await visit.context.setOffline(false);
+    await page.keyboard.press("Enter");
+    await page.getByText("Copy it now").waitFor();
+    await page.getByRole("button", { name: "Done" }).click();
+  });
+
+  test("an address that makes no sense is refused in words, and can be cleared", async () => {
+    for (const [query, words] of [
+      ["outcome=%00", "outcome must not hold control characters"],
+      ["from=nonsense", "from must be a time"],
+      ["to=2026-99-99", "to must be a time"],
+      ["model=unknown", "a model that is not in the catalogue"],
+      ["key=nope", "key must be a key's id"],
+    ] as const) {
+      await page.goto(`/console/requests?${query}`);
+      await alert(words).getByRole("button", { name: "Clear filters" }).click();
+      await page.getByRole("table", { name: "Requests" }).waitFor();
+      assert.equal(new URL(page.url()).search, "");
+    }
+    await page.goto("/console/requests?request=req_01m7fb0r62f9aajmpvfeyyxtaf");
+    await page.getByRole("dialog").getByText("No such request in your history.").waitFor();
+    await page.goto("/console/host/nodes/node_01m7fb0r62f9aajmpvfeyyxtaf");
+    await alert("No such node").waitFor();
+    await page.getByRole("heading", { level: 1 }).waitFor();
+  });
+
+  test("a change after the session's end leads to the sign-in and back", async () => {
+    await page.goto("/console/requests?outcome=ok");
+    await page.getByRole("table", { name: "Requests" }).waitFor();
+    await visit.context.clearCookies();
+    await page.getByRole("button", { name: "Export CSV" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?outcome=ok");
+    await signIn(page, platform.ready.builder);
+  });
+
+  test("who signs in as somebody else in another tab finds nothing of the first one here", async () => {
+    await page.goto("/console/open-account");
+    await page.getByText("Local builder").first().waitFor();
+    const other = await visit.context.newPage();
+    await other.goto("/console/settings");
+    await other.getByRole("button", { name: /Accounts and settings/ }).click();
+    await other.getByRole("menuitem", { name: "Sign out" }).click();
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
+    await signIn(other, platform.ready.operator);
+    await other.close();
+    // Coming back to the tab, which a browser without a screen does not notice by itself.
+    await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+    await page.getByRole("heading", { name: "Platform", exact: true }).waitFor();
+    assert.equal(await page.getByText("Local builder").count(), 0);
+    await page.getByRole("button", { name: /Accounts and settings/ }).click();
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await signIn(page, platform.ready.builder);
+  });
+
+  test("an account that is suspended under an open page leads to what is left, and says so", async () => {
+    const { id } = await accountNamed(operator, "Local builder");
+    await page.goto("/console/overview");
+    await page.getByRole("table", { name: "Latest requests" }).waitFor();
+    await operator.post(`operator/accounts/${id}/suspend`, { reason: "a journey of the console" });
+    await page.getByRole("link", { name: "Credits", exact: true }).click();
+    await page.getByText("An account of yours is suspended").waitFor();
+    const navigation = page.getByRole("navigation", { name: "Console" });
+    assert.equal(await navigation.getByRole("link", { name: "Overview" }).count(), 0);
+    await navigation.getByRole("link", { name: "Nodes" }).waitFor();
+    await operator.post(`operator/accounts/${id}/restore`, { reason: "a journey of the console" });
+    await page.goto("/console/overview");
+    await page.getByRole("table", { name: "Latest requests" }).waitFor();
+  });
+
+  test("live numbers are called live only while they are, and come back with the gateway", async () => {
+    const running = page.getByRole("definition").filter({ hasText: /^(Live|Connecting…)$/ });
+    await running.getByText("Live").waitFor();
+    const { port } = new URL(platform.ready.base_url);
+    await platform.kill();
+    await running.getByText("Connecting…").waitFor();
+    await platform.ended;
+    platform = await startPlatform(dataDir, [...FLAGS, "--port", port]);
+    await running.getByText("Live").waitFor({ timeout: 60_000 });
+    await (await chat(platform, { tokens: 5 })).text();
+    await page.getByText("2 requests since midnight UTC").waitFor();
+  });
+
+  test("the browser itself remarked on the refusals, and nothing else was said", () => {
+    const expected =
+      /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
+    assert.deepEqual(
+      visit.complaints().filter((said) => !expected.test(said)),
+      [],
+    );
+  });
+});
