@@ -1,5 +1,6 @@
 /** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
+  console: "./console/run.ts",
   gateway: "./gateway/run.ts",
   history: "./history/run.ts",
   ledger: "./ledger/run.ts",

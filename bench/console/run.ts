@@ -1,0 +1,54 @@
+/**
+ * What the console costs in a real Chromium, on this machine against a whole platform with lifelike data. Every round visits every
+ * page once, so that a busy minute of the machine hits all alike; BENCH_ROUNDS=3 makes it shorter.
+ */
+import { cpus, loadavg } from "node:os";
+import { buildConsole, CHROMIUM } from "../../e2e/console/browser.ts";
+import { PERSON } from "../../e2e/console/lifelike/cast.ts";
+import { openStage } from "../../e2e/console/lifelike/stage.ts";
+import { sessionOf } from "./browser.ts";
+import type { Figures } from "./figures.ts";
+import { type Journey, measureFilter, measurePage, measureSignIn, type Sessions } from "./measure.ts";
+import { PAGES } from "./pages.ts";
+import { journeysTable, pagesTables, verdict } from "./report.ts";
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 7);
+const FIRST_PAGE = "overview, cold";
+
+if (CHROMIUM === undefined) throw new Error("Chromium is not installed (Debian: apt-get install chromium)");
+buildConsole();
+console.log("Making a platform with nine days of use …");
+const { platform, close } = await openStage();
+try {
+  const sessions: Sessions = {
+    nobody: undefined,
+    builder: await sessionOf(platform, PERSON),
+    operator: await sessionOf(platform, platform.ready.operator),
+  };
+  const pages = new Map<string, Figures[]>();
+  const journeys = new Map<string, Journey[]>();
+  const keep = <Kind>(all: Map<string, Kind[]>, name: string, one: Kind): void => {
+    all.set(name, [...(all.get(name) ?? []), one]);
+  };
+  // The first round warms the gateway up and is not counted.
+  for (let round = 0; round <= ROUNDS; round++) {
+    const counted = round > 0;
+    for (const measured of PAGES) {
+      const figures = await measurePage(platform, sessions, measured);
+      if (counted) keep(pages, `${measured.name}, ${measured.cache}`, figures);
+    }
+    const [signIn, filter] = [await measureSignIn(platform), await measureFilter(platform, sessions)];
+    if (!counted) continue;
+    keep(journeys, "sign in → overview", signIn);
+    keep(journeys, "filter of 100 requests → rows", filter);
+    console.log(`round ${round} of ${ROUNDS}`);
+  }
+  const [load] = loadavg() as [number, number, number];
+  console.log(
+    `\nMilliseconds, median (least–worst) of ${ROUNDS}. ${cpus().length} processors, load ${load.toFixed(1)} at the end.\n`,
+  );
+  console.log(`${pagesTables(pages)}\n\n${journeysTable(journeys)}\n`);
+  console.log(verdict(FIRST_PAGE, pages.get(FIRST_PAGE) as Figures[]));
+} finally {
+  await close();
+}

@@ -1,0 +1,107 @@
+/**
+ * Moves what has just happened into the past days, so that there is something to see in a chart. Every request stays what it was:
+ * its counts, its charge, its order. Only its time changes, with the id that holds it and the hour it is summed up in. Such
+ * a thing is forbidden by the database itself; its guards are put aside for this one transaction.
+ */
+import type { Platform } from "../../platform.ts";
+import { chances } from "./traffic.ts";
+
+export const DAYS = 9;
+const DAY_MS = 24 * 3_600_000;
+/** So much of it happened in the last 24 hours. */
+const RECENT_SHARE = 0.45;
+
+/** What was done until then is said to have been done so many hours earlier. */
+export interface Era {
+  until: Date;
+  hours: number;
+}
+
+/** Of what people did; the requests have times of their own. */
+const DEEDS: Record<string, string[]> = {
+  transfer: ["at"],
+  operator_action: ["at"],
+  node_quarantine: ["at"],
+  payout_batch: ["created_at", "paid_at"],
+  account: ["created_at"],
+  api_key: ["created_at"],
+  host_token: ["created_at"],
+  node: ["created_at"],
+};
+
+/** `eras` from the oldest to the newest. */
+export async function age(platform: Platform, eras: Era[]): Promise<void> {
+  const { query } = platform;
+  // In the order they were settled in, which is the order of the statement.
+  const requests = await query<{ id: string }>(
+    `select r.id from request r left join ledger_entry e on e.operation = r.id and e.account_id = r.account_id
+      order by r.finished_at, e.id, r.id`,
+  );
+  const times = moments(requests.length, Date.now());
+  await query("begin");
+  await query("alter table ledger_entry disable trigger ledger_entries_are_final");
+  await query("alter table operator_action disable trigger operator_actions_are_final");
+  await query(
+    `create temporary table moved on commit drop as
+     select r.id as before, r.created_at - t.at as by,
+            (substr(uuid_floor(t.at)::text, 1, 13) || substr(r.id::text, 14))::uuid as after
+       from unnest($1::uuid[], $2::timestamptz[]) t (id, at) join request r on r.id = t.id`,
+    [requests.map(({ id }) => id), times],
+  );
+  await query(
+    `update request r set id = m.after, created_at = r.created_at - m.by, finished_at = r.finished_at - m.by
+       from moved m where m.before = r.id`,
+  );
+  await query(
+    "update ledger_entry e set operation = m.after, at = e.at - m.by from moved m where m.before = e.operation",
+  );
+  await sumUpAgain(query);
+  await query(
+    "create temporary table era on commit drop as select * from unnest($1::timestamptz[], $2::int[]) e (until, hours)",
+    [eras.map(({ until }) => until), eras.map(({ hours }) => hours)],
+  );
+  const earlier = (column: string): string =>
+    `${column} = ${column} - make_interval(hours => coalesce((select hours from era where until >= ${column} order by until limit 1), 0))`;
+  await query(`update ledger_entry set ${earlier("at")} where kind not in ('charge', 'share', 'fee')`);
+  for (const [table, columns] of Object.entries(DEEDS)) {
+    await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
+  }
+  await query("alter table operator_action enable trigger operator_actions_are_final");
+  await query("alter table ledger_entry enable trigger ledger_entries_are_final");
+  await query("commit");
+}
+
+async function sumUpAgain(query: Platform["query"]): Promise<void> {
+  await query("truncate usage_hour, earning_hour");
+  await query(
+    `insert into usage_hour
+     select account_id, date_trunc('hour', created_at), key_id, coalesce(model, ''), outcome, count(*), sum(prompt_tokens),
+            sum(completion_tokens), sum(charge_pico) from request group by 1, 2, 3, 4, 5`,
+  );
+  await query(
+    `insert into earning_hour
+     select host_account_id, date_trunc('hour', created_at), node_id, model, count(*), sum(prompt_tokens),
+            sum(completion_tokens), sum(host_pico) from request where host_account_id is not null group by 1, 2, 3, 4`,
+  );
+}
+
+/** Oldest first, up to a few seconds ago: busier by day than by night, and more from day to day. */
+function moments(count: number, now: number): Date[] {
+  const next = chances(7);
+  const first = now - (DAYS - 0.5) * DAY_MS;
+  const recent = now - DAY_MS;
+  const inSpan = (howMany: number, from: number, to: number): number[] => {
+    const found: number[] = [];
+    while (found.length < howMany) {
+      const at = from + next() * (to - from);
+      const hour = new Date(at).getUTCHours();
+      const byDay = 0.35 + 0.65 * Math.max(0, Math.sin(((hour - 5) / 17) * Math.PI));
+      const growth = 0.4 + (0.6 * (at - first)) / (now - first);
+      if (next() < byDay * growth) found.push(at);
+    }
+    return found;
+  };
+  const lately = Math.round(count * RECENT_SHARE);
+  const times = [...inSpan(count - lately, first, recent), ...inSpan(lately, recent, now - 40_000)];
+  return times.sort((a, b) => a - b).map((at) => new Date(at));
+}

@@ -1,0 +1,115 @@
+/** Who is on the platform that is looked at: a builder who also hosts, other builders, machines, and what each calls its own. */
+import type { ChildProcess } from "node:child_process";
+import type { Platform } from "../../platform.ts";
+import { startNode } from "../../setting.ts";
+import { Visitor } from "../../visitor.ts";
+
+export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
+export const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
+/** Its key is given so few requests a minute that some are refused. */
+export const LIMITED_KEY = "evaluation";
+export const LIMITED_TO = 20;
+/** Held by one node alone: without it there is no capacity for the model. */
+export const LONELY_MODEL = "mid-14b";
+
+const OTHERS = [
+  { person: "Sam Okafor", email: "sam@example.com", account: "Paper Kite Games", credit: "20000000" },
+  { person: "Mia Lindqvist", email: "mia@example.com", account: "Quarry Search", credit: "50000000" },
+  { person: "Jo Tanaka", email: "jo@example.com", account: "Copper Loop", credit: "5000000" },
+];
+
+const GIB = 1024 ** 3;
+const CARD = { maker: "nvidia", driver: "570.86" };
+const MACHINES = [
+  {
+    name: "attic",
+    models: ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"],
+    slots: 16,
+    hardware: machine("AMD Ryzen 9 7900", 12, 64, [{ ...CARD, name: "RTX 4090", memory_bytes: 24 * GIB }]),
+  },
+  {
+    name: "rack-a",
+    models: ["small-8b", "reason-32b"],
+    slots: 12,
+    hardware: machine("Intel Xeon w5-2455X", 12, 128, [{ ...CARD, name: "RTX A6000", memory_bytes: 48 * GIB }]),
+  },
+  {
+    name: "workshop",
+    models: ["tiny-3b", LONELY_MODEL],
+    slots: 8,
+    hardware: machine("AMD Ryzen 7 5800X", 8, 32, [{ ...CARD, name: "RTX 3090", memory_bytes: 24 * GIB }]),
+  },
+];
+
+function machine(cpu: string, cores: number, gibibytes: number, gpus: object[]): object {
+  return { os: "linux", arch: "x64", cpu, cores, memory_bytes: gibibytes * GIB, gpus, engines: ["vLLM"] };
+}
+
+export interface Cast {
+  operator: Visitor;
+  person: Visitor;
+  /** By name. */
+  keys: Map<string, string>;
+  /** One key of each of the other builders. */
+  otherKeys: string[];
+  nodes: ChildProcess[];
+}
+
+export async function assemble(platform: Platform): Promise<Cast> {
+  const operator = await new Visitor(platform).signIn(platform.ready.operator);
+  const person = new Visitor(platform);
+  await person.send("POST", "auth/sign-up/email", PERSON);
+  await openBuilder({ person, operator, name: "Lantern Notes", credit: "10000000" });
+  await person.send("POST", "accounts", { kind: "host", name: "Fern Street Compute" });
+  const keys = new Map<string, string>();
+  for (const name of KEYS) keys.set(name, await newKey(person, name, operator));
+  const otherKeys = [];
+  for (const { person: name, email, account, credit } of OTHERS) {
+    const other = new Visitor(platform);
+    await other.send("POST", "auth/sign-up/email", { name, email, password: PERSON.password });
+    await openBuilder({ person: other, operator, name: account, credit });
+    otherKeys.push(await newKey(other, "main", operator));
+  }
+  const nodes = await startMachines(platform, person);
+  return { operator, person, keys, otherKeys, nodes };
+}
+
+interface NewBuilder {
+  person: Visitor;
+  operator: Visitor;
+  name: string;
+  credit: string;
+}
+
+async function openBuilder({ person, operator, name, credit }: NewBuilder): Promise<void> {
+  const { id } = await person.send<{ id: string }>("POST", "accounts", { kind: "builder", name });
+  await operator.send("POST", `operator/accounts/${id}/grant`, {
+    amount_micro: credit,
+    reason: "credit to begin with",
+  });
+}
+
+async function newKey(person: Visitor, name: string, operator: Visitor): Promise<string> {
+  const { id, secret } = await person.send<{ id: string; secret: string }>("POST", "keys", { name });
+  if (name === LIMITED_KEY) {
+    await operator.send("PUT", `operator/keys/${id}/limits`, { requests_per_minute: LIMITED_TO });
+  }
+  return secret;
+}
+
+/** Each is described anew once it is online: the agent has told of the machine that it really runs on. */
+async function startMachines(platform: Platform, person: Visitor): Promise<ChildProcess[]> {
+  const nodes: ChildProcess[] = [];
+  for (const { name, models, slots, hardware } of MACHINES) {
+    const { secret: token } = await person.send<{ secret: string }>("POST", "host-tokens", { name });
+    const own = { ...platform, ready: { ...platform.ready, host_token: token } };
+    nodes.push(await startNode(own, { name, model: models.join(","), slots }));
+    const told = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name, hardware, agent: "0.1.0" }),
+    });
+    if (!told.ok) throw new Error(`${name} could not be described: ${await told.text()}`);
+  }
+  return nodes;
+}

@@ -1,0 +1,138 @@
+/** Requests as a product would send them: several keys, models and lengths; most end well, some do not. The same in every run. */
+import type { Platform } from "../../platform.ts";
+import type { Cast } from "./cast.ts";
+
+const AT_ONCE = 30;
+const EMBEDDING = "embed-m3";
+/** Out of a hundred requests; what is left over goes to the last. */
+const KEY_SHARES: [string, number][] = [
+  ["production", 56],
+  ["staging", 20],
+  ["nightly summaries", 14],
+  ["evaluation", 10],
+];
+const MODEL_SHARES: [string, number][] = [
+  ["small-8b", 44],
+  ["tiny-3b", 20],
+  ["reason-32b", 16],
+  ["small-7b-alt", 9],
+  ["embed-m3", 7],
+  ["mid-14b", 4],
+];
+const CLIENT_SHARES: [string, number][] = [
+  ["OpenAI/Python 1.109.1", 60],
+  ["OpenAI/JS 5.12.0", 32],
+  ["curl/8.5.0", 8],
+];
+/** Between two tokens, as the larger models are the slower ones. */
+const PACE_MS: Record<string, number> = {
+  "tiny-3b": 5,
+  "small-8b": 9,
+  "small-7b-alt": 9,
+  "mid-14b": 14,
+  "reason-32b": 20,
+};
+const WORDS = "the of ledger and a note request that in meeting is was for page on summary as with house by".split(" ");
+
+interface Order {
+  key: string;
+  model: string;
+  client: string;
+  promptWords: number;
+  /** For the scripted engine. */
+  script: object;
+  stream: boolean;
+  /** The client goes away after so long. */
+  leaveAfterMs: number | undefined;
+}
+
+/** Numbers from 0 to 1 that look random and are the same every time. */
+export function chances(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+function pick(shares: [string, number][], chance: number): string {
+  let left = chance * 100;
+  for (const [name, share] of shares) {
+    left -= share;
+    if (left < 0) return name;
+  }
+  return (shares.at(-1) as [string, number])[0];
+}
+
+function orderOf(next: () => number): Order {
+  const model = pick(MODEL_SHARES, next());
+  const tokens = Math.round(40 + next() * next() * 700);
+  const fate = next();
+  const thinks = model === "reason-32b" && { reasoning: words(60 + Math.round(next() * 120)) };
+  const fault = {
+    ...(fate < 0.02 && { fail_after: Math.round(tokens / 3) }),
+    ...(fate >= 0.02 && fate < 0.03 && { stall_after: Math.round(tokens / 2) }),
+  };
+  const leaves = fate >= 0.03 && fate < 0.055 && model !== EMBEDDING;
+  return {
+    key: pick(KEY_SHARES, next()),
+    model,
+    client: pick(CLIENT_SHARES, next()),
+    promptWords: Math.round(120 + next() * next() * 3_500),
+    script: { tokens, ttft_ms: Math.round(60 + next() * 200), delta_ms: PACE_MS[model] ?? 0, ...thinks, ...fault },
+    stream: leaves || fate > 0.4,
+    leaveAfterMs: leaves ? 500 : undefined,
+  };
+}
+
+const words = (count: number): string =>
+  Array.from({ length: count }, (_, i) => WORDS[(i * 7) % WORDS.length]).join(" ");
+
+/** The builder's requests, and beside every tenth one of another builder's. Resolves when all have ended. */
+export async function send(
+  platform: Platform,
+  cast: Cast,
+  { count, seed }: { count: number; seed: number },
+): Promise<void> {
+  const next = chances(seed);
+  const orders = Array.from({ length: count }, () => orderOf(next));
+  const waiting = orders.flatMap((order, i) => {
+    const own = { order, key: cast.keys.get(order.key) as string };
+    const other = cast.otherKeys[(i / 10) % cast.otherKeys.length];
+    return i % 10 === 0 && other !== undefined ? [own, { order, key: other }] : [own];
+  });
+  const worker = async (): Promise<void> => {
+    for (let one = waiting.shift(); one !== undefined; one = waiting.shift())
+      await sendOne(platform, one.order, one.key);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+async function sendOne(platform: Platform, order: Order, key: string): Promise<void> {
+  const { model, client, promptWords, script, stream, leaveAfterMs } = order;
+  const isEmbedding = model === EMBEDDING;
+  const body = isEmbedding
+    ? { model, input: words(promptWords) }
+    : {
+        model,
+        stream,
+        max_tokens: 1_200,
+        messages: [
+          { role: "system", content: words(promptWords) },
+          { role: "user", content: `#script ${JSON.stringify(script)}` },
+        ],
+      };
+  try {
+    const response = await fetch(`${platform.ready.base_url}/v1/${isEmbedding ? "embeddings" : "chat/completions"}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json", "user-agent": client },
+      body: JSON.stringify(body),
+      ...(leaveAfterMs !== undefined && { signal: AbortSignal.timeout(leaveAfterMs) }),
+    });
+    await response.text();
+  } catch (error) {
+    if ((error as Error).name !== "TimeoutError") throw error;
+  }
+}

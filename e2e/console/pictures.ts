@@ -1,0 +1,102 @@
+/**
+ * Takes the pictures of docs/pictures: every page of the console on a platform that looks used. `node e2e/console/pictures.ts`
+ * writes them anew; with the name of a folder it lays larger PNG copies there too, to look at.
+ */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Page } from "playwright-core";
+import type { Platform } from "../platform.ts";
+import { buildConsole, openBrowser, type Theme } from "./browser.ts";
+import { openStage, type Stage } from "./lifelike/stage.ts";
+import { CHAPTERS, type Picture } from "./pictures/pages.ts";
+import { keepRunning } from "./pictures/running.ts";
+
+const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
+/** The best of these that keeps a picture small. */
+const QUALITIES = [80, 70, 60, 50, 40];
+const BYTES_MAX = 40_000;
+const [copies] = process.argv.slice(2);
+
+const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
+const LOOKS = [
+  { suffix: "", theme: "light", size: "wide" },
+  { suffix: "-dark", theme: "dark", size: "wide" },
+  { suffix: "-narrow", theme: "light", size: "narrow" },
+] as const;
+
+// The pictures tell nothing of where they were taken.
+process.env.TZ = "UTC";
+buildConsole();
+const stage = await openStage();
+const stop = await keepRunning(stage);
+try {
+  await rm(FOLDER, { recursive: true, force: true });
+  for (const folder of [FOLDER, copies]) if (folder !== undefined) await mkdir(folder, { recursive: true });
+  for (const look of LOOKS) await takeAll(stage, look);
+} finally {
+  await stop();
+  await stage.close();
+}
+
+interface Look {
+  suffix: string;
+  theme: Theme;
+  size: keyof typeof SIZES;
+}
+
+async function takeAll({ platform }: Stage, { suffix, theme, size }: Look): Promise<void> {
+  for (const { who, enter, pictures } of CHAPTERS) {
+    const wanted = pictures.filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix));
+    if (wanted.length === 0) continue;
+    const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...SIZES[size] });
+    try {
+      await enter(visit.page, platform);
+      for (const picture of wanted) await take(visit.page, { picture, name: `${picture.name}${suffix}`, platform });
+      console.log(`${who}${suffix}: ${visit.complaints().join("; ") || "no complaints"}`);
+    } finally {
+      await visit.close();
+    }
+  }
+}
+
+interface Shot {
+  picture: Picture;
+  name: string;
+  platform: Platform;
+}
+
+async function take(page: Page, { picture: { path, there, open }, name, platform }: Shot): Promise<void> {
+  if (path !== undefined) await page.goto(`/console${path}`);
+  await page.getByText(there).filter({ visible: true }).first().waitFor();
+  await open?.(page, platform);
+  await settled(page);
+  const bytes = await capture(page);
+  await writeFile(join(FOLDER, `${name}.webp`), bytes);
+  if (copies !== undefined) await page.screenshot({ path: join(copies, `${name}.png`) });
+  console.log(`${name}.webp ${bytes.length}${bytes.length > BYTES_MAX ? ", larger than it should be" : ""}`);
+}
+
+async function capture(page: Page): Promise<Buffer> {
+  const session = await page.context().newCDPSession(page);
+  let bytes = Buffer.alloc(0);
+  for (const quality of QUALITIES) {
+    const { data } = await session.send("Page.captureScreenshot", { format: "webp", quality });
+    bytes = Buffer.from(data, "base64");
+    if (bytes.length <= BYTES_MAX) break;
+  }
+  await session.detach();
+  return bytes;
+}
+
+/** Nothing loads and nothing moves any more; the pointer is out of the way. */
+async function settled(page: Page): Promise<void> {
+  await page.mouse.move(0, 0);
+  await page.locator("#root .animate-breathe.bg-sunken").first().waitFor({ state: "detached" });
+  await page.evaluate(`Promise.all(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
+    .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`);
+  await page.evaluate(
+    "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))).then(() => undefined)",
+  );
+}

@@ -1,0 +1,115 @@
+/** What is taken a picture of: each page, with what has to be there first and what is opened on it. */
+import type { Page } from "playwright-core";
+import type { Platform } from "../../platform.ts";
+import { signIn } from "../browser.ts";
+import { PERSON } from "../lifelike/cast.ts";
+import { answer } from "./answer.ts";
+
+export interface Picture {
+  name: string;
+  /** Below /console; without one the page stays where it is. */
+  path?: string;
+  /** There once the page has its data. */
+  there: string | RegExp;
+  open?: (page: Page, platform: Platform) => Promise<void>;
+  /** Which further looks it is shown in. */
+  also?: ("-dark" | "-narrow")[];
+}
+
+export interface Chapter {
+  who: string;
+  enter: (page: Page, platform: Platform) => Promise<void>;
+  pictures: Picture[];
+}
+
+const chart = async (page: Page): Promise<void> => page.locator("figure svg.recharts-surface").first().waitFor();
+const dialog = async (page: Page, row: RegExp): Promise<void> => {
+  await page.getByRole("button", { name: row }).first().click();
+  await page.getByRole("dialog").waitFor();
+};
+
+const SAMPLES = 8;
+
+const OUTSIDE: Chapter = {
+  who: "visitor",
+  enter: async () => {},
+  pictures: [{ name: "sign-in", path: "/sign-in", there: "Forgot" }],
+};
+
+const BUILDER: Chapter = {
+  who: "builder and host",
+  enter: (page) => signIn(page, PERSON),
+  pictures: [
+    { name: "overview", path: "/overview", there: /reason-32b|small-8b/, open: chart, also: ["-dark", "-narrow"] },
+    { name: "keys", path: "/keys", there: "nightly summaries" },
+    { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
+    {
+      name: "playground",
+      path: "/playground?model=reason-32b",
+      there: "Playground",
+      open: answer,
+      also: ["-dark", "-narrow"],
+    },
+    { name: "models", path: "/models", there: "reason-32b" },
+    { name: "credits", path: "/credits", there: "$20", open: buy },
+    { name: "nodes", path: "/host", there: "workshop is quarantined" },
+    { name: "node", path: "/host", there: "attic", open: openNode },
+    { name: "add-node", path: "/host/add", there: "Log in" },
+    { name: "tokens", path: "/host/tokens", there: "tht_live_" },
+    { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
+    { name: "settings", path: "/settings", there: "Signed in at" },
+  ],
+};
+
+const OPERATOR: Chapter = {
+  who: "operator",
+  enter: (page, { ready }) => signIn(page, ready.operator),
+  pictures: [
+    { name: "platform", path: "/operator", there: "Charged to builders", open: liveChart, also: ["-dark"] },
+    {
+      name: "accounts",
+      path: "/operator/accounts",
+      there: "Lantern Notes",
+      open: (page) => dialog(page, /^Lantern Notes/),
+    },
+    { name: "all-nodes", path: "/operator/nodes", there: "workshop", open: (page) => dialog(page, /^workshop/) },
+    { name: "payouts", path: "/operator/payouts", there: "First week", open: (page) => dialog(page, /Second week/) },
+    { name: "books", path: "/operator/books", there: "The books balance" },
+    { name: "audit", path: "/operator/audit", there: "Suspended an account" },
+  ],
+};
+
+export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
+
+/** The chart of what runs now has a line once there are some samples. */
+async function liveChart(page: Page): Promise<void> {
+  await chart(page);
+  const samples = page.getByRole("figure", { name: /Requests under way/ }).locator("tbody tr");
+  await samples.nth(SAMPLES - 1).waitFor({ state: "attached", timeout: 60_000 });
+}
+
+/** One that a reasoning model answered well. On a narrow screen the list is what is shown. */
+async function openRequest(page: Page): Promise<void> {
+  if ((page.viewportSize()?.width ?? 0) < 600) return;
+  const rows = page.getByRole("table", { name: "Requests" }).getByRole("row");
+  await rows
+    .filter({ hasText: "reason-32b" })
+    .filter({ hasText: /finished|ok/i })
+    .first()
+    .click();
+  await page.getByRole("heading", { name: "Timeline" }).waitFor();
+}
+
+/** At the payment provider's stand-in, and back. */
+async function buy(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Buy $20 of credits", exact: true }).click();
+  await page.getByRole("button", { name: "Pay", exact: true }).click();
+  await page.getByText("$20.00 of credit has been added").waitFor();
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await page.getByRole("row", { name: /purchase/ }).waitFor();
+}
+
+async function openNode(page: Page): Promise<void> {
+  await page.getByRole("button", { name: /^attic/ }).click();
+  await page.getByRole("heading", { name: "Machine" }).waitFor();
+}

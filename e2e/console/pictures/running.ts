@@ -1,0 +1,33 @@
+/** A few requests that run while the pictures are taken, so that what is live has something to show. */
+import type { Stage } from "../lifelike/stage.ts";
+
+const RUNNING = [
+  { key: "production", model: "small-8b" },
+  { key: "production", model: "reason-32b" },
+  { key: "staging", model: "tiny-3b" },
+];
+
+/** Resolves once all of them answer; what it gives ends them. */
+export async function keepRunning({ platform, cast }: Stage): Promise<() => Promise<void>> {
+  const over = new AbortController();
+  const reading: Promise<string>[] = [];
+  for (const { key, model } of RUNNING) {
+    const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${cast.keys.get(key)}`, "content-type": "application/json" },
+      body: JSON.stringify({
+        model,
+        stream: true,
+        max_tokens: 4_000,
+        messages: [{ role: "user", content: `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 250 })}` }],
+      }),
+      signal: over.signal,
+    });
+    if (!response.ok) throw new Error(`a request could not be kept running: ${await response.text()}`);
+    reading.push(response.text());
+  }
+  return async () => {
+    over.abort();
+    await Promise.allSettled(reading);
+  };
+}
