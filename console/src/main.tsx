@@ -7,6 +7,11 @@ import { queryClient } from "./data/client.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
+// The page's code comes while the API is still asked who is here.
+for (const { routeId } of router.matchRoutes(router.latestLocation)) {
+  void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
+}
+
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");
 createRoot(root).render(

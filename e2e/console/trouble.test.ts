@@ -61,7 +61,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   });
 
   test("a start that fails can be tried again", async () => {
-    const mended = await failing("**/console/api/me", 500);
+    const mended = await failing("**/console/api/auth/get-session", 500);
     await page.goto("/console/keys");
     await alert("The books are being moved.").waitFor();
     await mended();

@@ -1336,6 +1336,8 @@ export interface components {
             note?: string;
         };
         CurrentSession: {
+            /** @description What they own, the oldest first. */
+            accounts: components["schemas"]["Account"][];
             /** @description null: nobody is signed in. */
             identity: components["schemas"]["Identity"] | null;
         };

@@ -6,13 +6,13 @@ import { api, ask } from "../api/client.ts";
 import type { Account, AccountKind, Me } from "../api/types.ts";
 import { noticeSignedOut, queryClient } from "./client.ts";
 
-/** Null when nobody is signed in. `get-session` is asked first because it says so without an error. */
+/** Null when nobody is signed in: `get-session` says so without an error, which `me` does not. */
 export const meQuery = queryOptions({
   queryKey: ["me"],
   staleTime: 60_000,
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
-    const { identity } = await ask(api.GET("/console/api/auth/get-session"));
+    const { identity, accounts } = await ask(api.GET("/console/api/auth/get-session"));
     const before = queryClient.getQueryData<Me | null>(["me"]);
     if (identity === null) {
       if (before == null) return null;
@@ -20,11 +20,10 @@ export const meQuery = queryOptions({
       noticeSignedOut();
       return before;
     }
-    const me = await ask(api.GET("/console/api/me"));
     // Somebody else signed in with this browser: nothing of the one before stays.
-    if (before != null && before.identity.id !== me.identity.id) leave({});
-    knowAccounts(me.accounts);
-    return me;
+    if (before != null && before.identity.id !== identity.id) leave({});
+    knowAccounts(accounts);
+    return { identity, accounts };
   },
 });
 

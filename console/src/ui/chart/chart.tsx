@@ -18,7 +18,10 @@ export interface ChartProps {
   height?: number;
 }
 
-const Drawing = lazy(() => import("./drawing.tsx"));
+const load = () => import("./drawing.tsx");
+/** Comes beside the page's data. What fails here is asked for again when it is drawn, where a fault is shown. */
+const early = load().catch(() => undefined);
+const Drawing = lazy(async () => (await early) ?? (await load()));
 
 export function Chart(props: ChartProps) {
   const { title, series, rows, format, height = 240 } = props;

@@ -17,8 +17,7 @@ export const RenameFields = z.object({ name: Name });
 
 export function accountRoutes(route: ConsoleRoute, guards: Guards, identities: Identities): void {
   route("GET", "/console/api/me", guards.signedIn, async ({ who, json }) => {
-    const accounts = await identities.accountsOf(who.identityId);
-    json({ identity: identityObject(who), accounts: accounts.map(accountObject) });
+    json(await meObject(identities, who));
   });
 
   route("POST", "/console/api/accounts", guards.signedIn, async ({ who, fields, json }) => {
@@ -56,7 +55,13 @@ export function accountRoutes(route: ConsoleRoute, guards: Guards, identities: I
   });
 }
 
-export function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn): object {
+/** Who it is, and what they own. */
+export async function meObject(identities: Identities, who: SignedIn) {
+  const accounts = await identities.accountsOf(who.identityId);
+  return { identity: identityObject(who), accounts: accounts.map(accountObject) };
+}
+
+function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn): object {
   return {
     id: publicId("usr", identityId),
     email,

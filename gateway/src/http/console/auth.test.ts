@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { openAttempts } from "../../accounts/attempts.ts";
 import { openIdentities } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { listen } from "../server.ts";
 import { type Answer, Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
@@ -67,12 +68,15 @@ describe("200", () => {
   });
 
   test("get-session tells who is signed in, or nobody", async () => {
-    const { email } = await testConsole.person();
+    const { email, accountIds } = await testConsole.person([{ kind: "host" }]);
     const browser = new Browser(testConsole);
     const session = async () => (await browser.send("GET", "/console/api/auth/get-session")).body;
-    assert.deepEqual(await session(), { identity: null });
+    assert.deepEqual(await session(), { identity: null, accounts: [] });
     await browser.signIn(email);
-    assert.equal((await session()).identity?.email, email);
+    const { identity, accounts } = await session();
+    assert.equal(identity?.email, email);
+    const [id] = accountIds as [Uuid];
+    assert.deepEqual(accounts, [{ id: publicId("acc", id), kind: "host", name: "A host", suspended: false }]);
   });
 
   test("get-session makes a session and its cookie last again, once a day", async () => {

@@ -6,7 +6,7 @@ import type { Caller } from "../../accounts/ask.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
 import type { Owner } from "../../accounts/two-factor.ts";
-import { identityObject } from "./accounts.ts";
+import { meObject } from "./accounts.ts";
 import { faultOf } from "./auth-faults.ts";
 import * as fields from "./auth-fields.ts";
 import type { ConsoleRoute, Guard, Guards, Method } from "./guards.ts";
@@ -61,7 +61,8 @@ export function authRoutes(consoleRoute: ConsoleRoute, guards: Guards, identitie
     const { cookie } = visit.call.request.headers;
     const who = cookie === undefined ? undefined : await identities.session(new Headers({ cookie }));
     const { cookies } = await signIn.renew(callerOf(visit));
-    answer(visit, { cookies, identity: who === undefined ? null : identityObject(who) });
+    const me = who === undefined ? { identity: null, accounts: [] } : await meObject(identities, who);
+    answer(visit, { cookies, ...me });
   });
 
   route("POST", "sign-in/openid", anyone, async (visit) => {

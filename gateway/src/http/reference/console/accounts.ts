@@ -19,7 +19,7 @@ export const Identity = z
   })
   .describe("A person who signs in.");
 
-const Account = z.strictObject({ id: Id("acc"), kind: AccountKind, name: z.string(), suspended: z.boolean() });
+export const Account = z.strictObject({ id: Id("acc"), kind: AccountKind, name: z.string(), suspended: z.boolean() });
 
 const Me = z.strictObject({ identity: Identity, accounts: z.array(Account).describe("The oldest first.") });
 
@@ -53,7 +53,7 @@ export const sampleIdentity = {
   email_verified: true,
   two_factor: false,
 };
-const sampleAccount = { id: sampleId("acc"), kind: "builder", name: "Work", suspended: false };
+export const sampleAccount = { id: sampleId("acc"), kind: "builder", name: "Work", suspended: false };
 const sampleSession = {
   id: sampleId("ses"),
   current: true,

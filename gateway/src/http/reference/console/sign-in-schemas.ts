@@ -1,7 +1,7 @@
 /** What signing up, in and out is sent and answers with. */
 import { z } from "zod";
 import * as fields from "../../console/auth-fields.ts";
-import { Identity } from "./accounts.ts";
+import { Account, Identity } from "./accounts.ts";
 
 const SignInMethods = z.strictObject({
   password: z.boolean(),
@@ -25,7 +25,10 @@ const PasswordChanged = statusIs("password_changed");
 const EmailVerified = statusIs("email_verified");
 const TwoFactorEnabled = statusIs("enabled");
 const TwoFactorDisabled = statusIs("disabled");
-const CurrentSession = z.strictObject({ identity: Identity.nullable().describe("null: nobody is signed in.") });
+const CurrentSession = z.strictObject({
+  identity: Identity.nullable().describe("null: nobody is signed in."),
+  accounts: z.array(Account).describe("What they own, the oldest first."),
+});
 const OpenIdStart = z.strictObject({ url: z.string().describe("Where to send the browser.") });
 const BackupCodes = z.array(z.string()).describe("Each is good for one sign-in without the app. Shown once.");
 const TwoFactorSetup = z.strictObject({

@@ -4,7 +4,7 @@ import type { Fault } from "../../../faults.ts";
 import { faultOf } from "../../console/auth-faults.ts";
 import * as fields from "../../console/auth-fields.ts";
 import type { ConsoleSpec } from "./access.ts";
-import { sampleIdentity } from "./accounts.ts";
+import { sampleAccount, sampleIdentity } from "./accounts.ts";
 import { answers } from "./sign-in-schemas.ts";
 
 export { answers, requests } from "./sign-in-schemas.ts";
@@ -100,7 +100,7 @@ const open: ConsoleSpec[] = [
     success: {
       description: "Who is signed in, if anybody is.",
       json: answers.CurrentSession,
-      example: { identity: sampleIdentity },
+      example: { identity: sampleIdentity, accounts: [sampleAccount] },
       headers: ["set-cookie"],
     },
   },
