@@ -1701,7 +1701,7 @@ export interface components {
             /** @constant */
             object: "list";
         };
-        /** @description How many nodes are in each state. */
+        /** @description How many nodes are in each state; `online` are those that the gateway which answers is connected to. */
         NodesByState: {
             [key: string]: number;
         };

@@ -8,9 +8,8 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { RequestRecord } from "../history/history.ts";
 import type { Receipts } from "../history/receipts.ts";
-import { openUsage } from "../history/usage.ts";
 import { Live } from "../http/console/live.ts";
-import type { ModelCapacity } from "../http/console/operator/options.ts";
+import { consoleParts } from "../http/console/parts.ts";
 import type { ConsoleOptions } from "../http/console/routes.ts";
 import type { Cursors } from "../http/lists/cursors.ts";
 import { type NodeDesk, nodeDesk } from "../http/nodes/desk.ts";
@@ -18,12 +17,6 @@ import type { NodeWork } from "../http/nodes/work.ts";
 import type { Doors } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
-import { checkBooks } from "../ledger/check.ts";
-import { openStatement } from "../ledger/statement.ts";
-import { openAudit } from "../operators/audit.ts";
-import { openDirectory } from "../operators/directory.ts";
-import { openOverview } from "../operators/overview.ts";
-import { openPayouts } from "../operators/payouts.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { openBooks } from "./books.ts";
@@ -81,61 +74,20 @@ function consoleOf(
   parts: Parts,
   { desk, work }: { desk: NodeDesk; work: NodeWork },
 ): ConsoleOptions {
-  const { gateway, pool, people, books, fleet, roster, dispatcher, payments, cursors } = parts;
+  const { pool, people, books, fleet, roster, dispatcher, payments } = parts;
   const { ledger, history, receipts } = books;
   const { identities, apiKeys, hostTokens } = people;
   const { publicUrl, trustedProxies } = config;
-  const { catalogue } = gateway;
-  const now = (): number => clock.now();
-  const overview = openOverview({ pool });
-  const capacity = (): ModelCapacity[] =>
-    [...catalogue().active.keys()].map((model) => ({ model, ...roster.capacity(model) }));
   const live = new Live({ clock, log });
   onClose(() => live.close());
-  return {
-    door: { clock, newId, log },
-    identities,
-    publicUrl,
-    trustedProxies,
-    payments,
-    builder: {
-      apiKeys,
-      usage: openUsage({ pool }),
-      history,
-      catalogue,
-      cursors,
-      receiptOfBuilder: async (builder, id) => signed(receipts, await history.find(builder, id)),
-      balance: (id) => ledger.balance(id),
-      statement: openStatement({ pool }),
-      now,
-    },
-    models: {
-      catalogue,
-      speedOf: (model) => dispatcher.speedOf(model),
-      capacityOf: (model) => roster.capacity(model),
-    },
-    host: { hostTokens, desk, work },
-    earnings: {
-      work,
-      receiptOfHost: async (host, id) => signed(receipts, await history.findServed(host, id)),
-    },
-    operator: {
-      audit: openAudit({ pool, newId }),
-      directory: openDirectory({ pool }),
-      overview,
-      payouts: openPayouts({ pool, newId }),
-      ledger,
-      fleet,
-      desk,
-      apiKeys,
-      checkBooks: () => checkBooks(pool),
-      capacity,
-      cursors,
-      newId,
-      now,
-    },
-    live: { live, ledger, history, overview, capacity },
+  const online = {
+    nodes: () => roster.nodes().length,
+    speedOf: (model: string) => dispatcher.speedOf(model),
+    capacityOf: (model: string) => roster.capacity(model),
   };
+  const receiptOf = (record: RequestRecord) => receipts.of(record);
+  const ground = { pool, ledger, history, receiptOf, apiKeys, hostTokens, fleet, desk, work, online, live };
+  return { door: { clock, newId, log }, identities, publicUrl, trustedProxies, payments, ...consoleParts(ground) };
 }
 
 function workOf({ clock, newId }: Ground, { gateway, roster, dispatcher, trust, books, cursors }: Parts): NodeWork {

@@ -95,3 +95,10 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
     },
   };
 }
+
+/** The records know which nodes may work; how many of those are connected now, a gateway sees. */
+export function withOnline({ nodes: { ready = 0, ...others }, ...totals }: Totals, connected: number): Totals {
+  const online = Math.min(ready, connected);
+  const away = ready - online;
+  return { ...totals, nodes: { ...(online > 0 && { online }), ...(away > 0 && { ready: away }), ...others } };
+}

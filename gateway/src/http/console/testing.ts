@@ -1,4 +1,4 @@
-/** A console on a real database for tests, and browsers that call it. */
+/** A console on a real database for tests. */
 import Fastify from "fastify";
 import { type AccountKind, openAccounts } from "../../accounts/accounts.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
@@ -12,25 +12,20 @@ import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
-import { openUsage } from "../../history/usage.ts";
+import { openReceipts } from "../../history/receipts.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../keys/keys.ts";
-import { checkBooks } from "../../ledger/check.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
-import { openStatement } from "../../ledger/statement.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
-import { openAudit } from "../../operators/audit.ts";
-import { openDirectory } from "../../operators/directory.ts";
-import { openOverview } from "../../operators/overview.ts";
-import { openPayouts } from "../../operators/payouts.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { openCursors } from "../lists/cursors.ts";
 import { nodeDesk } from "../nodes/desk.ts";
 import type { NodeWork } from "../nodes/work.ts";
 import { Live } from "./live.ts";
+import { type ConsoleParts, consoleParts } from "./parts.ts";
 import { type ConsoleOptions, consoleRoutes } from "./routes.ts";
+import { PASSWORD } from "./testing/browser.ts";
 
-export const PASSWORD = "correct horse battery";
-const HOST = "console.test";
+export { type Answer, Browser, PASSWORD } from "./testing/browser.ts";
 
 export interface TestConsole {
   app: ReturnType<typeof Fastify>;
@@ -82,15 +77,16 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
     broadcast: SILENCE,
   };
   const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
-  const parts = { pool, newId, ledger, apiKeys, hostTokens, catalogue: await loadCatalogue(CATALOGUE) };
   const live = new Live({ clock: systemClock, log });
+  const catalogue = await loadCatalogue(CATALOGUE);
+  const parts = await partsOf({ pool, newId, ledger, apiKeys, hostTokens, catalogue, live });
   consoleRoutes(app, {
     door,
     identities,
     publicUrl,
     trustedProxies,
     payments: payments?.({ pool, newId }),
-    ...consoleParts(parts, live),
+    ...parts,
   });
 
   const openAccount = async ({ kind, suspended = false }: { kind: AccountKind; suspended?: boolean }) => {
@@ -134,31 +130,27 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 const CATALOGUE = new URL("../../../catalogue/models.json", import.meta.url);
 
-interface ConsoleParts {
+interface TestGround {
   pool: TestDatabase["pool"];
   newId: NewId;
   ledger: Ledger;
   apiKeys: Secrets;
   hostTokens: Secrets;
   catalogue: Catalogue;
+  live: Live;
 }
 
 /** Everything real but the nodes: none is connected. */
-function consoleParts(
-  parts: ConsoleParts,
-  live: Live,
-): Pick<ConsoleOptions, "builder" | "models" | "host" | "earnings" | "operator" | "live"> {
-  const { pool, newId, ledger, apiKeys, hostTokens } = parts;
-  const catalogue = () => parts.catalogue;
-  const cursors = openCursors("a secret of tests");
-  const history = openHistory({ pool });
-  const overview = openOverview({ pool });
+async function partsOf(ground: TestGround): Promise<ConsoleParts> {
+  const { pool, newId, ledger } = ground;
+  const catalogue = () => ground.catalogue;
   const fleet = openFleet({ pool, newId });
-  const now = (): number => systemClock.now();
+  const receipts = await openReceipts({ pool, seed: Buffer.alloc(32, 1) });
+  const unknown = { ttftMs: null, tokensPerSecond: null };
   const work: NodeWork = {
     catalogue,
     live: () => undefined,
-    speedOf: () => ({ ttftMs: null, tokensPerSecond: null }),
+    speedOf: () => unknown,
     reliability: () => ({ jobs: 0, failures: 0, jobsWindow: 20, failuresMax: 5 }),
     earnings: openEarnings({ pool }),
     async money(id) {
@@ -166,109 +158,17 @@ function consoleParts(
       return { pending: balance?.balance ?? ZERO, paidOut };
     },
     runPrivately: async () => undefined,
-    cursors,
+    cursors: openCursors("a secret of tests"),
     newId,
-    now,
+    now: () => systemClock.now(),
   };
-  const desk = nodeDesk({ fleet, catalogue, work, changed: async () => {} });
-  const capacity = () => [...catalogue().active.keys()].map((model) => ({ model, nodes: 0, slots: 0, busy: 0 }));
-  return {
-    builder: {
-      apiKeys,
-      usage: openUsage({ pool }),
-      history,
-      catalogue,
-      cursors,
-      // Receipts are signed by a whole platform: the end-to-end suite asks for them.
-      receiptOfBuilder: async () => undefined,
-      balance: (id) => ledger.balance(id),
-      statement: openStatement({ pool }),
-      now,
-    },
-    models: {
-      catalogue,
-      speedOf: () => ({ ttftMs: null, tokensPerSecond: null }),
-      capacityOf: () => ({ nodes: 0, slots: 0, busy: 0 }),
-    },
-    host: { hostTokens, desk, work },
-    earnings: { work, receiptOfHost: async () => undefined },
-    operator: {
-      audit: openAudit({ pool, newId }),
-      directory: openDirectory({ pool }),
-      overview,
-      payouts: openPayouts({ pool, newId }),
-      ledger,
-      fleet,
-      desk,
-      apiKeys,
-      checkBooks: () => checkBooks(pool),
-      capacity,
-      cursors,
-      newId,
-      now,
-    },
-    live: { live, ledger, history, overview, capacity },
-  };
-}
-
-export interface Answer {
-  status: number;
-  headers: Record<string, string | string[] | number | undefined>;
-  text: string;
-  /** The answer's JSON; empty where it is none. */
-  body: {
-    [field: string]: unknown;
-    identity?: { [field: string]: unknown };
-    error?: { message: string; type: string; code?: string; param?: string };
-  };
-}
-
-/** Addresses that no two browsers share, because attempts to sign in are counted by address. */
-let browsers = 0;
-
-/** Keeps cookies and says where its requests come from, as a browser with the console open does. */
-export class Browser {
-  readonly #app: TestConsole["app"];
-  readonly address: string;
-  readonly cookies = new Map<string, string>();
-
-  constructor({ app }: { app: TestConsole["app"] }, address = `10.0.${browsers >> 8}.${browsers++ & 255}`) {
-    this.#app = app;
-    this.address = address;
-  }
-
-  async send(
-    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
-    url: string,
-    more: { body?: unknown; headers?: Record<string, string> } = {},
-  ): Promise<Answer> {
-    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await this.#app.inject({
-      method,
-      url,
-      remoteAddress: this.address,
-      headers: {
-        host: HOST,
-        ...(cookie !== "" && { cookie }),
-        ...(more.body !== undefined && { "content-type": "application/json" }),
-        ...(more.headers ?? { "sec-fetch-site": "same-origin" }),
-      },
-      ...(more.body !== undefined && { payload: JSON.stringify(more.body) }),
-    });
-    for (const { name, value } of response.cookies) {
-      if (value === "") this.cookies.delete(name);
-      else this.cookies.set(name, encodeURIComponent(value));
-    }
-    const isJson = String(response.headers["content-type"]).startsWith("application/json");
-    return {
-      status: response.statusCode,
-      headers: response.headers,
-      text: response.payload,
-      body: isJson ? JSON.parse(response.payload) : {},
-    };
-  }
-
-  signIn(email: string, password = PASSWORD): Promise<Answer> {
-    return this.send("POST", "/console/api/auth/sign-in/email", { body: { email, password } });
-  }
+  return consoleParts({
+    ...ground,
+    history: openHistory({ pool }),
+    receiptOf: (record) => receipts.of(record),
+    fleet,
+    desk: nodeDesk({ fleet, catalogue, work, changed: async () => {} }),
+    work,
+    online: { nodes: () => 0, speedOf: () => unknown, capacityOf: () => ({ nodes: 0, slots: 0, busy: 0 }) },
+  });
 }

@@ -63,7 +63,7 @@ export const endpoints: ConsoleSpec[] = [
           load: {
             in_flight: 3,
             held_micro: "29491.200000",
-            nodes: { ready: 2 },
+            nodes: { online: 2 },
             capacity: [{ model: "small-8b", nodes: 2, slots: 8, busy: 3 }],
           },
         }),

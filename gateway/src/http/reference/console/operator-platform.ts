@@ -16,7 +16,9 @@ export const ModelCapacity = z
   })
   .describe("As the gateway that answers sees it.");
 
-export const NodesByState = z.record(z.string(), Count).describe("How many nodes are in each state.");
+export const NodesByState = z
+  .record(z.string(), Count)
+  .describe("How many nodes are in each state; `online` are those that the gateway which answers is connected to.");
 
 const Overview = z.strictObject({
   object: z.literal("overview"),
@@ -93,7 +95,7 @@ const sampleOverview = {
   },
   accounts: { builders: 2, hosts: 1, suspended: 0 },
   holds: 1,
-  nodes: { ready: 2, paused: 1 },
+  nodes: { online: 2, paused: 1 },
   capacity: [{ model: "small-8b", nodes: 2, slots: 8, busy: 1 }],
   traffic: [
     {

@@ -15,20 +15,14 @@ import { openEarnings } from "../../../history/earnings.ts";
 import { openHistory } from "../../../history/history.ts";
 import { openReceipts } from "../../../history/receipts.ts";
 import { openRefusals, type Refusals } from "../../../history/refusals.ts";
-import { openUsage } from "../../../history/usage.ts";
 import type { PrivateResult } from "../../../inference/private-job.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../../keys/keys.ts";
-import { checkBooks } from "../../../ledger/check.ts";
-import { openStatement } from "../../../ledger/statement.ts";
 import { loadCatalogue } from "../../../metering/catalogue.ts";
-import { openAudit } from "../../../operators/audit.ts";
-import { openDirectory } from "../../../operators/directory.ts";
-import { openOverview } from "../../../operators/overview.ts";
-import { openPayouts } from "../../../operators/payouts.ts";
 import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { openPayments, type Payments } from "../../../payments/payments.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Live } from "../../console/live.ts";
+import { consoleParts } from "../../console/parts.ts";
 import { consoleRoutes } from "../../console/routes.ts";
 import { openTestConsole, type TestConsole } from "../../console/testing.ts";
 import { openCursors } from "../../lists/cursors.ts";
@@ -92,58 +86,27 @@ export async function openPlatform(): Promise<TestPlatform> {
     newId,
     now,
   };
-  const receiptOfHost = async (host: Uuid, id: Uuid) => {
-    const record = await history.findServed(host, id);
-    return record && receipts.of(record);
-  };
   const desk = nodeDesk({ fleet, catalogue, work, changed: async () => {} });
-  const overview = openOverview({ pool });
-  const capacity = () => [{ model: "tiny-3b", nodes: world.connected.size, slots: 4, busy: 1 }];
   const live = new Live({ clock, log });
-  const consoleOptions = {
-    door,
-    identities,
-    publicUrl: undefined,
-    trustedProxies: 0,
-    builder: {
-      apiKeys,
-      usage: openUsage({ pool }),
-      history,
-      catalogue,
-      cursors,
-      receiptOfBuilder: async (builder: Uuid, id: Uuid) => {
-        const record = await history.find(builder, id);
-        return record && receipts.of(record);
-      },
-      balance: (id: Uuid) => ledger.balance(id),
-      statement: openStatement({ pool }),
-      now,
-    },
-    models: {
-      catalogue,
-      speedOf: (model: string) =>
+  const parts = consoleParts({
+    pool,
+    ledger,
+    history,
+    receiptOf: (record) => receipts.of(record),
+    apiKeys,
+    hostTokens,
+    fleet,
+    desk,
+    work,
+    online: {
+      nodes: () => world.connected.size,
+      speedOf: (model) =>
         model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : { ttftMs: null, tokensPerSecond: null },
       capacityOf: () => ({ nodes: world.connected.size, slots: 4, busy: 1 }),
     },
-    host: { hostTokens, desk, work },
-    earnings: { work, receiptOfHost },
-    operator: {
-      audit: openAudit({ pool, newId }),
-      directory: openDirectory({ pool }),
-      overview,
-      payouts: openPayouts({ pool, newId }),
-      ledger,
-      fleet,
-      desk,
-      apiKeys,
-      checkBooks: () => checkBooks(pool),
-      capacity,
-      cursors,
-      newId,
-      now,
-    },
-    live: { live, ledger, history, overview, capacity },
-  };
+    live,
+  });
+  const consoleOptions = { door, identities, publicUrl: undefined, trustedProxies: 0, ...parts };
   const app = bodiesUnread();
   consoleRoutes(app, { ...consoleOptions, payments });
   const withoutSales = bodiesUnread();
@@ -159,7 +122,7 @@ export async function openPlatform(): Promise<TestPlatform> {
     },
     subjects: (id) => ({ publish: [`from.${id}.>`], subscribe: [`to.${id}.>`] }),
     work,
-    receiptOfHost,
+    receiptOfHost: parts.earnings.receiptOfHost,
   });
   return {
     ...testConsole,

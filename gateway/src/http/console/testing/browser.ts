@@ -1,0 +1,66 @@
+/** A browser with the console open, for tests: it keeps cookies and says where its requests come from. */
+import type { FastifyInstance } from "fastify";
+
+export const PASSWORD = "correct horse battery";
+const HOST = "console.test";
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  text: string;
+  /** The answer's JSON; empty where it is none. */
+  body: {
+    [field: string]: unknown;
+    identity?: { [field: string]: unknown };
+    error?: { message: string; type: string; code?: string; param?: string };
+  };
+}
+
+/** Addresses that no two browsers share, because attempts to sign in are counted by address. */
+let browsers = 0;
+
+export class Browser {
+  readonly #app: FastifyInstance;
+  readonly address: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor({ app }: { app: FastifyInstance }, address = `10.0.${browsers >> 8}.${browsers++ & 255}`) {
+    this.#app = app;
+    this.address = address;
+  }
+
+  async send(
+    method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
+    url: string,
+    more: { body?: unknown; headers?: Record<string, string> } = {},
+  ): Promise<Answer> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await this.#app.inject({
+      method,
+      url,
+      remoteAddress: this.address,
+      headers: {
+        host: HOST,
+        ...(cookie !== "" && { cookie }),
+        ...(more.body !== undefined && { "content-type": "application/json" }),
+        ...(more.headers ?? { "sec-fetch-site": "same-origin" }),
+      },
+      ...(more.body !== undefined && { payload: JSON.stringify(more.body) }),
+    });
+    for (const { name, value } of response.cookies) {
+      if (value === "") this.cookies.delete(name);
+      else this.cookies.set(name, encodeURIComponent(value));
+    }
+    const isJson = String(response.headers["content-type"]).startsWith("application/json");
+    return {
+      status: response.statusCode,
+      headers: response.headers,
+      text: response.payload,
+      body: isJson ? JSON.parse(response.payload) : {},
+    };
+  }
+
+  signIn(email: string, password = PASSWORD): Promise<Answer> {
+    return this.send("POST", "/console/api/auth/sign-in/email", { body: { email, password } });
+  }
+}
