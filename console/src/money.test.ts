@@ -46,6 +46,10 @@ describe("what people see", () => {
     assert.equal(shortDollars(999_999_999_999n, "up"), "$1.00");
     assert.equal(shortDollars(-4_999_999_999_999n, "down"), "−$5.00");
     assert.equal(shortDollars(0n, "up"), "$0.00");
+    assert.equal(shortDollars(1_900_000n, "up"), "$0.00000190");
+    assert.equal(shortDollars(1_000_000_000n, "down"), "$0.00100");
+    assert.equal(shortDollars(500_000_000_000n, "down"), "$0.50");
+    assert.equal(shortDollars(7n, "down"), "$0.000000000007");
   });
 
   test("typed amounts are read as typed", () => {

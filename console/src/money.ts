@@ -5,6 +5,7 @@
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
 const DOLLAR_DIGITS = 12;
+const FINE_DIGITS = 4;
 
 export type Rounding = "up" | "down";
 
@@ -28,32 +29,33 @@ export function exactDollars(pico: bigint): string {
 }
 
 /**
- * As long as is useful: cents from a dollar on, four digits from a cent on, below that three digits that count. A charge
- * rounds up, a balance down, as the API itself does, so that nothing is shown as there that is not.
+ * As long as is useful: cents from a dollar on, up to four digits from a cent on, below that the three digits that count,
+ * zeros too, so that columns of them line up. A charge rounds up, a balance down, as the API itself does, so that nothing is shown as there that is not.
  */
 export function shortDollars(pico: bigint, rounding: Rounding): string {
   const digits = usefulDigits(pico < 0n ? -pico : pico);
   const unit = 10n ** BigInt(DOLLAR_DIGITS - digits);
   const rest = ((pico % unit) + unit) % unit;
   const down = pico - rest;
-  return write(rest === 0n || rounding === "down" ? down : down + unit, digits);
+  const zeros = digits > FINE_DIGITS ? "keep" : "trim";
+  return write(rest === 0n || rounding === "down" ? down : down + unit, digits, zeros);
 }
 
 function usefulDigits(size: bigint): number {
   if (size === 0n || size >= PICO_PER_DOLLAR) return 2;
-  if (size >= PICO_PER_DOLLAR / 100n) return 4;
+  if (size >= PICO_PER_DOLLAR / 100n) return FINE_DIGITS;
   const leadingZeros = DOLLAR_DIGITS - String(size).length;
   return Math.min(DOLLAR_DIGITS, leadingZeros + 3);
 }
 
-/** Dollars with so many digits, less the zeros at their end, but never less than cents. */
-function write(pico: bigint, digits: number): string {
+/** Dollars with so many digits, without the zeros at their end unless they are kept, but never less than cents. */
+function write(pico: bigint, digits: number, zeros: "trim" | "keep" = "trim"): string {
   const size = pico < 0n ? -pico : pico;
   const part = String(size % PICO_PER_DOLLAR)
     .padStart(DOLLAR_DIGITS, "0")
     .slice(0, digits);
   const cents = part.slice(0, 2);
-  const finer = part.slice(2).replace(/0+$/, "");
+  const finer = zeros === "keep" ? part.slice(2) : part.slice(2).replace(/0+$/, "");
   return `${pico < 0n ? "−" : ""}$${grouped(size / PICO_PER_DOLLAR)}.${cents}${finer}`;
 }
 

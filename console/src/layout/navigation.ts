@@ -74,3 +74,10 @@ export function navigationOf({ identity, accounts }: Me): NavGroup[] {
     ...(identity.operator ? [OPERATE] : []),
   ];
 }
+
+/** The first page for what somebody has. */
+export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/open-account" {
+  if (actingAccount("builder", accounts) !== undefined) return "/overview";
+  if (actingAccount("host", accounts) !== undefined) return "/host";
+  return identity.operator ? "/operator" : "/open-account";
+}

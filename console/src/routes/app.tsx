@@ -1,18 +1,11 @@
 /** Everything behind the sign-in, and the door to it. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
-import type { Me } from "../api/types.ts";
 import { queryClient } from "../data/client.ts";
 import { meQuery } from "../data/session.ts";
+import { homeOf } from "../layout/navigation.ts";
 import { Shell } from "../layout/shell.tsx";
 import { BrokenPage, rootRoute } from "./root.tsx";
-
-/** The first page for what somebody has. */
-export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/open-account" {
-  if (actingAccount("builder", accounts) !== undefined) return "/overview";
-  if (actingAccount("host", accounts) !== undefined) return "/host";
-  return identity.operator ? "/operator" : "/open-account";
-}
 
 /** `/console`: also where browsers land that come back from a sign-in provider or a checkout. */
 export const homeRoute = createRoute({

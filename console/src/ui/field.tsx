@@ -86,6 +86,21 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
   );
 }
 
+const PASSWORD_CHARS_MIN = 8;
+
+/** A password that is being chosen. */
+export function NewPasswordField(props: InputProps) {
+  const rules = { required: true, minLength: PASSWORD_CHARS_MIN, maxLength: 128 };
+  return (
+    <PasswordField
+      {...props}
+      {...rules}
+      autoComplete="new-password"
+      hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
+    />
+  );
+}
+
 type SelectProps = FieldProps &
   Omit<ComponentProps<"select">, "className" | "id" | "children"> & { options: { value: string; label: string }[] };
 

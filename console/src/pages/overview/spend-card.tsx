@@ -7,21 +7,18 @@ import { usageQuery } from "../../data/money.ts";
 import { sumMicro } from "../../money.ts";
 import { Card } from "../../ui/card.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
+import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { Money } from "../../ui/money.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { useThisHour } from "../../ui/time.tsx";
 import { RANGE_WORDS } from "./range-choice.tsx";
-import { type Range, type SpendQuery, type Split, spendQuery, stackSpend } from "./spend.ts";
+import { type Range, type Split, spendQuery, stackSpend } from "./spend.ts";
 
 const SPLITS: { value: Split; label: string }[] = [
   { value: "model", label: "By model" },
   { value: "key", label: "By key" },
 ];
-
-const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
-const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-const axis = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3 });
 
 export function SpendCard({ range, choice }: { range: Range; choice: ReactNode }) {
   const [split, setSplit] = useState<Split>("model");
@@ -57,8 +54,8 @@ export function SpendCard({ range, choice }: { range: Range; choice: ReactNode }
               </p>
               <Chart
                 title={`Spend in ${RANGE_WORDS[range]} by ${split}`}
-                format={(dollars) => axis.format(dollars)}
-                {...stackSpend({ rows: data, query, split, nameOf, labelOf: (bucket) => labelOf(query, bucket) })}
+                format={moneyTick}
+                {...stackSpend({ rows: data, query, split, nameOf, labelOf: (bucket) => bucketTick(query.by, bucket) })}
               />
             </>
           )
@@ -69,5 +66,3 @@ export function SpendCard({ range, choice }: { range: Range; choice: ReactNode }
 }
 
 /** Hours are shown in local time; days are the platform's own, in UTC. */
-const labelOf = ({ by }: SpendQuery, bucket: string): string =>
-  (by === "hour" ? hourLabel : dayLabel).format(new Date(bucket));

@@ -44,7 +44,7 @@ describe("the spend chart", () => {
       series.map(({ name }) => name),
       ["large", "small"],
     );
-    assert.deepEqual(rows.at(-2)?.texts, { large: "$0.90", small: "$0.000001" });
+    assert.deepEqual(rows.at(-2)?.texts, { large: "$0.90", small: "$0.00000100" });
     assert.deepEqual(rows.at(-1)?.values, { large: 0, small: 0.000002 });
     assert.deepEqual(rows[0]?.values, { large: 0, small: 0 });
   });
@@ -56,6 +56,6 @@ describe("the spend chart", () => {
       series.map(({ name }) => name),
       ["m0", "m1", "m2", "m3", "m4", "Others"],
     );
-    assert.equal(rows.at(-1)?.texts?.Others, "$0.00001");
+    assert.equal(rows.at(-1)?.texts?.Others, "$0.0000100");
   });
 });

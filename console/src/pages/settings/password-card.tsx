@@ -3,10 +3,9 @@ import { useRef } from "react";
 import { useChangePassword } from "../../data/security.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { errorOfField, PasswordField } from "../../ui/field.tsx";
+import { errorOfField, NewPasswordField, PasswordField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { toast } from "../../ui/toast.tsx";
-import { PASSWORD_CHARS_MIN } from "../sign-in/sign-up-page.tsx";
 
 export function PasswordCard() {
   const change = useChangePassword();
@@ -32,14 +31,9 @@ export function PasswordCard() {
             required
             error={errorOfField(change.error, "password")}
           />
-          <PasswordField
+          <NewPasswordField
             label="New password"
             name="new_password"
-            autoComplete="new-password"
-            required
-            minLength={PASSWORD_CHARS_MIN}
-            maxLength={128}
-            hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
             error={errorOfField(change.error, "new_password")}
           />
           <Button type="submit" className="self-start" busy={change.isPending}>

@@ -2,7 +2,7 @@
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { refreshSession } from "../../data/session.ts";
-import { homeOf } from "../../routes/app.tsx";
+import { homeOf } from "../../layout/navigation.ts";
 
 /** Resolves when the next page is there, so that the button stays busy until then. */
 export function useGoOn(next: string | undefined): (status: SignInStatus) => Promise<void> {

@@ -5,10 +5,9 @@ import { useState } from "react";
 import { api, ask } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
-import { errorOfField, PasswordField } from "../../ui/field.tsx";
+import { errorOfField, NewPasswordField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { tokenOfAddress } from "./after.ts";
-import { PASSWORD_CHARS_MIN } from "./sign-up-page.tsx";
 
 export function ResetPage() {
   const [token] = useState(tokenOfAddress);
@@ -44,16 +43,7 @@ export function ResetPage() {
   return (
     <AuthCard title="Set a new password">
       <Form onSubmit={reset.mutate} error={reset.error} fields={["password"]}>
-        <PasswordField
-          label="New password"
-          name="password"
-          autoComplete="new-password"
-          required
-          minLength={PASSWORD_CHARS_MIN}
-          maxLength={128}
-          hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
-          error={errorOfField(reset.error, "password")}
-        />
+        <NewPasswordField label="New password" name="password" error={errorOfField(reset.error, "password")} />
         <Button type="submit" look="primary" busy={reset.isPending}>
           Set password
         </Button>

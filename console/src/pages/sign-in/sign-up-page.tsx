@@ -4,12 +4,10 @@ import { Link, useSearch } from "@tanstack/react-router";
 import { api, ask } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { errorOfField, PasswordField, TextField } from "../../ui/field.tsx";
+import { errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 import { useGoOn } from "./after.ts";
 import { Providers } from "./providers.tsx";
-
-export const PASSWORD_CHARS_MIN = 8;
 
 export function SignUpPage() {
   const { next } = useSearch({ from: "/auth/sign-up" });
@@ -62,16 +60,7 @@ export function SignUpPage() {
           required
           error={errorOfField(signUp.error, "email")}
         />
-        <PasswordField
-          label="Password"
-          name="password"
-          autoComplete="new-password"
-          required
-          minLength={PASSWORD_CHARS_MIN}
-          maxLength={128}
-          hint={`At least ${PASSWORD_CHARS_MIN} characters.`}
-          error={errorOfField(signUp.error, "password")}
-        />
+        <NewPasswordField label="Password" name="password" error={errorOfField(signUp.error, "password")} />
         <Button type="submit" look="primary" busy={signUp.isPending}>
           Create sign-in
         </Button>

@@ -17,3 +17,16 @@ export interface ChartRow {
 
 /** Colours are dealt out in order; the seventh is what is left over. */
 export const colourOf = (place: number): number => Math.min(place, 6) + 1;
+
+export interface ChartProps {
+  /** What is seen, in words: "Spend per day by key". */
+  title: string;
+  series: Series[];
+  rows: ChartRow[];
+  kind?: "bars" | "lines";
+  /** Values as text: at the axis, and where a row has no texts of its own. */
+  format: (value: number) => string;
+  /** Counts: no ticks between whole numbers. */
+  whole?: boolean;
+  height?: number;
+}

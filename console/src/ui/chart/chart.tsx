@@ -5,18 +5,7 @@
 import { lazy, Suspense, useId, useState } from "react";
 import { Button } from "../button.tsx";
 import { Skeleton } from "../states.tsx";
-import type { ChartRow, Series } from "./chart-data.ts";
-
-export interface ChartProps {
-  /** What is seen, in words: "Spend per day by key". */
-  title: string;
-  series: Series[];
-  rows: ChartRow[];
-  kind?: "bars" | "lines";
-  /** Values as text: at the axis, and where a row has no texts of its own. */
-  format: (value: number) => string;
-  height?: number;
-}
+import type { ChartProps } from "./chart-data.ts";
 
 const load = () => import("./drawing.tsx");
 /** Comes beside the page's data. What fails here is asked for again when it is drawn, where a fault is shown. */

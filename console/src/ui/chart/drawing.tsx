@@ -1,13 +1,16 @@
 /** The drawing itself, with Recharts: the only file that loads it. */
 import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from "recharts";
-import type { ChartProps } from "./chart.tsx";
-import type { ChartRow } from "./chart-data.ts";
+import type { ChartProps, ChartRow } from "./chart-data.ts";
 
 const MARGIN = { top: 8, right: 4, bottom: 0, left: 0 };
+const TICKS = 4;
+const AXIS_GAP = 14;
+/** Of the ticks' font, nearly. */
+const CHARACTER_WIDTH = 6.5;
 const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
 
 /** The default export is what `lazy` asks for. */
-export default function Drawing({ series, rows, kind = "bars", format, height = 240 }: ChartProps) {
+export default function Drawing({ series, rows, kind = "bars", format, whole = false, height = 240 }: ChartProps) {
   const textOf = (label: string, name: string, value: number): string =>
     rows.find((row) => row.label === label)?.texts?.[name] ?? format(value);
   const Frame = kind === "bars" ? BarChart : AreaChart;
@@ -16,7 +19,16 @@ export default function Drawing({ series, rows, kind = "bars", format, height = 
       <Frame data={rows} margin={MARGIN} accessibilityLayer={false}>
         <CartesianGrid vertical={false} stroke="var(--line)" />
         <XAxis dataKey="label" tick={TICK} tickLine={false} axisLine={{ stroke: "var(--line)" }} minTickGap={24} />
-        <YAxis tick={TICK} tickLine={false} axisLine={false} width="auto" tickFormatter={format} tickCount={4} />
+        <YAxis
+          tick={TICK}
+          tickLine={false}
+          axisLine={false}
+          width={axisWidth(rows, format)}
+          tickFormatter={format}
+          tickCount={TICKS}
+          allowDecimals={!whole}
+          domain={[0, (most: number) => (whole ? Math.max(1, most) : most)]}
+        />
         <Tooltip
           content={({ active, label, payload }) => (active ? <Hint {...{ label, payload, textOf }} /> : null)}
           cursor={{ fill: "var(--sunken)", stroke: "var(--line)" }}
@@ -50,6 +62,13 @@ export default function Drawing({ series, rows, kind = "bars", format, height = 
       </Frame>
     </ResponsiveContainer>
   );
+}
+
+/** As wide as its longest label: small amounts of money are long. */
+function axisWidth(rows: ChartRow[], format: (value: number) => string): number {
+  const most = Math.max(0, ...rows.map(({ values }) => Object.values(values).reduce((sum, value) => sum + value, 0)));
+  const labels = Array.from({ length: TICKS }, (_, i) => format((most * i) / (TICKS - 1)));
+  return AXIS_GAP + CHARACTER_WIDTH * Math.max(...labels.map(({ length }) => length));
 }
 
 /** By a function: a name may be any text, and Recharts would read dots in it as a path. */

@@ -7,6 +7,6 @@ const DOLLARS = new Intl.NumberFormat("en-US", { style: "currency", currency: "U
 
 export const moneyTick = (dollars: number): string => DOLLARS.format(dollars);
 
-/** Of a bucket of sums: `2026-11-15T06:00:00Z` or `2026-11-15`. */
-export const bucketTick = (by: "hour" | "day", bucket: string): string =>
+/** Of a bucket of sums: `2026-11-15T06:00:00Z`, `2026-11-15`, or the moment itself. */
+export const bucketTick = (by: "hour" | "day", bucket: string | number): string =>
   (by === "hour" ? HOUR : DAY).format(new Date(bucket));

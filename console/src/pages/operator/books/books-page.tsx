@@ -52,7 +52,7 @@ function Verdict({ books: { balanced, checks }, checkedAt }: { books: BooksCheck
       title={balanced ? "The books balance" : `The books do not balance: ${wrong} of ${checks.length} checks failed`}
     >
       <p className="text-ink-soft">
-        {checks.length} checks looked at <Count of={looked} /> things, <Time at={checkedAt} as="full" />
+        {checks.length} checks over <Count of={looked} /> records, <Time at={checkedAt} as="full" />
       </p>
     </Notice>
   );
@@ -63,14 +63,18 @@ function CheckLine({ check: { name, checked, differences } }: { check: BooksChec
   const Icon = good ? Check : X;
   return (
     <li className="border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
-      <div className="flex items-start gap-3">
-        <Icon aria-hidden className={good ? "mt-0.5 size-4 shrink-0 text-good" : "mt-0.5 size-4 shrink-0 text-bad"} />
+      <div className="flex items-baseline gap-3">
+        <Icon
+          aria-hidden
+          className={good ? "size-4 shrink-0 self-center text-good" : "size-4 shrink-0 self-center text-bad"}
+        />
         <p className="min-w-0 flex-1 first-letter:uppercase">
           {name}
           <span className="sr-only">: {good ? "holds" : "does not hold"}</span>
         </p>
         <span className="shrink-0 text-xs text-ink-soft">
-          <Count of={checked} /> looked at
+          <Count of={checked} />
+          <span className="sr-only"> records</span>
         </span>
       </div>
       {!good && (

@@ -89,9 +89,8 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
           <Facts>
             {stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => (
               <Fact key={model} name={model}>
-                {ttft_p50_ms === null ? (
-                  "not measured yet"
-                ) : (
+                {ttft_p50_ms === null && (stats.connected ? "not measured yet" : "–")}
+                {ttft_p50_ms !== null && (
                   <>
                     first token <Span ms={ttft_p50_ms} />
                     {tps_p50 !== null && (

@@ -1,6 +1,5 @@
 /** One payout: who gets what, its CSV, and the word that it was paid. */
 import { useQuery } from "@tanstack/react-query";
-import { Download } from "lucide-react";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { PayoutDetail } from "../../../api/operator-types.ts";
@@ -10,9 +9,10 @@ import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
 import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { SaveButton } from "../../../ui/save-button.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { toast, toastError } from "../../../ui/toast.tsx";
+import { toast } from "../../../ui/toast.tsx";
 
 export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const payout = useQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
@@ -56,10 +56,7 @@ function Details({ payout }: { payout: PayoutDetail }) {
         )}
       </Facts>
       <div className="flex flex-wrap gap-2">
-        <Button onClick={() => saveFile(payoutCsvPath(id), `${id}.csv`).catch(toastError)}>
-          <Download aria-hidden className="size-4" />
-          Export CSV
-        </Button>
+        <SaveButton save={() => saveFile(payoutCsvPath(id), `${id}.csv`)}>Export CSV</SaveButton>
         {state === "open" && (
           <Button look="primary" onClick={() => setAsking(true)}>
             Mark as paid

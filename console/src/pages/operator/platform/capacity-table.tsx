@@ -1,4 +1,4 @@
-/** How much room each model has: connected nodes, their slots, how many are taken. */
+/** What each model can serve now: connected nodes, their slots, how many are taken. */
 import type { ModelCapacity } from "../../../api/operator-types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Meter } from "../../../ui/meter.tsx";
@@ -8,7 +8,7 @@ import { Count } from "../../../ui/time.tsx";
 
 export function CapacityTable({ capacity }: { capacity: ModelCapacity[] }) {
   if (capacity.length === 0) return <Empty title="The catalogue offers no active model" />;
-  return <Table label="Room per model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />;
+  return <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />;
 }
 
 const COLUMNS: Column<ModelCapacity>[] = [

@@ -32,7 +32,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             <Figure name="Held for them">
               <Money of={now.held_micro} />
             </Figure>
-            <Figure name="Nodes by their records" wide>
+            <Figure name="Nodes" wide>
               <span className="flex flex-wrap gap-x-3 text-sm font-normal">
                 {Object.entries(now.nodes).map(([state, nodes]) => (
                   <span key={state}>
@@ -49,6 +49,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             height={200}
             series={SERIES}
             format={count}
+            whole
             rows={samples.map(({ atMs, inFlight }) => ({
               label: clock.format(atMs),
               values: { "Requests under way": inFlight },

@@ -1,4 +1,4 @@
-/** The platform at a glance: load as it happens, money, traffic, room per model. */
+/** The platform at a glance: load as it happens, money, traffic, capacity by model. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { PlatformOverview } from "../../../api/operator-types.ts";
@@ -34,7 +34,7 @@ export function PlatformPage() {
           {(found) => <MoneyFigures overview={found} />}
         </Loaded>
         <LiveCard load={load} />
-        <Card title="Room per model" flush>
+        <Card title="Capacity by model" flush>
           <Loaded query={overview}>
             {({ capacity }) => <CapacityTable capacity={load.now?.capacity ?? capacity} />}
           </Loaded>
@@ -55,7 +55,7 @@ function MoneyFigures({ overview: { money, accounts } }: { overview: PlatformOve
         <Money of={money.builder_credit_micro} as="balance" />
       </Stat>
       <Stat label="Owed to hosts" note="Earned and not paid out">
-        <Money of={money.hosts_owed_micro} />
+        <Money of={money.hosts_owed_micro} as="balance" />
       </Stat>
       <Stat label="Liabilities" note="Builders' credit and what hosts are owed">
         <Money of={money.liabilities_micro} as="balance" />

@@ -4,15 +4,12 @@ import type { TrafficHour } from "../../../api/operator-types.ts";
 import { sumMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
+import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { stacked } from "../../../ui/chart/stacked.ts";
 import { Money } from "../../../ui/money.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
 import { charges, requestBars, type Span, tokenBars, tokensOf } from "./traffic.ts";
-
-const hourLabel = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const dayLabel = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-const dollars = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
 
 interface Props {
   traffic: TrafficHour[];
@@ -31,7 +28,7 @@ export function TrafficCharts({ traffic, span, words }: Props) {
       </Card>
     );
   }
-  const labelOf = (bucket: number): string => (span.by === "hour" ? hourLabel : dayLabel).format(bucket);
+  const labelOf = (bucket: number): string => bucketTick(span.by, bucket);
   return (
     <div className="grid gap-5 xl:grid-cols-2">
       <Card title="Requests">
@@ -41,6 +38,7 @@ export function TrafficCharts({ traffic, span, words }: Props) {
         <Chart
           title={`Requests in ${words}, by how they ended`}
           format={count}
+          whole
           {...requestBars(traffic, span, labelOf)}
         />
       </Card>
@@ -51,6 +49,7 @@ export function TrafficCharts({ traffic, span, words }: Props) {
         <Chart
           title={`Tokens in ${words}, of prompts and output`}
           format={count}
+          whole
           {...tokenBars(traffic, span, labelOf)}
         />
       </Card>
@@ -60,7 +59,7 @@ export function TrafficCharts({ traffic, span, words }: Props) {
         </Sum>
         <Chart
           title={`Charged to builders in ${words}`}
-          format={(value) => dollars.format(value)}
+          format={moneyTick}
           {...stacked({
             amounts: charges(traffic, span),
             buckets: span.buckets.map(String),
