@@ -56,6 +56,14 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Requests a minute").fill("7");
     await page.getByRole("button", { name: "Set limits" }).click();
     await page.getByText("7 requests/min").waitFor();
+    // The other limits stayed the platform's, and an emptied field goes back to it.
+    await page.getByRole("button", { name: "Limits of local" }).click();
+    const requests = page.getByLabel("Requests a minute");
+    assert.deepEqual([await requests.inputValue(), await page.getByLabel("At once").inputValue()], ["7", ""]);
+    assert.equal(await requests.getAttribute("placeholder"), "600 (the platform's)");
+    await requests.fill("");
+    await page.getByRole("button", { name: "Set limits" }).click();
+    await page.getByText("600 requests/min").waitFor();
 
     for (const [verb, state, status] of [
       ["Suspend", "suspended", 401],
@@ -68,6 +76,16 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
       await page.getByRole("dialog", { name: "Local builder" }).getByText(state, { exact: true }).waitFor();
       await eventually(`the key is answered ${status}`, async () => (await chat(platform, {})).status === status);
     }
+  });
+
+  test("nodes are found by name and state, in the address too", async () => {
+    await page.goto("/console/operator/nodes?state=online");
+    await page.getByRole("button", { name: /^local-1/ }).waitFor();
+    await page.getByRole("searchbox", { name: "Search nodes" }).fill("no such node");
+    await page.waitForURL(/q=no/);
+    await page.getByRole("button", { name: /^local-1/ }).waitFor({ state: "detached" });
+    await page.goto("/console/operator/nodes?q=LOCAL");
+    await page.getByRole("button", { name: /^local-1/ }).waitFor();
   });
 
   test("hosts are paid: a payout is made, exported, and marked paid; the books balance; all of it is on record", async () => {

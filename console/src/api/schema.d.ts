@@ -1109,6 +1109,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/console/api/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask what a chat request would hold
+         * @description Counted by the model's own tokenizer, as if it were sent: the hold is the one that it would take. Nothing is held, and nothing is recorded. Other fields of a chat request are ignored.
+         */
+        post: operations["quoteChat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/console/api/requests": {
         parameters: {
             query?: never;
@@ -1415,7 +1435,7 @@ export interface components {
                  * @description The stable contract: branch on this. Most 400 have none.
                  * @enum {string}
                  */
-                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "member_only" | "no_account" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_pack";
+                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "member_only" | "model_not_found" | "no_account" | "no_capacity" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_pack";
                 /** @description For people. The text may change. */
                 message: string;
                 /** @description The field, parameter or header that is wrong. */
@@ -2037,6 +2057,35 @@ export interface components {
             };
             reason: string;
         };
+        Quote: {
+            /** @description The largest it can cost: this much is held while it runs. */
+            hold_micro: components["schemas"]["Money"];
+            model: string;
+            /** @constant */
+            object: "quote";
+            output_tokens_max: number;
+            prompt_tokens: number;
+        };
+        QuoteRequest: {
+            /** @description An alias of max_tokens; wins when both are set. */
+            max_completion_tokens?: number;
+            /** @description Caps the output and sizes the reservation. Default, and the most that counts: the model's context limit. */
+            max_tokens?: number;
+            messages: {
+                /** @description Required, and null only for an assistant that has tool_calls. */
+                content?: (string | {
+                    text: string;
+                    /** @constant */
+                    type: "text";
+                }[]) | null;
+                /** @enum {string} */
+                role: "system" | "developer" | "user" | "assistant" | "tool" | "function";
+                /** @description Not shown to the model. */
+                tool_calls?: unknown[] | null;
+            }[];
+            /** @description A model id of GET /v1/models. */
+            model: string;
+        };
         ReasonRequest: {
             /** @description Stands in the record of what operators did. */
             reason: string;
@@ -2411,6 +2460,21 @@ export interface components {
             };
         };
         /**
+         * @description Not there.
+         *
+         *     - `model_not_found`: No such model for this endpoint. GET /v1/models lists what can be called.
+         */
+        model_not_found: {
+            headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "x-should-retry": components["headers"]["x-should-retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
          * @description Not allowed.
          *
          *     - `no_account`: You are signed in, but you have no account yet.
@@ -2436,6 +2500,22 @@ export interface components {
          */
         "no_account.account_suspended.member_only": {
             headers: {
+                "x-request-id": components["headers"]["x-request-id"];
+                "x-should-retry": components["headers"]["x-should-retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description Refused.
+         *
+         *     - `no_capacity`: No node could take this request in time. Nothing was billed; it is safe to try again.
+         */
+        no_capacity: {
+            headers: {
+                "retry-after": components["headers"]["retry-after"];
                 "x-request-id": components["headers"]["x-request-id"];
                 "x-should-retry": components["headers"]["x-should-retry"];
                 [name: string]: unknown;
@@ -6146,6 +6226,70 @@ export interface operations {
             401: components["responses"]["not_authenticated"];
             404: components["responses"]["billing_disabled"];
             500: components["responses"]["internal_error"];
+        };
+    };
+    quoteChat: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
+                "x-tollgate-account"?: components["parameters"]["account"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["QuoteRequest"];
+            };
+        };
+        responses: {
+            /** @description The quote. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Quote"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            403: components["responses"]["cross_site_blocked.no_account.account_suspended.member_only"];
+            404: components["responses"]["model_not_found"];
+            413: components["responses"]["request_too_large"];
+            /**
+             * @description The body is compressed.
+             *
+             *     - no code, type `invalid_request_error`
+             */
+            415: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listRequests: {

@@ -20,6 +20,8 @@ export type LiveRequests = Schemas["LiveRequests"];
 export type UsageRow = Schemas["UsageRow"];
 export type UsageQuery = NonNullable<operations["getUsage"]["parameters"]["query"]>;
 export type LedgerEntry = Schemas["LedgerEntry"];
+export type Quote = Schemas["Quote"];
+export type QuoteRequest = Schemas["QuoteRequest"];
 export type LiveModel = Schemas["LiveModel"];
 
 /** The filters of the history; a page's cursor and size are not among them. */

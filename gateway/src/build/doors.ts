@@ -14,9 +14,11 @@ import type { ConsoleOptions } from "../http/console/routes.ts";
 import type { Cursors } from "../http/lists/cursors.ts";
 import { type NodeDesk, nodeDesk } from "../http/nodes/desk.ts";
 import type { NodeWork } from "../http/nodes/work.ts";
+import { chat } from "../http/openai/chat.ts";
 import type { Doors } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
+import { quote } from "../inference/quote.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { openBooks } from "./books.ts";
@@ -74,7 +76,7 @@ function consoleOf(
   parts: Parts,
   { desk, work }: { desk: NodeDesk; work: NodeWork },
 ): ConsoleOptions {
-  const { pool, people, books, fleet, roster, dispatcher, payments } = parts;
+  const { gateway, pool, people, books, fleet, roster, dispatcher, payments } = parts;
   const { ledger, history, receipts } = books;
   const { identities, apiKeys, hostTokens } = people;
   const { publicUrl, trustedProxies } = config;
@@ -86,7 +88,21 @@ function consoleOf(
     capacityOf: (model: string) => roster.capacity(model),
   };
   const receiptOf = (record: RequestRecord) => receipts.of(record);
-  const ground = { pool, ledger, history, receiptOf, apiKeys, hostTokens, fleet, desk, work, online, live };
+  const quoteChat = (body: unknown) => quote(gateway, chat, body);
+  const ground = {
+    pool,
+    quote: quoteChat,
+    ledger,
+    history,
+    receiptOf,
+    apiKeys,
+    hostTokens,
+    fleet,
+    desk,
+    work,
+    online,
+    live,
+  };
   return { door: { clock, newId, log }, identities, publicUrl, trustedProxies, payments, ...consoleParts(ground) };
 }
 

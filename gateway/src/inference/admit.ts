@@ -12,7 +12,7 @@ import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** One answer for a model that does not exist, is coming, or is of the wrong kind. */
-export function findModel(gw: Gateway, ask: Ask, kind: Endpoint["kind"]): ActiveModel {
+export function findModel(gw: Pick<Gateway, "catalogue">, ask: Ask, kind: Endpoint["kind"]): ActiveModel {
   const model = gw.catalogue().active.get(ask.model);
   if (model === undefined || model.kind !== kind) throw fault("model_not_found");
   return model;

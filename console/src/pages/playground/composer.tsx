@@ -1,9 +1,11 @@
 /** Where the next message is written; what it will reserve is said before it is sent. */
 import { useQuery } from "@tanstack/react-query";
 import { ArrowUp, Square } from "lucide-react";
-import type { Rate } from "../../api/types.ts";
+import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
 import { balanceQuery } from "../../data/money.ts";
+import { quoteQuery } from "../../data/quote.ts";
 import { parseMicro } from "../../money.ts";
+import { useAfterTyping } from "../../ui/after-typing.ts";
 import { Button } from "../../ui/button.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
@@ -69,12 +71,30 @@ export function Composer({ draft, onDraft, onSend, chat, settings, model, blocke
 
 function Reserved({ draft, chat, settings, model }: Pick<Props, "draft" | "chat" | "settings" | "model">) {
   const { data: balance } = useQuery(balanceQuery);
-  const hold = holdOf(requestBody(settings, saidIn(chat.exchanges), draft), model);
-  const tooMuch = balance !== undefined && hold.pico > parseMicro(balance.available_micro);
+  const body = requestBody(settings, saidIn(chat.exchanges), draft);
+  const guess = holdOf(body, model);
+  const exact = useQuote(body);
+  const pico = exact === undefined ? guess.pico : parseMicro(exact.hold_micro);
+  const tooMuch = balance !== undefined && pico > parseMicro(balance.available_micro);
   return (
     <>
-      Reserves about <Money of={hold.pico} /> while it runs: up to <Count of={hold.outputTokens} /> tokens of answer.
+      Reserves {exact === undefined && "about "}
+      <Money of={pico} /> while it runs:{" "}
+      {exact !== undefined && (
+        <>
+          <Count of={exact.prompt_tokens} /> tokens of prompt,{" "}
+        </>
+      )}
+      up to <Count of={guess.outputTokens} /> tokens of answer.
       {tooMuch && <span className="text-bad"> That is more than your available credit. Lower the output tokens.</span>}
     </>
   );
+}
+
+/** The gateway's own count of the request as it stands; undefined until it is known, and while somebody types. */
+function useQuote(body: QuoteRequest): Quote | undefined {
+  const text = JSON.stringify(body);
+  const paused = useAfterTyping(text);
+  const { data } = useQuery(quoteQuery(JSON.parse(paused)));
+  return paused === text ? data : undefined;
 }

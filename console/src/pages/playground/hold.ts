@@ -1,6 +1,6 @@
 /**
- * What a request will reserve before it runs: its prompt, and the most it may answer. The gateway counts the prompt with the
- * model's own tokenizer; here it can only be guessed, so the sum is "about". Pure.
+ * What a request will reserve before it runs: its prompt, and the most it may answer. The prompt is guessed here, so the sum is
+ * "about"; it is shown until the gateway has counted the prompt itself. Pure.
  */
 import { costOfTokens } from "../../money.ts";
 import type { Prices } from "./answer.ts";

@@ -5,6 +5,7 @@ import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Fleet } from "../../fleet/fleet.ts";
 import type { History, RequestRecord } from "../../history/history.ts";
 import { openUsage } from "../../history/usage.ts";
+import type { Quote } from "../../inference/quote.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import { checkBooks } from "../../ledger/check.ts";
 import type { Ledger } from "../../ledger/ledger.ts";
@@ -22,6 +23,8 @@ export interface ConsoleGround {
   pool: pg.Pool;
   ledger: Ledger;
   history: History;
+  /** What a chat request would hold. */
+  quote: (chat: unknown) => Promise<Quote>;
   /** Signs the receipt of a request. */
   receiptOf: (record: RequestRecord) => object;
   apiKeys: Secrets;
@@ -57,6 +60,7 @@ export function consoleParts(ground: ConsoleGround): ConsoleParts {
       receiptOfBuilder: async (builder: Uuid, id: Uuid) => signed(await history.find(builder, id)),
       balance: (id: Uuid) => ledger.balance(id),
       statement: openStatement({ pool }),
+      quote: ground.quote,
       now,
     },
     models: { catalogue, speedOf: online.speedOf, capacityOf: online.capacityOf },

@@ -14,13 +14,14 @@ import { type ModelRoutesOptions, modelRoutes } from "./models.ts";
 import { type MoneyRoutesOptions, moneyRoutes } from "./money.ts";
 import type { OperatorOptions } from "./operator/options.ts";
 import { operatorRoutes } from "./operator/routes.ts";
+import { type QuoteRoutesOptions, quoteRoutes } from "./quotes.ts";
 import { type RequestRoutesOptions, requestRoutes } from "./requests.ts";
 import { openRouter, type RouterOptions } from "./router.ts";
 import { staticRoutes } from "./static.ts";
 
 export interface ConsoleOptions extends RouterOptions {
   identities: Identities;
-  builder: KeyRoutesOptions & RequestRoutesOptions & MoneyRoutesOptions;
+  builder: KeyRoutesOptions & RequestRoutesOptions & MoneyRoutesOptions & QuoteRoutesOptions;
   models: ModelRoutesOptions;
   /** Undefined: credits cannot be bought. */
   payments: Payments | undefined;
@@ -42,6 +43,7 @@ export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): vo
     keyRoutes(route, guards, builder);
     requestRoutes(route, guards, builder);
     moneyRoutes(route, guards, builder);
+    quoteRoutes(route, guards, builder);
     if (payments !== undefined) creditRoutes(route, guards, { payments, publicUrl });
     modelRoutes(route, guards, options.models);
     hostRoutes(route, guards, options.host);

@@ -13,13 +13,16 @@ import { openFleet } from "../../fleet/fleet.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
 import { openReceipts } from "../../history/receipts.ts";
+import { quote } from "../../inference/quote.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../keys/keys.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
+import type { Meter } from "../../metering/meter.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { openCursors } from "../lists/cursors.ts";
 import { nodeDesk } from "../nodes/desk.ts";
 import type { NodeWork } from "../nodes/work.ts";
+import { chat } from "../openai/chat.ts";
 import { Live } from "./live.ts";
 import { type ConsoleParts, consoleParts } from "./parts.ts";
 import { type ConsoleOptions, consoleRoutes } from "./routes.ts";
@@ -130,6 +133,20 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 const CATALOGUE = new URL("../../../catalogue/models.json", import.meta.url);
 
+/** Counts words, where nothing hangs on which tokens there are. */
+export const WORDS: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  async countPrompt(prompt, limit) {
+    const texts = prompt.kind === "chat" ? prompt.messages.map(({ content }) => content) : [];
+    const tokens = texts.join(" ").split(" ").length;
+    return { tokens, over: tokens > limit ? { index: 0 } : null };
+  },
+  openOutput: () => {
+    throw new Error("nothing is generated here");
+  },
+};
+
 interface TestGround {
   pool: TestDatabase["pool"];
   newId: NewId;
@@ -165,6 +182,7 @@ async function partsOf(ground: TestGround): Promise<ConsoleParts> {
   return consoleParts({
     ...ground,
     history: openHistory({ pool }),
+    quote: (body) => quote({ catalogue, meter: () => WORDS }, chat, body),
     receiptOf: (record) => receipts.of(record),
     fleet,
     desk: nodeDesk({ fleet, catalogue, work, changed: async () => {} }),

@@ -38,7 +38,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
       open
       onClose={onClose}
       title={`Limits of ${apiKey.name}`}
-      about="They hold within a minute. What is empty is the platform's own limit; empty a field to go back to it."
+      about="They hold at once. What is empty is the platform's own limit; empty a field to go back to it."
     >
       <Form onSubmit={submit} error={limits.error} fields={[...NAMES]}>
         {FIELDS.map(({ name, label }) => (

@@ -45,6 +45,12 @@ export const ACCESS: Access[] = [
   { route: "DELETE /console/api/sessions/:id", guard: "signedIn", thing: "session", ok: 200, absent: "not_found" },
   { route: "DELETE /console/api/sessions", guard: "signedIn", ok: 200 },
   { route: "GET /console/api/packs", guard: "signedIn", ok: 200 },
+  {
+    route: "POST /console/api/quote",
+    guard: "builder",
+    body: { model: "tiny-3b", messages: [{ role: "user", content: "hello" }] },
+    ok: 200,
+  },
   { route: "GET /console/api/models", guard: "signedIn", ok: 200 },
 
   { route: "GET /console/api/keys", guard: "builder", ok: 200 },

@@ -58,6 +58,7 @@ export const consoleApiTable: Api = {
     ...accounts.requests,
     ...keys.requests,
     ...money.requests,
+    ...models.requests,
     ...host.requests,
     ...operatorAccounts.requests,
     ...operatorPayouts.requests,

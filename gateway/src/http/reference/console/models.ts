@@ -1,6 +1,8 @@
 /** The models as the console shows them. */
 import { z } from "zod";
-import { Count, listOf, sampleList } from "../values.ts";
+import { QuoteFields } from "../../console/quotes.ts";
+import { codes } from "../fault-answers.ts";
+import { Count, listOf, Money, sampleList } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 
 const Price = Count.nullable();
@@ -28,7 +30,17 @@ const LiveModel = z.strictObject({
 
 const LiveModelList = listOf(LiveModel);
 
-export const answers = { LiveModel, LiveModelList };
+const Quote = z.strictObject({
+  object: z.literal("quote"),
+  model: z.string(),
+  prompt_tokens: Count,
+  output_tokens_max: Count,
+  hold_micro: Money.describe("The largest it can cost: this much is held while it runs."),
+});
+
+export const answers = { LiveModel, LiveModelList, Quote };
+
+export const requests = { QuoteRequest: { fields: QuoteFields, words: {} } };
 
 export const endpoints: ConsoleSpec[] = [
   {
@@ -59,5 +71,30 @@ export const endpoints: ConsoleSpec[] = [
         busy: 5,
       }),
     },
+  },
+  {
+    id: "quoteChat",
+    at: "POST /console/api/quote",
+    tag: "Models",
+    summary: "Ask what a chat request would hold",
+    description:
+      "Counted by the model's own tokenizer, as if it were sent: the hold is the one that it would take. Nothing is held, and nothing is recorded. Other fields of a chat request are ignored.",
+    guard: "builder",
+    body: {
+      fields: QuoteFields,
+      example: { model: "small-8b", messages: [{ role: "user", content: "Hello" }], max_tokens: 256 },
+    },
+    success: {
+      description: "The quote.",
+      json: Quote,
+      example: {
+        object: "quote",
+        model: "small-8b",
+        prompt_tokens: 11,
+        output_tokens_max: 256,
+        hold_micro: "18.250000",
+      },
+    },
+    faults: codes("model_not_found", "no_capacity"),
   },
 ];

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { fault } from "../../../faults.ts";
+import { PoolBusyError } from "../../../metering/pool.ts";
 import type { Cast } from "./cast.ts";
 import { readEvents } from "./events.ts";
 import { serveRequest } from "./platform.ts";
@@ -134,8 +135,16 @@ export async function visitLive({ all, platform, witness }: Cast): Promise<void>
   }
 }
 
-export async function visitModels({ all: { browser } }: Cast): Promise<void> {
+export async function visitModels({ all: { browser }, platform: { world } }: Cast): Promise<void> {
   const { data } = await browser.ask(200, "GET", `${API}/models`);
   const tiny = (data as { id: string; tps_p50: number; nodes: number }[]).find(({ id }) => id === "tiny-3b");
   assert.deepEqual([tiny?.tps_p50, tiny?.nodes], [41.5, 1]);
+  const chat = { model: "tiny-3b", messages: [{ role: "user", content: "one two three" }], max_tokens: 100 };
+  const { prompt_tokens, output_tokens_max } = await browser.ask(200, "POST", `${API}/quote`, { body: chat });
+  assert.deepEqual([prompt_tokens, output_tokens_max], [3, 100]);
+  await browser.ask(400, "POST", `${API}/quote`, { body: { ...chat, messages: [] } });
+  await browser.ask(404, "POST", `${API}/quote`, { body: { ...chat, model: "none" } });
+  world.counting = { countPrompt: () => Promise.reject(new PoolBusyError()) };
+  await browser.ask(503, "POST", `${API}/quote`, { body: chat });
+  world.counting = {};
 }

@@ -16,19 +16,22 @@ import { openHistory } from "../../../history/history.ts";
 import { openReceipts } from "../../../history/receipts.ts";
 import { openRefusals, type Refusals } from "../../../history/refusals.ts";
 import type { PrivateResult } from "../../../inference/private-job.ts";
+import { quote } from "../../../inference/quote.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../../keys/keys.ts";
 import { loadCatalogue } from "../../../metering/catalogue.ts";
+import type { Meter } from "../../../metering/meter.ts";
 import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { openPayments, type Payments } from "../../../payments/payments.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Live } from "../../console/live.ts";
 import { consoleParts } from "../../console/parts.ts";
 import { consoleRoutes } from "../../console/routes.ts";
-import { openTestConsole, type TestConsole } from "../../console/testing.ts";
+import { openTestConsole, type TestConsole, WORDS } from "../../console/testing.ts";
 import { openCursors } from "../../lists/cursors.ts";
 import { nodeDesk } from "../../nodes/desk.ts";
 import { nodeRoutes } from "../../nodes/routes.ts";
 import type { NodeWork } from "../../nodes/work.ts";
+import { chat } from "../../openai/chat.ts";
 
 export interface TestPlatform extends TestConsole {
   fleet: Fleet;
@@ -48,6 +51,8 @@ export interface World {
   tried: PrivateResult | undefined;
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
   payments: Payments["checkout"] | undefined;
+  /** How prompts are counted in place of their words. */
+  counting: Partial<Pick<Meter, "countPrompt">>;
 }
 
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
@@ -67,7 +72,7 @@ export async function openPlatform(): Promise<TestPlatform> {
   const receipts = await openReceipts({ pool, seed: Buffer.alloc(32, 1) });
   const demo = await openDemoProvider({ clock, random, log });
   const real = openPayments({ pool, provider: stripeAt(demo), newId, log });
-  const world: World = { connected: new Set(), tried: undefined, mint: undefined, payments: undefined };
+  const world: World = { connected: new Set(), tried: undefined, mint: undefined, payments: undefined, counting: {} };
   const payments: Payments = { ...real, checkout: (request) => (world.payments ?? real.checkout)(request) };
 
   const work: NodeWork = {
@@ -92,6 +97,7 @@ export async function openPlatform(): Promise<TestPlatform> {
     pool,
     ledger,
     history,
+    quote: (body) => quote({ catalogue, meter: () => ({ ...WORDS, ...world.counting }) }, chat, body),
     receiptOf: (record) => receipts.of(record),
     apiKeys,
     hostTokens,
