@@ -13,6 +13,7 @@ const TICK = { fill: "var(--ink-soft)", fontSize: 11 };
 export default function Drawing({ series, rows, kind = "bars", format, whole = false, height = 240 }: ChartProps) {
   const textOf = (label: string, name: string, value: number): string =>
     rows.find((row) => row.label === label)?.texts?.[name] ?? format(value);
+  const most = Math.max(0, ...rows.map(sumOf));
   const Frame = kind === "bars" ? BarChart : AreaChart;
   return (
     <ResponsiveContainer width="100%" height={height}>
@@ -23,11 +24,11 @@ export default function Drawing({ series, rows, kind = "bars", format, whole = f
           tick={TICK}
           tickLine={false}
           axisLine={false}
-          width={axisWidth(rows, format)}
+          width={axisWidth(most, format)}
           tickFormatter={format}
           tickCount={TICKS}
           allowDecimals={!whole}
-          domain={[0, (most: number) => (whole ? Math.max(1, most) : most)]}
+          domain={[0, whole && most < 1 ? 1 : "auto"]}
         />
         <Tooltip
           content={({ active, label, payload }) => (active ? <Hint {...{ label, payload, textOf }} /> : null)}
@@ -64,9 +65,10 @@ export default function Drawing({ series, rows, kind = "bars", format, whole = f
   );
 }
 
+const sumOf = ({ values }: ChartRow): number => Object.values(values).reduce((sum, value) => sum + value, 0);
+
 /** As wide as its longest label: small amounts of money are long. */
-function axisWidth(rows: ChartRow[], format: (value: number) => string): number {
-  const most = Math.max(0, ...rows.map(({ values }) => Object.values(values).reduce((sum, value) => sum + value, 0)));
+function axisWidth(most: number, format: (value: number) => string): number {
   const labels = Array.from({ length: TICKS }, (_, i) => format((most * i) / (TICKS - 1)));
   return AXIS_GAP + CHARACTER_WIDTH * Math.max(...labels.map(({ length }) => length));
 }
