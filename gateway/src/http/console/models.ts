@@ -1,6 +1,7 @@
 /** The models as the console shows them: prices, the speed of the nodes that serve them now, and how much room there is. */
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
+import { factsOf } from "../openai/catalogue.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 
 export interface ModelRoutesOptions {
@@ -13,24 +14,14 @@ export interface ModelRoutesOptions {
 export function modelRoutes(route: ConsoleRoute, guards: Guards, options: ModelRoutesOptions): void {
   const { catalogue, speedOf, capacityOf } = options;
   route("GET", "/console/api/models", guards.signedIn, async ({ json }) => {
-    const data = catalogue().entries.map((entry) => {
-      const { ttftMs, tokensPerSecond } = speedOf(entry.id);
-      return {
-        id: entry.id,
-        object: "model",
-        kind: entry.kind,
-        class: entry.class,
-        quant_label: entry.quant_label,
-        context_limit: entry.context_limit,
-        price_in_micro_1m: entry.price_in_micro_1m,
-        price_out_micro_1m: entry.price_out_micro_1m,
-        status: entry.status,
-        reasoning: entry.build?.reasoning !== undefined,
-        ttft_p50_ms: ttftMs === null ? null : Math.round(ttftMs),
-        tps_p50: tokensPerSecond === null ? null : Math.round(tokensPerSecond * 10) / 10,
-        ...capacityOf(entry.id),
-      };
-    });
+    const data = catalogue().entries.map((entry) => ({
+      id: entry.id,
+      object: "model",
+      kind: entry.kind,
+      reasoning: entry.build?.reasoning !== undefined,
+      ...factsOf(entry, speedOf(entry.id)),
+      ...capacityOf(entry.id),
+    }));
     json({ object: "list", data, next_cursor: null });
   });
 }

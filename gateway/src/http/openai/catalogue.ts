@@ -6,26 +6,28 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 export const PAYOUT_SHARE = 0.7;
 
 export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
-  const data = entries.map((entry) => {
-    const { ttftMs, tokensPerSecond } = speedOf(entry.id);
-    return {
-      id: entry.id,
-      object: "model",
-      created: Date.parse(entry.listed) / 1000,
-      owned_by: "tollgate",
-      vendor: {
-        class: entry.class,
-        quant_label: entry.quant_label,
-        context_limit: entry.context_limit,
-        price_in_micro_1m: entry.price_in_micro_1m,
-        price_out_micro_1m: entry.price_out_micro_1m,
-        status: entry.status,
-        ttft_p50_ms: ttftMs === null ? null : Math.round(ttftMs),
-        tps_p50: tokensPerSecond === null ? null : Math.round(tokensPerSecond * 10) / 10,
-      },
-    };
-  });
+  const data = entries.map((entry) => ({
+    id: entry.id,
+    object: "model",
+    created: Date.parse(entry.listed) / 1000,
+    owned_by: "tollgate",
+    vendor: factsOf(entry, speedOf(entry.id)),
+  }));
   return JSON.stringify({ object: "list", data });
+}
+
+/** What is ours to say of a model, and how fast its nodes are now. */
+export function factsOf(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {
+  return {
+    class: entry.class,
+    quant_label: entry.quant_label,
+    context_limit: entry.context_limit,
+    price_in_micro_1m: entry.price_in_micro_1m,
+    price_out_micro_1m: entry.price_out_micro_1m,
+    status: entry.status,
+    ttft_p50_ms: ttftMs === null ? null : Math.round(ttftMs),
+    tps_p50: tokensPerSecond === null ? null : Math.round(tokensPerSecond * 10) / 10,
+  };
 }
 
 export function rateSheet(entries: CatalogueEntry[]): string {

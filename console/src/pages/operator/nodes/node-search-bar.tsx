@@ -1,14 +1,12 @@
 /** The search of the nodes: a part of a name, or a host's id for the nodes of that host; and their state. */
-import { Search, X } from "lucide-react";
-import { useEffect, useEffectEvent, useState } from "react";
+import { X } from "lucide-react";
+import { useState } from "react";
 import type { NodeState } from "../../../api/host-types.ts";
 import type { NodeSearch } from "../../../data/platform-nodes.ts";
 import { IconButton } from "../../../ui/button.tsx";
-import { classes } from "../../../ui/classes.ts";
-import { INPUT, SelectField } from "../../../ui/field.tsx";
+import { SelectField } from "../../../ui/field.tsx";
 import { NODE_STATES } from "../../../ui/node-state.tsx";
-
-const TYPING_MS = 250;
+import { SearchField } from "../../../ui/search-field.tsx";
 
 interface Props {
   filter: NodeSearch;
@@ -19,18 +17,13 @@ interface Props {
 
 export function NodeSearchBar({ filter, onChange, hostName }: Props) {
   const [text, setText] = useState(filter.q ?? "");
-  // With the filter as it is by then: the state may be chosen while somebody types.
-  const lookFor = useEffectEvent((wanted: string): void => {
+  const lookFor = (wanted: string): void => {
     const { q = "", ...others } = filter;
     if (wanted === q) return;
     const isHost = /^acc_[0-9a-z]{26}$/.test(wanted);
     if (isHost) setText("");
     onChange({ ...others, ...(isHost ? { host: wanted } : wanted !== "" && { q: wanted }) });
-  });
-  useEffect(() => {
-    const timer = setTimeout(() => lookFor(text.trim()), TYPING_MS);
-    return () => clearTimeout(timer);
-  }, [text]);
+  };
   const changeState = (chosen: string): void => {
     const { state: _state, ...rest } = filter;
     onChange(chosen === "" ? rest : { ...rest, state: chosen as NodeState });
@@ -41,18 +34,13 @@ export function NodeSearchBar({ filter, onChange, hostName }: Props) {
   };
   return (
     <search className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-3 sm:px-5">
-      <div className="relative min-w-0 flex-1 basis-56">
-        <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-ink-soft" />
-        <input
-          type="search"
-          aria-label="Search nodes"
-          placeholder="Name, or a host's acc_…"
-          value={text}
-          maxLength={200}
-          onChange={({ target }) => setText(target.value)}
-          className={classes(INPUT, "pl-9")}
-        />
-      </div>
+      <SearchField
+        label="Search nodes"
+        placeholder="Name, or a host's acc_…"
+        text={text}
+        onText={setText}
+        onPause={lookFor}
+      />
       <SelectField
         label="State"
         hideLabel

@@ -1,0 +1,35 @@
+/** A field to search by, which asks once somebody pauses. */
+import { Search } from "lucide-react";
+import { useEffect, useEffectEvent } from "react";
+import { useAfterTyping } from "./after-typing.ts";
+import { classes } from "./classes.ts";
+import { INPUT } from "./field.tsx";
+
+interface Props {
+  label: string;
+  placeholder: string;
+  text: string;
+  onText: (text: string) => void;
+  /** Called as it is by then: other filters may be chosen while somebody types. */
+  onPause: (text: string) => void;
+}
+
+export function SearchField({ label, placeholder, text, onText, onPause }: Props) {
+  const lookFor = useEffectEvent(onPause);
+  const paused = useAfterTyping(text);
+  useEffect(() => lookFor(paused.trim()), [paused]);
+  return (
+    <div className="relative min-w-0 flex-1 basis-56">
+      <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-ink-soft" />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        value={text}
+        maxLength={200}
+        onChange={({ target }) => onText(target.value)}
+        className={classes(INPUT, "pl-9")}
+      />
+    </div>
+  );
+}
