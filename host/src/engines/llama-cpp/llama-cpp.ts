@@ -19,6 +19,7 @@ import { contextTokensOf } from "../fits.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
 import { generate, tooLong } from "./generate.ts";
 import { fileManners, type Manners } from "./manners.ts";
+import { sampleInTurns } from "./turns.ts";
 
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
@@ -139,6 +140,7 @@ async function sequences(
         cause,
       });
     });
+  sampleInTurns(context);
   return Array.from({ length: slots }, () => context.getSequence());
 }
 
