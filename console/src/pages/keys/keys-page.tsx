@@ -9,7 +9,7 @@ import { Button, IconButton } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Segmented } from "../../ui/segmented.tsx";
+import { isShown, RevokedChoice, type Shown } from "../../ui/revoked-choice.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Count, Time } from "../../ui/time.tsx";
@@ -18,7 +18,6 @@ import { RenameKeyDialog } from "./rename-key.tsx";
 import { RevokeKeyDialog } from "./revoke-key.tsx";
 
 type Task = { kind: "create" } | { kind: "rename" | "revoke"; key: ApiKey };
-type Shown = "active" | "revoked";
 
 export function KeysPage() {
   const keys = useQuery(keysQuery);
@@ -31,7 +30,6 @@ export function KeysPage() {
       Create key
     </Button>
   );
-  const revokedCount = keys.data?.data.filter(({ revoked_at }) => revoked_at !== null).length ?? 0;
   return (
     <>
       <PageHeader
@@ -39,17 +37,7 @@ export function KeysPage() {
         about="A key's name is how its spend is attributed. Use one key per app or environment."
         actions={
           <>
-            {revokedCount > 0 && (
-              <Segmented
-                label="Which keys"
-                value={shown}
-                options={[
-                  { value: "active", label: "Active" },
-                  { value: "revoked", label: `Revoked (${revokedCount})` },
-                ]}
-                onChange={setShown}
-              />
-            )}
+            <RevokedChoice label="Which keys" shown={shown} secrets={keys.data?.data ?? []} onChange={setShown} />
             {create}
           </>
         }
@@ -57,7 +45,7 @@ export function KeysPage() {
       <Card flush>
         <Loaded query={keys}>
           {({ data }) => {
-            const rows = data.filter(({ revoked_at }) => (revoked_at === null) === (shown === "active"));
+            const rows = data.filter((secret) => isShown(shown, secret));
             if (rows.length === 0 && shown === "active") {
               return (
                 <Empty icon={<KeyRound aria-hidden />} title="No API keys yet" action={create}>

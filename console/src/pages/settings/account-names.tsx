@@ -5,13 +5,11 @@ import { useRenameAccount } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Dialog, DialogActions } from "../../ui/dialog.tsx";
-import { errorOfField, TextField } from "../../ui/field.tsx";
-import { Form, textOf } from "../../ui/form.tsx";
-import { toast } from "../../ui/toast.tsx";
+import { RenameDialog } from "../../ui/rename-dialog.tsx";
 
 export function AccountNames({ accounts }: { accounts: Account[] }) {
   const [renaming, setRenaming] = useState<Account>();
+  const rename = useRenameAccount();
   return (
     <Card title="Accounts" flush>
       <ul className="border-t border-line">
@@ -36,42 +34,9 @@ export function AccountNames({ accounts }: { accounts: Account[] }) {
           </li>
         ))}
       </ul>
-      {renaming !== undefined && <RenameDialog account={renaming} onClose={() => setRenaming(undefined)} />}
+      {renaming !== undefined && (
+        <RenameDialog title="Rename account" of={renaming} rename={rename} onClose={() => setRenaming(undefined)} />
+      )}
     </Card>
-  );
-}
-
-function RenameDialog({ account, onClose }: { account: Account; onClose: () => void }) {
-  const rename = useRenameAccount();
-  const submit = (fields: FormData): void =>
-    rename.mutate(
-      { id: account.id, name: textOf(fields, "name").trim() },
-      {
-        onSuccess: ({ name }) => {
-          onClose();
-          toast(`Renamed to ${name}`);
-        },
-      },
-    );
-  return (
-    <Dialog open onClose={onClose} title="Rename account">
-      <Form onSubmit={submit} error={rename.error} fields={["name"]}>
-        <TextField
-          label="Name"
-          name="name"
-          required
-          maxLength={200}
-          autoComplete="off"
-          defaultValue={account.name}
-          error={errorOfField(rename.error, "name")}
-        />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={rename.isPending}>
-            Rename
-          </Button>
-        </DialogActions>
-      </Form>
-    </Dialog>
   );
 }

@@ -7,21 +7,18 @@ import { hostTokensQuery } from "../../../data/host.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Segmented } from "../../../ui/segmented.tsx";
+import { isShown, RevokedChoice, type Shown } from "../../../ui/revoked-choice.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { CreateTokenDialog } from "./create-token.tsx";
 import { RevokeTokenDialog } from "./revoke-token.tsx";
 
-type Shown = "active" | "revoked";
-
 export function TokensPage() {
   const tokens = useQuery(hostTokensQuery);
   const [creating, setCreating] = useState(false);
   const [revoking, setRevoking] = useState<HostToken>();
   const [shown, setShown] = useState<Shown>("active");
-  const revokedCount = tokens.data?.data.filter(({ revoked_at }) => revoked_at !== null).length ?? 0;
   const create = (
     <Button look="primary" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
@@ -35,17 +32,7 @@ export function TokensPage() {
         about="A machine shows its token to the platform. Whoever has it can serve in your name: one per machine, and revoke it when a machine is lost."
         actions={
           <>
-            {revokedCount > 0 && (
-              <Segmented
-                label="Which tokens"
-                value={shown}
-                options={[
-                  { value: "active", label: "Active" },
-                  { value: "revoked", label: `Revoked (${revokedCount})` },
-                ]}
-                onChange={setShown}
-              />
-            )}
+            <RevokedChoice label="Which tokens" shown={shown} secrets={tokens.data?.data ?? []} onChange={setShown} />
             {create}
           </>
         }
@@ -53,7 +40,7 @@ export function TokensPage() {
       <Card flush>
         <Loaded query={tokens}>
           {({ data }) => {
-            const rows = data.filter(({ revoked_at }) => (revoked_at === null) === (shown === "active"));
+            const rows = data.filter((secret) => isShown(shown, secret));
             return rows.length === 0 && shown === "active" ? (
               <Empty icon={<Ticket aria-hidden />} title="No host tokens" action={create}>
                 Create one to log a machine in. Its secret is shown once.

@@ -1,0 +1,54 @@
+/** Giving something another name. */
+import { Button } from "./button.tsx";
+import { Dialog, DialogActions } from "./dialog.tsx";
+import { errorOfField, TextField } from "./field.tsx";
+import { Form, textOf } from "./form.tsx";
+import { toast } from "./toast.tsx";
+
+interface Props {
+  /** "Rename key". */
+  title: string;
+  about?: string;
+  /** What is renamed. */
+  of: { id: string; name: string };
+  rename: {
+    mutate: (to: { id: string; name: string }, then: { onSuccess: (renamed: { name: string }) => void }) => void;
+    isPending: boolean;
+    error: Error | null;
+  };
+  onClose: () => void;
+}
+
+export function RenameDialog({ title, about, of: { id, name }, rename, onClose }: Props) {
+  const submit = (fields: FormData): void =>
+    rename.mutate(
+      { id, name: textOf(fields, "name").trim() },
+      {
+        onSuccess: (renamed) => {
+          onClose();
+          toast(`Renamed to ${renamed.name}`);
+        },
+      },
+    );
+  return (
+    <Dialog open onClose={onClose} title={title} {...(about !== undefined && { about })}>
+      <Form onSubmit={submit} error={rename.error} fields={["name"]}>
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={200}
+          autoComplete="off"
+          defaultValue={name}
+          error={errorOfField(rename.error, "name")}
+        />
+        <DialogActions>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary" busy={rename.isPending}>
+            Rename
+          </Button>
+        </DialogActions>
+      </Form>
+    </Dialog>
+  );
+}
