@@ -37,7 +37,7 @@ export type Owner = Uuid | null;
 
 export interface Fleet {
   register(accountId: Uuid, node: { name: string; hardware: Record<string, unknown>; agent: string }): Promise<Node>;
-  list(owner: Owner): Promise<Node[]>;
+  list(accountId: Uuid): Promise<Node[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
   elect(owner: Owner, id: Uuid, models: string[]): Promise<MoveOutcome>;
   move(
@@ -51,7 +51,8 @@ export interface Fleet {
   barredSince(moment: Date): Promise<Uuid[]>;
 }
 
-const NODE = `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.hardware, n.agent,
+/** Nodes as `toNode` reads them; a condition may follow, of `n` and its account `a`. */
+export const NODE = `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.hardware, n.agent,
   n.created_at as "createdAt", a.suspended_at is not null as "hostSuspended",
   array(select e.model from node_election e where e.node_id = n.id order by e.model) as models,
   case when q.id is null then null
@@ -113,8 +114,8 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
       );
       return (await find(accountId, rows[0].id)) as Node;
     },
-    async list(owner) {
-      const { rows } = await pool.query(`${NODE} where ($1::uuid is null or n.account_id = $1) order by n.id`, [owner]);
+    async list(accountId) {
+      const { rows } = await pool.query(`${NODE} where n.account_id = $1 order by n.id`, [accountId]);
       return rows.map(toNode);
     },
     elect: (owner, id, models) =>
@@ -153,7 +154,7 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
   };
 }
 
-function toNode(row: Record<string, unknown>): Node {
+export function toNode(row: Record<string, unknown>): Node {
   const quarantine = row.quarantine as (Omit<Quarantine, "at"> & { at: string }) | null;
   return {
     ...row,
