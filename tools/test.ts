@@ -1,9 +1,12 @@
 /**
  * `npm test`: every test that can run on this machine, in two groups so that the end-to-end suites, which boot whole
- * platforms, do not fight the unit tests for the processor. What cannot run here is named at the end.
+ * platforms, do not fight the unit tests for the processor. All tests that need a database share one server. What cannot run
+ * here is named at the end.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { startTestServer } from "../gateway/src/db/testing.ts";
 import { ensureServers } from "./servers.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -22,15 +25,19 @@ const chosen = process.argv.slice(2);
 const groups = chosen.length > 0 ? [chosen] : [UNIT, WHOLE];
 
 const leftOut = ensureServers();
+const database = process.env["TEST_DATABASE_URL"] === undefined ? await startTestServer() : {};
+/** A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once. */
+const compiled = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/compiled` };
 let failed = false;
 for (const group of groups) {
   const concurrency = group === WHOLE ? 1 : 2;
-  const result = spawnSync(
+  const runner = spawn(
     process.execPath,
     ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-timeout=300000", ...group],
-    { cwd: root, stdio: "inherit" },
+    { cwd: root, stdio: "inherit", env: { ...process.env, ...database, ...compiled } },
   );
-  failed ||= result.status !== 0;
+  const [code] = await once(runner, "exit");
+  failed ||= code !== 0;
 }
 for (const line of leftOut) console.log(line);
 process.exit(failed ? 1 : 0);

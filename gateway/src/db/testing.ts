@@ -1,11 +1,13 @@
 /**
- * Databases for tests. One throw-away PostgreSQL per test process, started on first use, and a fresh database per call,
- * copied from a migrated template. Durability is switched off here and nowhere else.
+ * Databases for tests. A throw-away PostgreSQL, and a fresh database per call, copied from a migrated template. Durability
+ * is switched off here and nowhere else.
  *
- * A small shell process watches over the server: when this process ends, however it ends, the pipe between them closes,
- * the watcher stops the server and removes its files.
+ * `npm test` starts one server with one template for the whole run (`startTestServer`) and tells its test processes by
+ * TEST_DATABASE_URL and TEST_DATABASE_TEMPLATE. A test file that runs alone starts its own, on first use. TEST_DATABASE_URL
+ * alone may also name a server of yours; its user must be allowed to create databases.
  *
- * With TEST_DATABASE_URL the databases are made on that server instead; its user must be allowed to create them.
+ * A small shell process watches over a throw-away server: when the process that started it ends, however it ends, the pipe
+ * between them closes, the watcher stops the server and removes its files.
  */
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -41,7 +43,7 @@ const FAST_AND_LOSSY = {
   fsync: "off",
   synchronous_commit: "off",
   full_page_writes: "off",
-  max_connections: "100",
+  max_connections: "200",
   shared_buffers: "64MB",
   autovacuum: "off",
   jit: "off",
@@ -71,6 +73,19 @@ interface TestServer {
   admin: Connection;
   /** The user the tests connect as; like a gateway's, not a superuser. Undefined to stay the given server's user. */
   user: string | undefined;
+  /** A database with the gateway's own migrations that somebody else made and keeps. */
+  template?: string | undefined;
+}
+
+/** A server for several test processes: what to put into their environment. It ends with this process. */
+export async function startTestServer(): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {
+  const admin = await startThrowAway();
+  await administer(admin, `create role ${USER} login createdb`);
+  const template = await makeTemplate({ admin, user: USER }, MIGRATIONS);
+  const { host, port } = admin;
+  // A socket's directory is no host name, so it comes as a parameter.
+  const url = `postgres://${USER}@localhost:${port}/postgres?host=${encodeURIComponent(host)}`;
+  return { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template };
 }
 
 export async function openTestDatabase(options: { migrations?: string } = {}): Promise<TestDatabase> {
@@ -78,14 +93,9 @@ export async function openTestDatabase(options: { migrations?: string } = {}): P
   server ??= openServer();
   const running = await server;
   const { admin, user } = running;
-  const directory = options.migrations ?? MIGRATIONS;
-  let template = templates.get(directory);
-  if (!template) {
-    template = makeTemplate(running, directory);
-    templates.set(directory, template);
-  }
   const name = newName();
-  await administer(admin, `create database ${name} template ${await template}${ownedBy(user)}`);
+  const template = await templateOf(running, options.migrations);
+  await administer(admin, `create database ${name} template ${template}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
   const pool = openPool(connection, { log, sizeMax: 10 });
   const close = async (): Promise<void> => {
@@ -112,6 +122,14 @@ export async function eventually<T>(
   }
 }
 
+function templateOf(running: TestServer, migrations: string | undefined): Promise<string> | string {
+  if (migrations === undefined && running.template !== undefined) return running.template;
+  const directory = migrations ?? MIGRATIONS;
+  const template = templates.get(directory) ?? makeTemplate(running, directory);
+  templates.set(directory, template);
+  return template;
+}
+
 async function makeTemplate({ admin, user }: TestServer, directory: string): Promise<string> {
   const name = newName();
   await administer(admin, `create database ${name}${ownedBy(user)}`);
@@ -134,14 +152,14 @@ async function dropTemplates(admin: Connection): Promise<void> {
 }
 
 async function openServer(): Promise<TestServer> {
-  const given = process.env.TEST_DATABASE_URL;
-  if (given) return { admin: { connectionString: given }, user: undefined };
+  const { TEST_DATABASE_URL: given, TEST_DATABASE_TEMPLATE: template } = process.env;
+  if (given) return { admin: { connectionString: given }, user: undefined, template };
   const admin = await startThrowAway();
   await administer(admin, `create role ${USER} login`);
   return { admin, user: USER };
 }
 
-async function startThrowAway(): Promise<Connection> {
+async function startThrowAway(): Promise<Extract<Connection, { host: string }>> {
   const runAs = await chooseRunAs();
   // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
   const directory = await mkdtemp("/tmp/tollgate-test-");
