@@ -7,7 +7,7 @@ import { suffixOf } from "../base/ids.ts";
 import { fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit.ts";
+import { countPrompt, findModel, type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
@@ -70,10 +70,10 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
   let settled = false;
   try {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
-    const outputTokensMax = outputCap(model, ask);
+    const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
     const vectorsDue = ask.prompt.kind === "texts" ? ask.prompt.texts.length : 0;
     const stream = writer === null ? null : { writer, reply: call.reply };
-    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream });
+    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
     const header = {
       model: model.id,
       endpoint: endpoint.name,
@@ -86,14 +86,15 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     // A node that says it is done without the vectors it owed has failed.
     const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
     const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
-    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending });
+    // What the gateway cut it ended itself; all else is the node's to say.
+    const finish = relay.cut ?? result.finish ?? "stop";
+    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
     if (ending.outcome === "ok")
       gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
     const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
-    const finish = result.end === "enough" ? "length" : (result.finish ?? "stop");
     const usage = { promptTokens, completionTokens };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
