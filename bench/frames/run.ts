@@ -11,7 +11,7 @@ import { Stage } from "./stage.ts";
 
 const AIM_MS = 20;
 /** Of each frame the best of some rounds: the others were disturbed, or not yet compiled. */
-const ROUNDS = 4;
+const ROUNDS = 6;
 
 const wanted = process.argv[3] ?? "";
 const { active } = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));

@@ -1,10 +1,20 @@
 /** What a node could send to keep a gateway busy, each an attack on one place that keeps or looks again at a peer's bytes. */
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { chat } from "../../gateway/src/http/openai/chat.ts";
+import { embeddings } from "../../gateway/src/http/openai/embeddings.ts";
 import { hostileTexts } from "../metering/texts.ts";
 import { deltasFrame, jobFrame, jsonFrame, KIND, vectorsFrame, type WireDelta } from "./bytes.ts";
 import type { JobOptions, Stage } from "./stage.ts";
 
 const KIB = 1024;
+const META = { suffix: "x", created: 0, model: "m" };
+const NOTHING = {
+  text: "",
+  reasoning: undefined,
+  finish: "stop" as const,
+  vectors: [],
+  usage: { promptTokens: 1, completionTokens: 1 },
+};
 const DELTAS_MAX = DELTAS_PER_FRAME_MAX;
 
 export interface Scenario {
@@ -51,6 +61,9 @@ function within(text: string, bytesMax: number): string {
   return kept;
 }
 
+/** Four stop strings of the greatest length, which repetitions come close to. */
+const ALMOST = ["b", "c", "d"].map((end) => `${"a".repeat(2_047)}${end}`).concat(`${"ab".repeat(1_023)}aa`);
+
 export const SCENARIOS: Scenario[] = [
   scenario("spaces without end, then one space at a time, in a model that thinks apart", (stage) =>
     say(stage, { model: "reason-32b", cap: 32_768 }, [...pieces(" ".repeat(1024 * KIB), 24)]),
@@ -87,6 +100,14 @@ export const SCENARIOS: Scenario[] = [
       const text = (hostileTexts(KIB)["random letters"] ?? "q".repeat(KIB)).slice(0, 500);
       stage.hear(deltasFrame(jobs.map((job) => ({ job, seq: 0, text }))));
     }),
+  ]),
+  ...["a".repeat(32 * KIB), `${"a".repeat(2_047)}x`.repeat(16), "ab".repeat(16 * KIB)].flatMap((text) => [
+    scenario(`stop strings that almost match, the largest delta, ${text.slice(0, 2)}… ${text.slice(-2)}`, (stage) =>
+      say(stage, { model: "tiny-3b", cap: 8_000, stop: ALMOST }, [text], 1),
+    ),
+    scenario(`stop strings that almost match, one character a delta, ${text.slice(0, 2)}… ${text.slice(-2)}`, (stage) =>
+      say(stage, { model: "tiny-3b", cap: 8_000, stop: ALMOST }, oneByOne(text)),
+    ),
   ]),
   scenario("control frames of any size", async (stage) => {
     const { id } = await stage.job({ model: "tiny-3b", cap: 10 });
@@ -140,5 +161,26 @@ export const SCENARIOS: Scenario[] = [
   scenario("heads without text", async (stage) => {
     const { id } = await stage.job({ model: "tiny-3b", cap: 100 });
     stage.hear(deltasFrame(Array.from({ length: DELTAS_MAX }, (_, seq) => ({ job: id, seq, text: "" }))));
+  }),
+  scenario("not a frame: the largest answer of text, written as JSON", async (stage) => {
+    const { relay } = await stage.job({ model: "tiny-3b", cap: 8_192, stream: false });
+    for (let i = 0; i < 1_000_000; i++) relay.delta("answer", " ");
+    stage.timed(() => relay.end());
+    stage.timed(() => chat.whole(META, { ...NOTHING, text: relay.text }));
+  }),
+  scenario("not a frame: the largest answer of vectors, slice by slice", async (stage) => {
+    const vectors = Array.from({ length: 2_048 }, (_, v) =>
+      Float32Array.from({ length: 1_024 }, (_, i) => Math.sin(i * 31 + v) / 20),
+    );
+    const parts = (embeddings.parts?.(META, { ...NOTHING, vectors }) ?? [])[Symbol.iterator]();
+    for (let done: boolean | undefined; !done; ) {
+      stage.timed(() => {
+        for (let chars = 0; chars < 64 * KIB && !done; ) {
+          const next = parts.next();
+          done = next.done;
+          chars += Buffer.from(next.value ?? "").length;
+        }
+      });
+    }
   }),
 ];

@@ -67,7 +67,7 @@ export class Stage {
       outputTokensMax: cap,
       vectorsDue,
       stream: stream && writer !== undefined ? { writer, reply: joiningReply() } : null,
-      ...({ stop } as object),
+      stop,
     });
     const request = String(++this.#jobs).padStart(26, "0");
     const header = { model: model.id, endpoint: "chat", stream, output_tokens_max: cap, sampling: {} } as const;

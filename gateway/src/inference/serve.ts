@@ -15,6 +15,7 @@ import { checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
+import { bytesOf } from "./slices.ts";
 
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
@@ -40,7 +41,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     await pass.leave(done.tokens);
   }
   // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
-  done.answer();
+  await done.answer();
 }
 
 interface Work {
@@ -58,7 +59,7 @@ interface Done {
   /** What counts against the key's minute. */
   tokens: number;
   /** Says the last that the client is told. Throws the fault of an ending that still has a status to tell it by. */
-  answer: () => void;
+  answer: () => void | Promise<void>;
 }
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
@@ -99,10 +100,10 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
       tokens: ending.billed ? promptTokens + completionTokens : 0,
-      answer: () => {
+      answer: async () => {
         if (ending.fault !== null)
           tellFault(call, ending, writer); // 502 · 503
-        else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer, ask));
+        else if (ending.outcome === "ok" && writer === null) await tellWhole(gw, endpoint, call, meta, answer, ask);
         else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
       },
     };
@@ -119,6 +120,19 @@ function openStream(call: Call, writer: StreamWriter): void {
   call.reply.openStream();
   const opening = writer.open();
   if (opening !== null) call.reply.event(opening);
+}
+
+async function tellWhole(
+  gw: Gateway,
+  endpoint: Endpoint,
+  call: Call,
+  ...told: Parameters<Endpoint["whole"]>
+): Promise<void> {
+  const body =
+    endpoint.parts === undefined
+      ? endpoint.whole(...told)
+      : await bytesOf(endpoint.parts(...told), { clock: gw.clock, gone: call.gone });
+  if (body !== undefined) call.reply.json(200, body);
 }
 
 function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameters<Endpoint["whole"]>[1]): void {
