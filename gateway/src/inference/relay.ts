@@ -53,9 +53,10 @@ export class Relay implements DispatchSink {
   }
 
   /**
-   * Why the gateway itself ended the output, and null when the node did. A stop string that comes at once leaves an empty
-   * answer, which is none of a node that gave nothing: the gateway saw what it gave, and that the builder wanted none of
-   * it. So it is billed and paid like any other answer, for the prompt alone.
+   * Why the gateway itself ended the output; null when the node did. A stop string that comes at once leaves an empty
+   * answer. That is not the empty answer of a node that finished without output: the gateway saw that the node did
+   * produce, and that what came is not wanted. So the node is stopped (`enough`), no other is asked, and the prompt is
+   * billed and paid.
    */
   get cut(): "stop" | "length" | null {
     if (this.#options.model.kind === "embedding") return null;
@@ -104,7 +105,7 @@ export class Relay implements DispatchSink {
     return "more";
   }
 
-  /** Lets through what was held back, once the output is complete, and returns the exact counts. */
+  /** Lets through what was held back, once the output is complete, and returns the exact counts. Again: the same. */
   end(): OutputCount {
     for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
     if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
