@@ -1,6 +1,7 @@
 /** `npm run bench -- NAME [flags]`: one of the benches of this folder. */
 const BENCHES: Record<string, string> = {
   console: "./console/run.ts",
+  frames: "./frames/run.ts",
   gateway: "./gateway/run.ts",
   history: "./history/run.ts",
   ledger: "./ledger/run.ts",

@@ -293,10 +293,73 @@ describe("the public API", () => {
         ...more,
       });
       assert.equal(answer.choices[0]?.finish_reason, "length");
-      assert.equal(answer.usage?.completion_tokens, 8192);
+      assert.equal(answer.usage?.total_tokens, 8192);
       const { hold_pico, prompt_tokens } = await lastRecord(platform);
       assert.equal(BigInt(hold_pico), BigInt(prompt_tokens) * 20_000n + 8192n * 40_000n);
     }
+  });
+
+  test("prompt and output share the context: a prompt must leave room for one token, and output ends where it is full", async () => {
+    const ask = (words: number, orders: object) =>
+      client.chat.completions.create({
+        model: "tiny-3b",
+        messages: [{ role: "system", content: " word".repeat(words) }, ...script(orders)],
+      });
+    const orders = { tokens: 20_000, overrun: true };
+    const around = ((await ask(10, orders)).usage?.prompt_tokens ?? 0) - 10;
+
+    const long = await ask(7_435 - around, orders);
+    assert.equal(long.choices[0]?.finish_reason, "length");
+    assert.deepEqual(long.usage, { prompt_tokens: 7_435, completion_tokens: 757, total_tokens: 8_192 });
+
+    const last = await ask(8_191 - around, orders);
+    assert.equal(last.choices[0]?.finish_reason, "length");
+    assert.deepEqual(last.usage, { prompt_tokens: 8_191, completion_tokens: 1, total_tokens: 8_192 });
+    const record = await lastRecord(platform);
+    assert.deepEqual([record.finish_reason, record.completion_tokens], ["length", 1]);
+
+    const jobs = async () => (await platform.query("select id from request")).length;
+    const before = await jobs();
+    const refused = await ask(8_192 - around, orders).catch((error: unknown) => error);
+    assert.ok(refused instanceof OpenAI.BadRequestError);
+    assert.equal(refused.param, "messages");
+    assert.match(
+      refused.message,
+      /This model's maximum context length is 8192 tokens\. However, your messages resulted in 8192 tokens\./,
+    );
+    assert.equal(await jobs(), before, "nothing was dispatched");
+  });
+
+  test("output ends before a stop string even if the engine goes on: nothing after it is delivered or billed", async () => {
+    const [payer, server] = [await builder(platform), await host(platform)];
+    const ask = { model: "tiny-3b", messages: script({ text: "one two END three four", ignore_stop: true }) };
+    const answer = await client.chat.completions.create({ ...ask, stop: ["nothing", "END"] });
+    assert.equal(answer.choices[0]?.message.content, "one two ");
+    assert.equal(answer.choices[0]?.finish_reason, "stop");
+    assert.equal(answer.usage?.completion_tokens, 3);
+    const { charge_pico, finish_reason, prompt_tokens } = await lastRecord(platform);
+    const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
+    assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
+    assert.equal(payer.balance - (await builder(platform)).balance, charge);
+    assert.equal((await host(platform)).balance - server.balance, (charge * 7n) / 10n);
+
+    const parts: string[] = [];
+    for await (const chunk of await client.chat.completions.create({ ...ask, stop: "two END", stream: true })) {
+      parts.push(chunk.choices[0]?.delta.content ?? "");
+      const finish = chunk.choices[0]?.finish_reason;
+      if (finish) assert.equal(finish, "stop");
+    }
+    assert.equal(parts.join(""), "one ");
+
+    // It matches at once: an empty answer that the node did give, billed for the prompt.
+    const empty = await client.chat.completions.create({ ...ask, stop: "one" });
+    assert.deepEqual([empty.choices[0]?.message.content, empty.choices[0]?.finish_reason], ["", "stop"]);
+    assert.equal(empty.usage?.completion_tokens, 0);
+    const record = await lastRecord(platform);
+    assert.equal(BigInt(record.charge_pico), BigInt(record.prompt_tokens) * 20_000n);
+    assert.equal(record.outcome, "ok");
+    assert.equal(record.attempts, 1);
+    await assertBalanced(platform);
   });
 
   test("what is refused is refused before it costs anything", async () => {

@@ -4,7 +4,13 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { decode, encode, FrameError } from "./codec.ts";
 import type { Frame } from "./frames.ts";
-import { FRAME_BYTES_MAX } from "./limits.ts";
+import {
+  CONTROL_FRAME_BYTES_MAX,
+  DELTAS_TEXT_BYTES_MAX,
+  FAILURE_MESSAGE_CHARS_MAX,
+  FRAME_BYTES_MAX,
+  STATE_FRAME_BYTES_MAX,
+} from "./limits.ts";
 
 const JOB = "06dfk3zq9v8n2x4m7t1c5w0rbe-01";
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
@@ -84,6 +90,31 @@ describe("frames", () => {
     const vectors = Buffer.from(encode(GOLDEN.vectors as Sendable));
     vectors.writeFloatLE(Number.NaN, vectors.length - 4);
     assert.throws(() => decode(vectors), FrameError);
+  });
+
+  test("what is JSON is small, and one frame of deltas carries little text", () => {
+    const json = (kind: number, body: object): Buffer =>
+      Buffer.from(`\x01${String.fromCharCode(kind)}${JSON.stringify(body)}`);
+    const pad = (bytes: number): string => "x".repeat(bytes);
+    const done = { job: JOB, seq: 0, finish: "stop" };
+    assert.equal(decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX - 200) })).kind, "done");
+    assert.throws(() => decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })), /exceeds 8192/);
+    const { state } = GOLDEN.state as Extract<Sendable, { kind: "state" }>;
+    assert.equal(decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX - 300) })).kind, "state");
+    assert.throws(() => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })), /exceeds 32768/);
+    // The longest names that a state may hold, and the longest message of a failure, are within these bounds.
+    const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
+    assert.equal(decode(encode({ kind: "state", state: { ...state, models } })).kind, "state");
+    const message = "\u0001".repeat(FAILURE_MESSAGE_CHARS_MAX);
+    assert.equal(decode(encode({ kind: "failed", job: JOB, seq: 0, cause: "engine", message })).kind, "failed");
+
+    const deltas = (count: number, bytes: number): Sendable => ({
+      kind: "deltas",
+      deltas: Array.from({ length: count }, (_, seq) => ({ job: JOB, seq, channel: "answer", text: pad(bytes) })),
+    });
+    assert.equal(decode(encode(deltas(1, DELTAS_TEXT_BYTES_MAX))).kind, "deltas");
+    assert.equal(decode(encode(deltas(1024, DELTAS_TEXT_BYTES_MAX / 1024))).kind, "deltas");
+    assert.throws(() => decode(encode(deltas(2, DELTAS_TEXT_BYTES_MAX / 2 + 1))), /deltas of 32770 bytes exceed/);
   });
 
   test("hostile bytes raise FrameError and nothing else", () => {

@@ -18,10 +18,12 @@ import {
   Progress,
 } from "./frames.ts";
 import {
-  DELTA_TEXT_BYTES_MAX,
+  CONTROL_FRAME_BYTES_MAX,
   DELTAS_PER_FRAME_MAX,
+  DELTAS_TEXT_BYTES_MAX,
   FRAME_BYTES_MAX,
   JOB_PIECES_MAX,
+  STATE_FRAME_BYTES_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
 } from "./limits.ts";
@@ -45,14 +47,26 @@ const KIND = {
   state: 23,
 } as const;
 
+/** Kinds that must be smaller than a frame may be. */
+const BYTES_MAX: Record<number, number> = {
+  [KIND.cancel]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.accepted]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.busy]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.progress]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.done]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.failed]: CONTROL_FRAME_BYTES_MAX,
+  [KIND.state]: STATE_FRAME_BYTES_MAX,
+};
+
 const JOB_ID_BYTES = 29;
 const CHANNELS = ["answer", "reasoning"] as const;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 export function encode(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
   const bytes = encodeKind(frame);
-  if (bytes.length > FRAME_BYTES_MAX)
-    throw new FrameError(`a ${frame.kind} frame of ${bytes.length} bytes exceeds ${FRAME_BYTES_MAX}`);
+  const bytesMax = BYTES_MAX[KIND[frame.kind]] ?? FRAME_BYTES_MAX;
+  if (bytes.length > bytesMax)
+    throw new FrameError(`a ${frame.kind} frame of ${bytes.length} bytes exceeds ${bytesMax}`);
   return bytes;
 }
 
@@ -142,7 +156,8 @@ function writeJobId(out: Buffer, job: string, at: number): void {
 export function decode(bytes: Uint8Array): Frame {
   const buf = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buf.length < 2) throw new FrameError("a frame has at least two bytes");
-  if (buf.length > FRAME_BYTES_MAX) throw new FrameError(`a frame of ${buf.length} bytes exceeds ${FRAME_BYTES_MAX}`);
+  const bytesMax = BYTES_MAX[buf[1] as number] ?? FRAME_BYTES_MAX;
+  if (buf.length > bytesMax) throw new FrameError(`a frame of ${buf.length} bytes exceeds ${bytesMax}`);
   if (buf[0] !== PROTOCOL_MAJOR) throw new FrameError(`protocol major ${buf[0]} is not ${PROTOCOL_MAJOR}`);
   switch (buf[1]) {
     case KIND.job: {
@@ -184,14 +199,16 @@ function decodeDeltas(reader: Reader): Delta[] {
   const count = reader.u16();
   if (count === 0 || count > DELTAS_PER_FRAME_MAX) throw new FrameError(`${count} deltas in one frame`);
   const deltas: Delta[] = [];
+  let textBytes = 0;
   for (let i = 0; i < count; i++) {
     const job = reader.jobId();
     const seq = reader.u32();
     const channel = CHANNELS[reader.u8()];
     if (channel === undefined) throw new FrameError("unknown channel");
     const length = reader.u32();
-    if (length > DELTA_TEXT_BYTES_MAX)
-      throw new FrameError(`a delta of ${length} bytes exceeds ${DELTA_TEXT_BYTES_MAX}`);
+    textBytes += length;
+    if (textBytes > DELTAS_TEXT_BYTES_MAX)
+      throw new FrameError(`deltas of ${textBytes} bytes exceed ${DELTAS_TEXT_BYTES_MAX}`);
     deltas.push({ job, seq, channel, text: text(reader.bytes(length)) });
   }
   reader.end();
@@ -209,8 +226,12 @@ function decodeVectors(reader: Reader): Frame {
   if (!Number.isInteger(count) || count === 0 || count > VECTORS_PER_FRAME_MAX)
     throw new FrameError(`${raw.length} bytes are not whole vectors of width ${width}`);
   const values = new Float32Array(count * width);
-  for (let i = 0; i < values.length; i++) values[i] = raw.readFloatLE(4 * i);
-  if (!values.every(Number.isFinite)) throw new FrameError("a vector holds a value that is not finite");
+  const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength);
+  for (let i = 0; i < values.length; i++) {
+    const value = view.getFloat32(4 * i, true);
+    if (!Number.isFinite(value)) throw new FrameError("a vector holds a value that is not finite");
+    values[i] = value;
+  }
   return { kind: "vectors", job, seq, first, width, values };
 }
 

@@ -7,8 +7,18 @@ export const FRAME_BYTES_MAX = 512 * 1024;
 /** A request body is at most 10 MiB, and what a job carries is a part of it (JSON escapes can only shrink). */
 export const JOB_BODY_BYTES_MAX = 12 * 1024 * 1024;
 export const JOB_PIECES_MAX = Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
-/** Text of one delta; an agent splits longer text. */
-export const DELTA_TEXT_BYTES_MAX = 128 * 1024;
+/**
+ * What is JSON is small: a word about a job, a failure with its message, a state with the names of its models. Parsing and
+ * checking take time that a peer must not be able to ask for at will.
+ */
+export const CONTROL_FRAME_BYTES_MAX = 8 * 1024;
+export const STATE_FRAME_BYTES_MAX = 32 * 1024;
+/**
+ * Text of one delta, and of all deltas of one frame; an agent splits longer text. Counting text made to be slow takes some
+ * 0.3 ms a KiB, and nobody else is served meanwhile.
+ */
+export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
+export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
 export const DELTAS_PER_FRAME_MAX = 1024;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;

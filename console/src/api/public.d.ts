@@ -51,7 +51,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a conversation
-         * @description Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance.
+         * @description Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance. Prompt and output share the context: a prompt that leaves no room for one token is a 400.
          *
          *     Accepted and ignored, like every field that is not listed: `tools`, `tool_choice`, `parallel_tool_calls`, `logprobs`, `top_logprobs`, `logit_bias`, `user`, `store`, `metadata` and `reasoning_effort`.
          *
@@ -135,7 +135,7 @@ export interface components {
         ChatCompletion: {
             choices: {
                 /**
-                 * @description `length`: the output cap was reached, which is max_tokens or else the model's context limit.
+                 * @description `length`: the output reached max_tokens, or prompt and output together the model's context limit. `stop`: the model ended, or a stop string came.
                  * @enum {string}
                  */
                 finish_reason: "stop" | "length";
@@ -220,7 +220,7 @@ export interface components {
             };
             /** @description Within ±2^53. */
             seed?: number;
-            /** @description Output ends before any of these. */
+            /** @description Output ends before any of these; thinking that is kept apart is not searched. */
             stop?: string | string[];
             /** @description True gives server-sent events. Default: false. */
             stream?: boolean;
@@ -257,7 +257,7 @@ export interface components {
             };
             /** @description Within ±2^53. */
             seed?: number;
-            /** @description Output ends before any of these. */
+            /** @description Output ends before any of these; thinking that is kept apart is not searched. */
             stop?: string | string[];
             /** @description True gives server-sent events. Default: false. */
             stream?: boolean;
@@ -397,7 +397,7 @@ export interface components {
         TextCompletion: {
             choices: {
                 /**
-                 * @description `length`: the output cap was reached, which is max_tokens or else the model's context limit.
+                 * @description `length`: the output reached max_tokens, or prompt and output together the model's context limit. `stop`: the model ended, or a stop string came.
                  * @enum {string}
                  */
                 finish_reason: "stop" | "length";

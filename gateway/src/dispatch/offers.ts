@@ -28,7 +28,7 @@ export interface DispatchOrder {
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
   begin(): void;
-  delta(channel: Channel, text: string): "more" | "enough";
+  delta(channel: Channel, text: string): "more" | "enough" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
   /** Whether any output has reached the client, so that another attempt would mix two answers. */
   readonly reachedClient: boolean;

@@ -32,14 +32,20 @@ export class HttpReply implements Reply {
     for (const [name, value] of Object.entries(headers)) this.#response.setHeader(name, value);
   }
 
-  json(status: number, body: string, headers: Record<string, string> = {}): void {
+  json(status: number, body: string | readonly Uint8Array[], headers: Record<string, string> = {}): void {
     if (this.#response.headersSent || this.#response.destroyed) return;
+    const isText = typeof body === "string";
     this.#response.writeHead(status, {
       "content-type": "application/json; charset=utf-8",
-      "content-length": Buffer.byteLength(body),
+      "content-length": isText ? Buffer.byteLength(body) : body.reduce((bytes, part) => bytes + part.length, 0),
       ...headers,
     });
-    this.#response.end(body);
+    if (isText) {
+      this.#response.end(body);
+      return;
+    }
+    for (const part of body) this.#response.write(part);
+    this.#response.end();
   }
 
   /** A 304 has neither body nor length, which is what `json` would give it. */

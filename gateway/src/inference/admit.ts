@@ -18,21 +18,33 @@ export function findModel(gw: Pick<Gateway, "catalogue">, ask: Ask, kind: Endpoi
   return model;
 }
 
+/** Faults: 400 for a prompt that does not leave room for one token of output, or is longer than what can be embedded. */
 export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): Promise<number> {
-  const { tokens, over } = await meter.countPrompt(ask.prompt, model.contextLimit).catch((cause) => {
+  const tokensMax = model.kind === "embedding" ? model.contextLimit : model.contextLimit - 1;
+  const { tokens, over } = await meter.countPrompt(ask.prompt, tokensMax).catch((cause) => {
     // More long prompts wait to be counted than the workers can take: as with nodes, trying again is safe.
     throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
   });
-  if (over !== null) {
-    const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : ask.promptField;
-    throw invalidRequest(field, `${field} is longer than the context of ${model.id}: ${model.contextLimit} tokens`);
-  }
-  return tokens;
+  if (over === null) return tokens;
+  const { promptField } = ask;
+  const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : promptField;
+  // Clients know this sentence, and shorten what they sent. Counting ends well above the limit, not at the text's end.
+  const counted = over.isExact ? `${over.tokens}` : `at least ${over.tokens}`;
+  throw invalidRequest(
+    field,
+    `This model's maximum context length is ${model.contextLimit} tokens. However, your ${promptField} resulted in ` +
+      `${counted} tokens. Please reduce the length of the ${promptField}.`,
+  );
 }
 
-/** The caller's cap or the context limit, whichever is smaller. Embeddings have no output. */
+/** What a hold is taken for: the caller's cap or the context limit, whichever is smaller. Embeddings have no output. */
 export function outputCap(model: ActiveModel, ask: Ask): number {
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
+}
+
+/** How much output there may be: prompt and output share the context. */
+export function outputRoom(model: ActiveModel, { cap, promptTokens }: { cap: number; promptTokens: number }): number {
+  return Math.max(0, Math.min(cap, model.contextLimit - promptTokens));
 }
 
 export interface Hold {

@@ -23,8 +23,8 @@ export interface Call {
 export interface Reply {
   /** Headers of whatever answer follows. */
   setHeaders(headers: Record<string, string>): void;
-  /** Answers in one piece; `body` is JSON text. */
-  json(status: number, body: string, headers?: Record<string, string>): void;
+  /** Answers in one piece; `body` is JSON text, or its bytes in parts. */
+  json(status: number, body: string | readonly Uint8Array[], headers?: Record<string, string>): void;
   /** Commits to 200 and an event stream. */
   openStream(): void;
   /** One `data:` event. */

@@ -12,6 +12,8 @@ export interface Endpoint {
   parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */
   whole(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): string;
+  /** The same in parts, for an endpoint whose answers may be too long to be built in one go. */
+  parts?(meta: AnswerMeta, answer: Answer, ask?: Pick<Ask, "vectorsAs">): Iterable<string>;
   /** Writes the events of a stream; null for an endpoint that has none. */
   stream: ((meta: AnswerMeta, options: { includeUsage: boolean }) => StreamWriter) | null;
 }

@@ -7,6 +7,7 @@ import { suffixOf, type Uuid } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Prompt } from "../metering/meter.ts";
+import { outputRoom } from "./admit.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 
@@ -38,10 +39,12 @@ export async function runPrivately(
   job: PrivateJob,
   signal: AbortSignal,
 ): Promise<PrivateResult | undefined> {
-  const { model, texts, outputTokensMax } = job;
+  const { model, texts } = job;
   const meter = gw.meter(model.build.tokenizer);
   const [prompt, body] = promptOf(model, texts);
   const { tokens: promptTokens } = await meter.countPrompt(prompt, model.contextLimit);
+  const cap = model.kind === "embedding" ? 0 : job.outputTokensMax;
+  const outputTokensMax = outputRoom(model, { cap, promptTokens });
   const vectorsDue = model.kind === "embedding" ? texts.length : 0;
   const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream: null });
   const header = {
@@ -49,7 +52,7 @@ export async function runPrivately(
     endpoint: model.kind === "embedding" ? ("embedding" as const) : ("chat" as const),
     // As a stream, so that its pace can be seen.
     stream: true,
-    output_tokens_max: model.kind === "embedding" ? 0 : outputTokensMax,
+    output_tokens_max: outputTokensMax,
     sampling: {},
   };
   const result = await gw.dispatcher.runOn(job.nodeId, { request: suffixOf(job.id), header, body }, relay, signal);
@@ -63,7 +66,7 @@ export async function runPrivately(
   const outputMs = result.pace?.outputMs ?? 0;
   return {
     end,
-    finish: result.end === "enough" ? "length" : (result.finish ?? "stop"),
+    finish: relay.cut ?? result.finish ?? "stop",
     text: relay.text,
     reasoning: relay.reasoning,
     vectors: relay.embeddings,

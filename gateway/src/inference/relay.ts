@@ -1,6 +1,6 @@
 /**
- * Carries a node's output to the client: parts thinking from answer, counts and caps both, and writes the answer to the
- * stream as it comes or keeps it for the end. A new attempt starts from nothing.
+ * Carries a node's output to the client: parts thinking from answer, ends the answer before a stop string, counts and caps
+ * both, and writes the answer to the stream as it comes or keeps it for the end. A new attempt starts from nothing.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import type { DispatchSink } from "../dispatch/offers.ts";
@@ -8,6 +8,8 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter, OutputCount, OutputMeter } from "../metering/meter.ts";
 import type { Reply } from "./call.ts";
 import type { StreamWriter } from "./endpoint.ts";
+import { StopMatcher } from "./stops.ts";
+import { TextPile } from "./text-pile.ts";
 import { ThinkingSplitter } from "./thinking.ts";
 
 export interface RelayOptions {
@@ -16,6 +18,8 @@ export interface RelayOptions {
   outputTokensMax: number;
   /** How many vectors an embedding has to bring. */
   vectorsDue: number;
+  /** Where the answer ends. Engines look for these in all they write; here thinking is not searched. */
+  stop?: readonly string[] | undefined;
   /** Null when the answer goes out in one piece. */
   stream: { writer: StreamWriter; reply: Reply } | null;
 }
@@ -24,17 +28,40 @@ export class Relay implements DispatchSink {
   readonly #options: RelayOptions;
   #output: OutputMeter;
   #splitter: ThinkingSplitter | undefined;
+  #stops: StopMatcher | undefined;
+  #stopped = false;
+  readonly #text = new TextPile();
+  readonly #reasoning = new TextPile();
   #reached = false;
   /** Whether the node gave anything at all in the current attempt. */
   hadOutput = false;
-  text = "";
-  reasoning = "";
   embeddings: Float32Array[] = [];
 
   constructor(options: RelayOptions) {
     this.#options = options;
     this.#output = this.#newOutput();
     this.#splitter = this.#newSplitter();
+    this.#stops = this.#newStops();
+  }
+
+  get text(): string {
+    return this.#text.toString();
+  }
+
+  get reasoning(): string {
+    return this.#reasoning.toString();
+  }
+
+  /**
+   * Why the gateway itself ended the output; null when the node did. A stop string that comes at once leaves an empty
+   * answer. That is not the empty answer of a node that finished without output: the gateway saw that the node did
+   * produce, and that what came is not wanted. So the node is stopped (`enough`), no other is asked, and the prompt is
+   * billed and paid.
+   */
+  get cut(): "stop" | "length" | null {
+    if (this.#options.model.kind === "embedding") return null;
+    if (this.#output.full) return "length";
+    return this.#stopped ? "stop" : null;
   }
 
   get reachedClient(): boolean {
@@ -45,13 +72,17 @@ export class Relay implements DispatchSink {
     if (!this.hadOutput) return;
     this.#output = this.#newOutput();
     this.#splitter = this.#newSplitter();
+    this.#stops = this.#newStops();
+    this.#stopped = false;
     this.hadOutput = false;
-    this.text = "";
-    this.reasoning = "";
+    this.#text.clear();
+    this.#reasoning.clear();
     this.embeddings = [];
   }
 
-  delta(channel: Channel, text: string): "more" | "enough" {
+  delta(channel: Channel, text: string): "more" | "enough" | "broken" {
+    // Text is no part of an embedding: to have enough of it would be to take it for the answer.
+    if (this.#options.model.kind === "embedding") return "broken";
     this.hadOutput = true;
     if (this.#splitter === undefined) {
       // A build that does not think apart has one channel, whatever its engine calls it.
@@ -61,7 +92,7 @@ export class Relay implements DispatchSink {
     } else {
       for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);
     }
-    return this.#output.full ? "enough" : "more";
+    return this.cut === null ? "more" : "enough";
   }
 
   vectors(first: number, width: number, values: Float32Array): "more" | "broken" {
@@ -74,9 +105,10 @@ export class Relay implements DispatchSink {
     return "more";
   }
 
-  /** Lets through what was held back, once the output is complete, and returns the exact counts. */
+  /** Lets through what was held back, once the output is complete, and returns the exact counts. Again: the same. */
   end(): OutputCount {
     for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
+    if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
     return this.#output.end();
   }
 
@@ -89,16 +121,28 @@ export class Relay implements DispatchSink {
     return reasoning === undefined ? undefined : new ThinkingSplitter(reasoning);
   }
 
+  #newStops(): StopMatcher | undefined {
+    const { stop } = this.#options;
+    return stop === undefined || stop.length === 0 ? undefined : new StopMatcher(stop);
+  }
+
   #pass(channel: Channel, text: string): void {
+    if (this.#stopped) return;
+    const cut = channel === "answer" ? this.#stops?.push(text) : undefined;
+    this.#stopped = cut?.stopped ?? false;
+    this.#write(channel, cut?.text ?? text);
+  }
+
+  #write(channel: Channel, text: string): void {
     const kept = this.#output.push(channel, text);
     if (kept === "") return;
     if (channel === "reasoning") {
-      this.reasoning += kept;
+      this.#reasoning.add(kept);
       return;
     }
     const { stream } = this.#options;
     if (stream === null) {
-      this.text += kept;
+      this.#text.add(kept);
     } else {
       this.#reached = true;
       stream.reply.event(stream.writer.delta(kept));

@@ -7,7 +7,7 @@ import { suffixOf } from "../base/ids.ts";
 import { fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit.ts";
+import { countPrompt, findModel, type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
@@ -15,6 +15,7 @@ import { checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
+import { bytesOf } from "./slices.ts";
 
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
@@ -40,7 +41,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     await pass.leave(done.tokens);
   }
   // Last: who has its answer may send the next request at once, and must find its slot free and its tokens counted.
-  done.answer();
+  await done.answer();
 }
 
 interface Work {
@@ -58,7 +59,7 @@ interface Done {
   /** What counts against the key's minute. */
   tokens: number;
   /** Says the last that the client is told. Throws the fault of an ending that still has a status to tell it by. */
-  answer: () => void;
+  answer: () => void | Promise<void>;
 }
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
@@ -70,10 +71,10 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
   let settled = false;
   try {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
-    const outputTokensMax = outputCap(model, ask);
+    const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
     const vectorsDue = ask.prompt.kind === "texts" ? ask.prompt.texts.length : 0;
     const stream = writer === null ? null : { writer, reply: call.reply };
-    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stream });
+    const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
     const header = {
       model: model.id,
       endpoint: endpoint.name,
@@ -86,22 +87,23 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     // A node that says it is done without the vectors it owed has failed.
     const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
     const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
-    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending });
+    // What the gateway cut it ended itself; all else is the node's to say.
+    const finish = relay.cut ?? result.finish ?? "stop";
+    await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
     settled = true;
 
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
     if (ending.outcome === "ok")
       gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
     const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
-    const finish = result.end === "enough" ? "length" : (result.finish ?? "stop");
     const usage = { promptTokens, completionTokens };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
       tokens: ending.billed ? promptTokens + completionTokens : 0,
-      answer: () => {
+      answer: async () => {
         if (ending.fault !== null)
           tellFault(call, ending, writer); // 502 · 503
-        else if (ending.outcome === "ok" && writer === null) call.reply.json(200, endpoint.whole(meta, answer, ask));
+        else if (ending.outcome === "ok" && writer === null) await tellWhole(gw, endpoint, call, meta, answer, ask);
         else if (ending.outcome === "ok" && writer !== null) endStream(call, writer, ask, answer);
       },
     };
@@ -118,6 +120,19 @@ function openStream(call: Call, writer: StreamWriter): void {
   call.reply.openStream();
   const opening = writer.open();
   if (opening !== null) call.reply.event(opening);
+}
+
+async function tellWhole(
+  gw: Gateway,
+  endpoint: Endpoint,
+  call: Call,
+  ...told: Parameters<Endpoint["whole"]>
+): Promise<void> {
+  const body =
+    endpoint.parts === undefined
+      ? endpoint.whole(...told)
+      : await bytesOf(endpoint.parts(...told), { clock: gw.clock, gone: call.gone });
+  if (body !== undefined) call.reply.json(200, body);
 }
 
 function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameters<Endpoint["whole"]>[1]): void {

@@ -23,6 +23,8 @@ export interface Closing {
   counts: OutputCount;
   result: DispatchResult;
   ending: Ending;
+  /** Why the output ended, where the request ended well. */
+  finish: "stop" | "length";
 }
 
 /** Settles the request. When this returns the charge is final, unless the store is slow or away. */
@@ -54,7 +56,7 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
       charge,
       outcome,
       httpStatus: ending.httpStatus,
-      finishReason: outcome === "ok" ? (result.end === "enough" ? "length" : result.finish) : null,
+      finishReason: outcome === "ok" ? closing.finish : null,
       completionTokens: output,
       reasoningTokens: counts.reasoningTokens,
       attempts: result.attempts,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { ThinkingSplitter } from "./thinking.ts";
+import { SPACE_MAX, ThinkingSplitter } from "./thinking.ts";
 
 const TAGS = { open: "<think>", close: "</think>" };
 
@@ -28,14 +28,19 @@ describe("thinking apart", () => {
     ["<think>a</think>b</think>c", "a", "b</think>c"],
     ["<think>x </thi y</think>z", "x </thi y", "z"],
     ["", "", ""],
+    // White space alone is an answer's own: there is no delimiter that it could belong to.
+    ["\n\n", "", "\n\n"],
   ] as const) {
     test(JSON.stringify(text), () => assert.deepEqual(split([text]), { reasoning, answer }));
   }
 
   test("however the text is cut into pieces, the parts are the same", () => {
-    const text = fc.array(fc.constantFrom("<think>", "</think>", "<", "</th", "\n", " ", "word", "😀"), {
-      maxLength: 12,
-    });
+    const long = (unit: string) => fc.integer({ min: 60, max: 70 }).map((times) => unit.repeat(times));
+    const word = fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom("<think>", "</think>", "<", "</th", "\n", " ", "word", "😀") },
+      { weight: 1, arbitrary: fc.oneof(long(" "), long("\n"), long(" \n")) },
+    );
+    const text = fc.array(word, { maxLength: 12 });
     fc.assert(
       fc.property(text, fc.array(fc.nat(6), { maxLength: 40 }), (words, cuts) => {
         const whole = words.join("");
@@ -50,5 +55,39 @@ describe("thinking apart", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+
+  describe("what a node can send without its being text", () => {
+    const bound = SPACE_MAX + TAGS.close.length;
+    const FLOODS: [name: string, before: string, unit: string][] = [
+      ["spaces from the start", "", " "],
+      ["line breaks from the start", "", "\n"],
+      ["spaces in the thinking", "<think>", " "],
+      ["line breaks in the thinking", "<think>hm", "\n"],
+      ["line breaks after the thinking", "<think>hm</think>", "\r"],
+    ];
+    for (const [name, before, unit] of FLOODS) {
+      test(`${name}: little is held back, however it comes, and little is dropped`, () => {
+        const splitter = new ThinkingSplitter(TAGS);
+        splitter.push(before);
+        let out = 0;
+        for (let sent = 1; sent <= 5_000; sent++) {
+          for (const { text } of splitter.push(unit)) out += text.length;
+          assert.ok(sent - out <= bound, `${sent - out} characters are kept`);
+        }
+        const rest = before.startsWith("<think>") ? "</think>!" : "<think>!";
+        for (const part of [...splitter.push(rest), ...splitter.end()]) out += part.text.length;
+        assert.ok(5_000 + rest.length - out <= 2 * bound, "they are text");
+      });
+    }
+
+    test(`${SPACE_MAX} characters are dropped before a delimiter and after it, and one more is text`, () => {
+      const lots = "\n".repeat(SPACE_MAX);
+      const text = `${lots}<think>${lots}a${lots}</think>${lots}b`;
+      assert.deepEqual(split([text]), { reasoning: "a", answer: "b" });
+      const more = `${lots}<think>\n${lots}a\n${lots}</think>\n${lots}b`;
+      assert.deepEqual(split([more]), { reasoning: "\na\n", answer: "\nb" });
+      assert.deepEqual(split([` ${text}`]), { reasoning: "", answer: ` ${text}` });
+    });
   });
 });

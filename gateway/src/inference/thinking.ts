@@ -1,6 +1,8 @@
 /**
  * Parts thinking from answer in a build that delimits it (`<think>` … `</think>`). Thinking is recognised at the start of
- * the output only; a tag later on is text. Line breaks around the delimiters belong to neither part.
+ * the output only; a tag later on is text. White space before a delimiter and line breaks after one belong to neither
+ * part, up to a bound: a node must not be able to send text without end that is kept, or that nobody counts. What is held
+ * back is short for the same reason, so that every character is looked at a fixed number of times.
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 
@@ -9,14 +11,17 @@ export interface Part {
   text: string;
 }
 
+/** So many characters of white space at most are no text, before a delimiter and again after it. */
+export const SPACE_MAX = 64;
+
 export class ThinkingSplitter {
   readonly #open: string;
   readonly #close: string;
   #state: "start" | "thinking" | "answer" = "start";
-  /** Text that may yet turn out to be a delimiter, or space before one. */
+  /** Text that may yet turn out to be a delimiter, or space before one. Short once `push` returns. */
   #pending = "";
-  /** Nothing of the current part was let through: leading line breaks are dropped. */
-  #fresh = true;
+  /** How many line breaks may still be dropped: those that follow a delimiter, until something else comes. */
+  #breaksLeft = 0;
 
   constructor(tags: { open: string; close: string }) {
     this.#open = tags.open;
@@ -41,28 +46,30 @@ export class ThinkingSplitter {
 
   #start(): void {
     const text = this.#pending.trimStart();
-    if (text.startsWith(this.#open)) {
+    const space = this.#pending.length - text.length;
+    if (space <= SPACE_MAX && text.startsWith(this.#open)) {
       this.#pending = text.slice(this.#open.length);
       this.#state = "thinking";
-    } else if (!this.#open.startsWith(text)) {
+      this.#breaksLeft = SPACE_MAX;
+    } else if (space > SPACE_MAX || !this.#open.startsWith(text)) {
+      // Not a delimiter after all: the space before it is the answer's own.
       this.#state = "answer";
-      // Not a delimiter after all: the space before it was the answer's own.
-      this.#fresh = false;
     }
   }
 
   #think(parts: Part[]): void {
     const at = this.#pending.indexOf(this.#close);
     if (at >= 0) {
-      this.#pass(parts, "reasoning", this.#take(at).trimEnd());
-      this.#pending = this.#pending.slice(this.#close.length);
+      const space = spaceBefore(this.#pending, at);
+      this.#pass(parts, "reasoning", this.#take(at - space));
+      this.#take(space + this.#close.length);
       this.#state = "answer";
-      this.#fresh = true;
+      this.#breaksLeft = SPACE_MAX;
       return;
     }
-    // Hold back trailing space and what may be the beginning of the closing tag.
-    const keep = this.#pending.length - heldBack(this.#pending, this.#close);
-    this.#pass(parts, "reasoning", this.#take(this.#pending.slice(0, keep).trimEnd().length));
+    // Hold back what may be the beginning of the closing tag, and the space before it.
+    const end = this.#pending.length - heldBack(this.#pending, this.#close);
+    this.#pass(parts, "reasoning", this.#take(end - spaceBefore(this.#pending, end)));
   }
 
   #take(length: number): string {
@@ -72,11 +79,23 @@ export class ThinkingSplitter {
   }
 
   #pass(parts: Part[], channel: Channel, text: string): void {
-    const kept = this.#fresh ? text.replace(/^[\r\n]+/, "") : text;
-    if (kept === "") return;
-    this.#fresh = false;
-    parts.push({ channel, text: kept });
+    let from = 0;
+    while (this.#breaksLeft > 0 && from < text.length) {
+      if (text[from] === "\n" || text[from] === "\r") {
+        this.#breaksLeft--;
+        from++;
+      } else {
+        this.#breaksLeft = 0;
+      }
+    }
+    if (from < text.length) parts.push({ channel, text: text.slice(from) });
   }
+}
+
+/** How much white space stands before `end`, as far as it may be dropped. */
+function spaceBefore(text: string, end: number): number {
+  const near = text.slice(Math.max(0, end - SPACE_MAX), end);
+  return near.length - near.trimEnd().length;
 }
 
 /** The length of the longest end of `text` that `tag` begins with. */

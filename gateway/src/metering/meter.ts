@@ -18,8 +18,16 @@ export type Prompt =
 export interface PromptCount {
   /** The prompt's tokens. Only a lower bound when `over` is set. */
   tokens: number;
-  /** Set when the prompt passed `limit` (for `texts`: an element did): counting stopped there. */
-  over: { index: number } | null;
+  /** Set when the prompt passed `limit` (for `texts`: an element did): nothing after it was counted. */
+  over: OverLimit | null;
+}
+
+export interface OverLimit {
+  /** The element of `texts`; otherwise 0. */
+  index: number;
+  /** Its tokens, or, when counting stopped before its end, no more than it has. */
+  tokens: number;
+  isExact: boolean;
 }
 
 export interface OutputCount {

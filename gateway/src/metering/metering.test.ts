@@ -59,8 +59,8 @@ describe("metering", async () => {
         const texts = ["a", "b", "word ".repeat(size * 2), "c", "word ".repeat(size * 3)];
         const { tokens } = await meter.countPrompt({ kind: "texts", texts: [texts[2] as string] }, LIMIT);
         assert.deepEqual((await meter.countPrompt({ kind: "texts", texts: texts.slice(0, 4) }, tokens)).over, null);
-        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens)).over, { index: 4 });
-        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens - 1)).over, { index: 2 });
+        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens)).over?.index, 4);
+        assert.deepEqual((await meter.countPrompt({ kind: "texts", texts }, tokens - 1)).over?.index, 2);
       }
     }
   });
@@ -69,16 +69,33 @@ describe("metering", async () => {
     const meter = meterOf("llama3");
     const text: Prompt = { kind: "text", text: "Hello world" };
     assert.deepEqual(await meter.countPrompt(text, 3), { tokens: 3, over: null });
-    assert.deepEqual((await meter.countPrompt(text, 2)).over, { index: 0 });
+    assert.deepEqual((await meter.countPrompt(text, 2)).over, { index: 0, tokens: 3, isExact: true });
     const chat: Prompt = { kind: "chat", messages: [{ role: "user", content: "Hello" }] };
     const { tokens } = await meter.countPrompt(chat, LIMIT);
     assert.deepEqual(await meter.countPrompt(chat, tokens), { tokens, over: null });
-    assert.deepEqual((await meter.countPrompt(chat, tokens - 1)).over, { index: 0 });
+    assert.deepEqual((await meter.countPrompt(chat, tokens - 1)).over, { index: 0, tokens, isExact: true });
     const crowd: Prompt = {
       kind: "chat",
       messages: Array.from({ length: 300_000 }, () => ({ role: "user", content: "" })),
     };
-    assert.deepEqual((await meter.countPrompt(crowd, 8192)).over, { index: 0 });
+    const { over } = await meter.countPrompt(crowd, 8192);
+    assert.ok(over !== null && !over.isExact && over.tokens > 8192);
+  });
+
+  it("says how long a prompt over its limit is, up to twice the limit, and above that only a lower bound", async () => {
+    for (const name of metering.names) {
+      const meter = meterOf(name);
+      for (const size of [40, 4_000]) {
+        const texts = ["short", "long ".repeat(size)];
+        const { tokens } = await meter.countPrompt({ kind: "text", text: texts[1] as string }, LIMIT);
+        const overOf = async (limit: number) => (await meter.countPrompt({ kind: "texts", texts }, limit)).over;
+        assert.deepEqual(await overOf(tokens - 1), { index: 1, tokens, isExact: true });
+        assert.deepEqual(await overOf(Math.ceil(tokens / 2)), { index: 1, tokens, isExact: true });
+        const far = await overOf(Math.ceil(tokens / 4));
+        assert.ok(far !== null && !far.isExact);
+        assert.ok(far.tokens > 2 * Math.ceil(tokens / 4) && far.tokens <= tokens);
+      }
+    }
   });
 
   it("has no output to count for a model that only embeds", async () => {

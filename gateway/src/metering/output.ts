@@ -2,12 +2,13 @@
  * Counts one answer while it streams and holds it to its cap: answer and reasoning are two texts under one cap.
  *
  * The rule: text passes as long as the exact count of everything let through, with it, is within the cap. The first text
- * that would pass the cap is cut to its longest part, between two characters, that does not, and nothing passes after
- * that. "Exact" is the count of what was let through as if it ended there, so a word that is cut counts as the cut word.
+ * that would pass the cap is cut, between two characters, to a part that does not, and nothing passes after that. "Exact"
+ * is the count of what was let through as if it ended there, so a word that is cut counts as the cut word.
  *
  * More text can make a count smaller: " refactorin" is more tokens than " refactoring". So the rule looks at what
  * arrived together and not at every character of it: a text passes if it fits as a whole, even if a part of it would
- * not. For the same reason a text longer than STEP_UNITS is treated as several.
+ * not; and of a text that is cut, no part fits that is longer by up to LOOK_AHEAD_UNITS, which is more than a word. (To
+ * look at all that are longer would let a node buy much work with little text.)
  *
  * Special tokens mean nothing here: a node that writes `<|im_end|>` as text has written ordinary text.
  */
@@ -17,8 +18,9 @@ import type { TextStream } from "./bpe/text-stream.ts";
 import { isHighSurrogate, isLowSurrogate } from "./classes.ts";
 import type { OutputCount, OutputMeter } from "./meter.ts";
 
-/** Bounds the search for the cut. */
-const STEP_UNITS = 512;
+/** Near the cap, text is taken in steps of this many units: the search for the cut looks at one of them. */
+const STEP_UNITS = 128;
+export const LOOK_AHEAD_UNITS = 32;
 
 export class CappedOutput implements OutputMeter {
   readonly #tokensMax: number;
@@ -70,45 +72,76 @@ export class CappedOutput implements OutputMeter {
   }
 
   #pushNearCap(stream: TextStream, text: string): string {
-    for (let from = 0; from < text.length; from += STEP_UNITS) {
-      const step = text.slice(from, from + STEP_UNITS);
+    for (let from = 0; from < text.length; ) {
+      const to = Math.min(from + STEP_UNITS, text.length);
       const mark = stream.mark();
-      stream.push(step);
-      if (stream.total() <= this.#room) continue;
+      stream.push(text.slice(from, to));
+      if (stream.total() <= this.#room) {
+        from = to;
+        continue;
+      }
       stream.rewind(mark);
-      const kept = longestWithin(stream, step, this.#room);
-      stream.push(step.slice(0, kept));
-      this.full = true;
-      return text.slice(0, from + kept);
+      const end = pushWithin(stream, text, { from, to, tokensMax: this.#room });
+      if (end < to) {
+        this.full = true;
+        return text.slice(0, end);
+      }
+      from = end;
     }
     return text;
   }
 }
 
-/** The length of the longest part of `text` with which the stream has at most `tokensMax` tokens. `text` has more. */
-function longestWithin(stream: TextStream, text: string, tokensMax: number): number {
-  // Decided tokens never become fewer, so what decides too many is too long, and so is all that is longer.
-  let tooLong = text.length;
-  for (let short = 0; tooLong - short > 1; ) {
-    const middle = (short + tooLong) >> 1;
-    if (measure(stream, text, middle, "decided") > tokensMax) tooLong = middle;
-    else short = middle;
-  }
-  for (let end = tooLong - 1; end > 0; end--) {
-    const isInside = isHighSurrogate(text.charCodeAt(end - 1)) && isLowSurrogate(text.charCodeAt(end));
-    if (!isInside && measure(stream, text, end, "total") <= tokensMax) return end;
-  }
-  return 0;
+interface Search {
+  from: number;
+  to: number;
+  tokensMax: number;
 }
 
-/** The stream's tokens if `text[..end)` were appended. */
-function measure(stream: TextStream, text: string, end: number, what: "decided" | "total"): number {
-  const mark = stream.mark();
-  stream.push(text.slice(0, end));
-  const tokens = what === "total" ? stream.end() : stream.tokensDecided;
+/** Pushes `text` from `from` to some place where it fits, though what follows does not, and returns that place. */
+function pushWithin(stream: TextStream, text: string, { from, to, tokensMax }: Search): number {
+  const fits = (): boolean => stream.tokensDecided <= tokensMax && stream.total() <= tokensMax;
+  // Counts mostly grow with the text, so halving finds a place that fits, just before one that does not.
+  let short = from;
+  for (let long = to; ; ) {
+    const middle = boundaryBetween(text, short, long);
+    if (middle === undefined) break;
+    const mark = stream.mark();
+    stream.push(text.slice(short, middle));
+    if (fits()) {
+      short = middle;
+    } else {
+      stream.rewind(mark);
+      long = middle;
+    }
+  }
+  // A little further on it may fit again.
+  let mark = stream.mark();
+  for (let at = short; at < text.length && at - short < LOOK_AHEAD_UNITS; ) {
+    const next = at + (isInside(text, at + 1) ? 2 : 1);
+    stream.push(text.slice(at, next));
+    at = next;
+    // Decided tokens never become fewer.
+    if (stream.tokensDecided > tokensMax) break;
+    if (!fits()) continue;
+    short = at;
+    mark = stream.mark();
+  }
   stream.rewind(mark);
-  return tokens;
+  return short;
 }
+
+/** A place between two characters, about halfway; undefined when there is none. */
+function boundaryBetween(text: string, short: number, long: number): number | undefined {
+  const middle = (short + long) >> 1;
+  if (middle > short && !isInside(text, middle)) return middle;
+  if (middle - 1 > short) return middle - 1;
+  return middle > short && middle + 1 < long ? middle + 1 : undefined;
+}
+
+/** Whether `at` is in the middle of a character. */
+const isInside = (text: string, at: number): boolean =>
+  at < text.length && isHighSurrogate(text.charCodeAt(at - 1)) && isLowSurrogate(text.charCodeAt(at));
 
 /** For a model that returns no text. */
 export const noOutput: OutputMeter = {

@@ -7,6 +7,9 @@ import { type ChatTemplate, SPECIAL } from "./templates.ts";
 import type { Tables, Tokenizer } from "./tokenizers.ts";
 import { UnigramCounter } from "./unigram/counter.ts";
 
+/** What passed its limit is counted on to so many times the limit: who sent it is told how much too long it is. */
+const TELL_TIMES = 2;
+
 export interface PromptCounter {
   /** The verdict on a chat of so many messages that it is over the limit whatever they say; null for all others. */
   refuse(prompt: Prompt, limit: number): PromptCount | null;
@@ -41,7 +44,7 @@ function promptCounter(
 ): PromptCounter {
   const refuse: PromptCounter["refuse"] = (prompt, limit) => {
     const tokens = prompt.kind === "chat" ? prompt.messages.length * (chat?.messageTokensMin ?? 0) : 0;
-    return tokens > limit ? { tokens, over: { index: 0 } } : null;
+    return tokens > limit ? { tokens, over: { index: 0, tokens, isExact: false } } : null;
   };
   return {
     refuse,
@@ -56,20 +59,22 @@ function promptCounter(
 }
 
 function countChat(chat: ChatTemplate, countText: CountText, messages: ChatMessage[], limit: number): PromptCount {
+  const tellMax = limit * TELL_TIMES;
   let tokens = 0;
   for (const segment of chat.segments(messages)) {
-    tokens += segment === SPECIAL ? 1 : countText(segment, limit - tokens);
-    if (tokens > limit) return { tokens, over: { index: 0 } };
+    tokens += segment === SPECIAL ? 1 : countText(segment, tellMax - tokens);
+    if (tokens > tellMax) break;
   }
-  return { tokens, over: null };
+  return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: tokens <= tellMax } : null };
 }
 
 function countTexts(added: number, countText: CountText, texts: string[], limit: number): PromptCount {
+  const tellMax = limit * TELL_TIMES;
   let tokens = 0;
   for (const [index, text] of texts.entries()) {
-    const count = added + countText(text, limit - added);
+    const count = added + countText(text, tellMax - added);
     tokens += count;
-    if (count > limit) return { tokens, over: { index } };
+    if (count > limit) return { tokens, over: { index, tokens: count, isExact: count <= tellMax } };
   }
   return { tokens, over: null };
 }

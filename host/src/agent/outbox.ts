@@ -5,12 +5,9 @@
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Delta } from "@tollgate/protocol/frames.ts";
-import { DELTAS_PER_FRAME_MAX, FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
+import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
 
-/** A delta's bytes in a frame besides its job id and text, and a frame's besides its deltas. See the codec. */
-const DELTA_OVERHEAD_BYTES = 9;
-const FRAME_OVERHEAD_BYTES = 4;
 /**
  * How long output may wait. `turn`: until the event loop has done what is at hand. `step`: an engine that runs several
  * jobs in one step hands their tokens over one after the other, within a few milliseconds. `rarely`: the client does not
@@ -116,19 +113,22 @@ export class Outbox {
   }
 }
 
+/** Within both bounds a frame is far below what a frame may have: heads are small. */
 function* cutFrames(queue: readonly QueuedDelta[]): Generator<Delta[]> {
   let deltas: Delta[] = [];
-  let bytes = FRAME_OVERHEAD_BYTES;
+  let textBytes = 0;
   for (const entry of queue) {
-    const more = DELTA_OVERHEAD_BYTES + entry.delta.job.length + entry.bytes;
-    if (deltas.length === DELTAS_PER_FRAME_MAX || bytes + more > FRAME_BYTES_MAX) {
+    if (
+      deltas.length === DELTAS_PER_FRAME_MAX ||
+      (deltas.length > 0 && textBytes + entry.bytes > DELTAS_TEXT_BYTES_MAX)
+    ) {
       yield deltas;
       deltas = [];
-      bytes = FRAME_OVERHEAD_BYTES;
+      textBytes = 0;
     }
     entry.sent = true;
     deltas.push(entry.delta);
-    bytes += more;
+    textBytes += entry.bytes;
   }
   if (deltas.length > 0) yield deltas;
 }

@@ -27,6 +27,7 @@ const Script = z.strictObject({
   only_attempt: z.int().min(1).max(99).optional(),
   busy: z.boolean().default(false),
   overrun: z.boolean().default(false),
+  ignore_stop: z.boolean().default(false),
   claim_tokens: z.int().min(0).optional(),
   garbage: z.boolean().default(false),
 });
@@ -46,6 +47,7 @@ export interface Plan {
   deltaMs: number;
   busy: boolean;
   overrun: boolean;
+  ignoreStop: boolean;
   garbage: boolean;
   claimTokens: number | undefined;
   faults: Fault[];
@@ -66,15 +68,22 @@ export function planOf(job: GenerationJob): Plan {
   };
 }
 
-const wellBehaved = { busy: false, overrun: false, garbage: false, claimTokens: undefined, faults: [] };
+const wellBehaved = {
+  busy: false,
+  overrun: false,
+  ignoreStop: false,
+  garbage: false,
+  claimTokens: undefined,
+  faults: [],
+};
 
 function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
   const faults: Fault[] = [];
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });
   if (script.drop_after !== undefined) faults.push({ kind: "drop", after: script.drop_after });
-  const { busy, overrun, garbage, claim_tokens: claimTokens } = script;
-  return { busy, overrun, garbage, claimTokens, faults };
+  const { busy, overrun, ignore_stop: ignoreStop, garbage, claim_tokens: claimTokens } = script;
+  return { busy, overrun, ignoreStop, garbage, claimTokens, faults };
 }
 
 function scriptOf(job: GenerationJob): Script | undefined {

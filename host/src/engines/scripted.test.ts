@@ -49,6 +49,13 @@ const answers: [name: string, job: GenerationJob, text: string, deltas: number, 
   ["overrun ignores the cap", scripted({ text: "a b c", overrun: true }, { outputTokensMax: 1 }), "a b c", 3, "stop"],
   ["a stop string ends it", scripted({ text: "a b END c" }, { sampling: { stop: ["END"] } }), "a b ", 3, "stop"],
   [
+    "ignore_stop goes on after it",
+    scripted({ text: "a END c", ignore_stop: true }, { sampling: { stop: ["END"] } }),
+    "a END c",
+    3,
+    "stop",
+  ],
+  [
     "a stop string across words",
     scripted({ text: "one two three four" }, { sampling: { stop: ["two three"] } }),
     "one ",

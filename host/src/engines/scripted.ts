@@ -76,7 +76,7 @@ class Performance {
   constructor(plan: Plan, stage: Stage) {
     this.#plan = plan;
     this.#stage = stage;
-    this.#stops = new StopStrings(stage.job.sampling.stop);
+    this.#stops = new StopStrings(plan.ignoreStop ? [] : stage.job.sampling.stop);
     this.#cap = plan.overrun ? Number.POSITIVE_INFINITY : stage.job.outputTokensMax;
   }
 

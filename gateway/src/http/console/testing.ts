@@ -140,7 +140,7 @@ export const WORDS: Meter = {
   async countPrompt(prompt, limit) {
     const texts = prompt.kind === "chat" ? prompt.messages.map(({ content }) => content) : [];
     const tokens = texts.join(" ").split(" ").length;
-    return { tokens, over: tokens > limit ? { index: 0 } : null };
+    return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: true } : null };
   },
   openOutput: () => {
     throw new Error("nothing is generated here");

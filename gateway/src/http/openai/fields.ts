@@ -74,7 +74,7 @@ const Generation = {
       "must be a string or 1 to 4 strings",
     )
     .optional()
-    .describe("Output ends before any of these."),
+    .describe("Output ends before any of these; thinking that is kept apart is not searched."),
   n: z
     .literal(1, "must be 1: a response has exactly one choice")
     .optional()

@@ -16,7 +16,9 @@ const Model = z.string().describe("The model id that served the request.");
 const Tokens = z.int().min(0);
 const Finish = z
   .enum(["stop", "length"])
-  .describe("`length`: the output cap was reached, which is max_tokens or else the model's context limit.");
+  .describe(
+    "`length`: the output reached max_tokens, or prompt and output together the model's context limit. `stop`: the model ended, or a stop string came.",
+  );
 const Reasoning = z
   .string()
   .describe("The model's thinking. Present only for a model whose build keeps thinking apart from the answer.");

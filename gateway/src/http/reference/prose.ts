@@ -26,7 +26,7 @@ const IGNORED =
   "`tools`, `tool_choice`, `parallel_tool_calls`, `logprobs`, `top_logprobs`, `logit_bias`, `user`, `store`, `metadata` and `reasoning_effort`";
 
 export const CHAT = paragraphs(
-  "Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance.",
+  "Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance. Prompt and output share the context: a prompt that leaves no room for one token is a 400.",
   `Accepted and ignored, like every field that is not listed: ${IGNORED}.`,
   "Thinking never stands in `content`. A model whose build keeps it apart returns it whole in `vendor_reasoning_content`, and it is billed as output.",
 );

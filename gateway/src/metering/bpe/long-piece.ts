@@ -23,6 +23,9 @@ interface Spacing {
   marginBytes: number;
 }
 const SPACING: Spacing = { windowBytes: 768, marginBytes: 96 };
+/** A count leaves a checkpoint behind if that spares the next one so many bytes. */
+const WORTHWHILE_BYTES = 32;
+const NONE = new Uint8Array(0);
 
 interface Checkpoint {
   at: number;
@@ -34,7 +37,7 @@ export class LongPiece {
   readonly #counter: PieceCounter;
   readonly #checkpoints: Checkpoint[] = [];
   readonly #spacing: Spacing;
-  #bytes = new Uint8Array(1024);
+  #bytes = NONE;
   /** How many bytes of UTF-8 were appended. */
   length = 0;
 
@@ -61,7 +64,7 @@ export class LongPiece {
     while (this.length < end) {
       const last = this.#checkpoints.at(-1)?.at ?? 0;
       this.length = Math.min(end, Math.max(last + windowBytes, this.length));
-      if (this.length >= last + windowBytes) this.#setCheckpoint();
+      if (this.length >= last + windowBytes) this.#settle(this.#encodeRest(), 1);
     }
   }
 
@@ -71,9 +74,27 @@ export class LongPiece {
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
   }
 
+  /**
+   * What it learns on the way it keeps: a piece that is counted after every character costs a few hundred bytes of encoding
+   * each time, however long it is.
+   */
   count(): number {
     const fresh = this.#encodeRest();
-    return this.tokensSettled + fresh;
+    const total = this.tokensSettled + fresh;
+    this.#settle(fresh, WORTHWHILE_BYTES);
+    return total;
+  }
+
+  /** The tokens of the first `length` bytes, which end with a character, as if they were the piece. */
+  countTo(length: number): number {
+    if (length === this.length) return this.count();
+    const { bpe } = this.#counter;
+    for (let i = this.#checkpoints.findLastIndex(({ at }) => at <= length); ; i--) {
+      const checkpoint = this.#checkpoints[i];
+      const fresh = bpe.count(this.#bytes, checkpoint?.at ?? 0, length);
+      if (checkpoint === undefined || fresh === 0 || this.#canFollow(checkpoint))
+        return (checkpoint?.tokens ?? 0) + fresh;
+    }
   }
 
   /** Encodes what follows the last checkpoint that it can follow, and drops the checkpoints after that one. */
@@ -92,8 +113,8 @@ export class LongPiece {
     return aside.count(this.#bytes, start, at + bpe.tokenBytes(0)) === 2 && aside.tokenBytes(0) === at - start;
   }
 
-  #setCheckpoint(): void {
-    const count = this.#encodeRest();
+  /** Sets a checkpoint in the `count` tokens just encoded, if one of at least `bytesMin` further on is found. */
+  #settle(count: number, bytesMin: number): void {
     const last = this.#checkpoints.at(-1);
     let at = last?.at ?? 0;
     let start = at;
@@ -105,6 +126,6 @@ export class LongPiece {
       at = end;
       tokens++;
     }
-    if (at > (last?.at ?? 0)) this.#checkpoints.push({ at, tokens, start });
+    if (at >= (last?.at ?? 0) + bytesMin) this.#checkpoints.push({ at, tokens, start });
   }
 }

@@ -3,7 +3,7 @@
  * or of white space. It takes each character once and can be counted at any time.
  *
  * White space is two pieces in the making: all up to the last newline, and what follows it. A further newline adds the
- * second to the first.
+ * second to the first. So both are kept, the whole and what follows the newline: neither is ever built again.
  */
 import { CLASS_MASK, isLowSurrogate, LETTER, NEWLINE, OTHER, SPACE } from "../classes.ts";
 import { LongPiece } from "./long-piece.ts";
@@ -12,46 +12,49 @@ import { classAt, runEnd } from "./pieces.ts";
 
 export interface RunMark {
   kind: number;
-  headBytes: number;
+  bytes: number;
+  head: Head;
+  gap: LongPiece;
   gapBytes: number;
-  spaces: number;
-  headSpaces: number;
+}
+
+/** White space up to the last newline: where it ends, and its tokens once they have been counted. */
+interface Head {
+  bytes: number;
+  tokens: number | undefined;
 }
 
 export class Run {
   readonly #counter: PieceCounter;
   /** The class that continues the run: LETTER, OTHER, NEWLINE (after OTHER), or SPACE for any white space. */
   #kind = OTHER;
-  /** The piece; of white space, the part up to the last newline. */
-  readonly #head: LongPiece;
+  /** The piece; of white space, all of it. */
+  readonly #whole: LongPiece;
+  #head: Head = { bytes: 0, tokens: 0 };
   /** White space after the last newline. */
   #gap: LongPiece;
-  /** All the white space taken, and how much of it is in the head. */
-  #spaces = new Uint16Array(0);
-  #spacesLength = 0;
-  #headSpaces = 0;
   /** Something came that does not continue the run. */
   isOver = false;
 
   constructor(counter: PieceCounter) {
     this.#counter = counter;
-    this.#head = new LongPiece(counter);
+    this.#whole = new LongPiece(counter);
     this.#gap = new LongPiece(counter);
   }
 
   get byteLength(): number {
-    return this.#head.length + this.#gap.length;
+    return this.#whole.length;
   }
 
   get tokensSettled(): number {
-    return this.#head.tokensSettled + this.#gap.tokensSettled;
+    return this.#whole.tokensSettled;
   }
 
   /** Begins with `units[from..to)`, which is one undecided piece or white space, and returns where it stopped. */
   start(units: Uint16Array, from: number, to: number): number {
     this.#kind = kindOf(this.#counter.tables.classes, units, from, to);
     if (this.#kind === SPACE) return this.take(units, from, to, false);
-    this.#head.append(units, from, to);
+    this.#whole.append(units, from, to);
     return to;
   }
 
@@ -76,56 +79,45 @@ export class Run {
       end = runEnd(classes, NEWLINE, units, end, to);
     }
     this.isOver = end < to;
-    this.#head.append(units, from, end);
+    this.#whole.append(units, from, end);
     return end;
   }
 
   count(): number {
-    return this.#head.count() + this.#gap.count();
+    if (this.#kind !== SPACE) return this.#whole.count();
+    this.#head.tokens ??= this.#whole.countTo(this.#head.bytes);
+    return this.#head.tokens + this.#gap.count();
   }
 
   mark(): RunMark {
     return {
       kind: this.#kind,
-      headBytes: this.#head.length,
+      bytes: this.#whole.length,
+      head: this.#head,
+      gap: this.#gap,
       gapBytes: this.#gap.length,
-      spaces: this.#spacesLength,
-      headSpaces: this.#headSpaces,
     };
   }
 
   rewind(mark: RunMark): void {
     this.#kind = mark.kind;
     this.isOver = false;
-    this.#head.truncate(mark.headBytes);
-    this.#spacesLength = mark.spaces;
-    if (this.#headSpaces === mark.headSpaces) {
-      this.#gap.truncate(mark.gapBytes);
-    } else {
-      this.#headSpaces = mark.headSpaces;
-      this.#gap = new LongPiece(this.#counter);
-      this.#gap.append(this.#spaces, mark.headSpaces, mark.spaces);
-    }
+    this.#whole.truncate(mark.bytes);
+    this.#head = mark.head;
+    this.#gap = mark.gap;
+    this.#gap.truncate(mark.gapBytes);
   }
 
   #takeSpaces(units: Uint16Array, from: number, to: number): void {
-    const length = this.#spacesLength + (to - from);
-    if (length > this.#spaces.length) {
-      const grown = new Uint16Array(length * 2);
-      grown.set(this.#spaces.subarray(0, this.#spacesLength));
-      this.#spaces = grown;
-    }
-    this.#spaces.set(units.subarray(from, to), this.#spacesLength);
-    this.#spacesLength = length;
     const { classes } = this.#counter.tables;
     let newlineEnd = to;
     while (newlineEnd > from && classAt(classes, units, newlineEnd - 1) !== NEWLINE) newlineEnd--;
     if (newlineEnd > from) {
-      const headSpaces = length - (to - newlineEnd);
-      this.#head.append(this.#spaces, this.#headSpaces, headSpaces);
-      this.#headSpaces = headSpaces;
+      this.#whole.append(units, from, newlineEnd);
+      this.#head = { bytes: this.#whole.length, tokens: undefined };
       this.#gap = new LongPiece(this.#counter);
     }
+    this.#whole.append(units, newlineEnd, to);
     this.#gap.append(units, newlineEnd, to);
   }
 }

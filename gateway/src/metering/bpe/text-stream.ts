@@ -11,7 +11,7 @@ import { BYTES_PER_UNIT_MAX } from "./utf8.ts";
 /** Text is taken in steps of this many units. */
 export const STEP_UNITS = 2048;
 /** An undecided piece of more units than this becomes a run. */
-const PIECE_UNITS_MAX = 192;
+const PIECE_UNITS_MAX = 64;
 /** NFC makes at most three bytes out of one. */
 const NFC_GROWTH_MAX = 3;
 

@@ -1,0 +1,33 @@
+/**
+ * How long one frame of a hostile node keeps the event loop busy, at worst. The aim is 20 ms for any frame.
+ *
+ *   npm run bench -- frames [part of a name]
+ */
+import { createLog } from "../../gateway/src/base/log.ts";
+import { loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
+import { openMetering } from "../../gateway/src/metering/metering.ts";
+import { SCENARIOS } from "./scenarios.ts";
+import { Stage } from "./stage.ts";
+
+const AIM_MS = 20;
+/** Of each frame the best of some rounds: the others were disturbed, or not yet compiled. */
+const ROUNDS = 6;
+
+const wanted = process.argv[3] ?? "";
+const { active } = await loadCatalogue(new URL("../../gateway/catalogue/models.json", import.meta.url));
+const metering = await openMetering({ log: createLog("silent") });
+let over = 0;
+for (const { name, run } of SCENARIOS.filter(({ name }) => name.includes(wanted))) {
+  const bestMs: number[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const stage = new Stage(metering, active);
+    await run(stage);
+    for (const [i, ms] of stage.frameMs.entries()) bestMs[i] = Math.min(bestMs[i] ?? Number.POSITIVE_INFINITY, ms);
+    stage.close();
+  }
+  const worstMs = bestMs.reduce((worst, ms) => Math.max(worst, ms), 0);
+  if (worstMs > AIM_MS) over++;
+  console.log(`${worstMs.toFixed(2).padStart(10)} ms${worstMs > AIM_MS ? " !" : "  "} ${name}`);
+}
+console.log(over === 0 ? `every frame within ${AIM_MS} ms` : `${over} over ${AIM_MS} ms`);
+process.exit(0);

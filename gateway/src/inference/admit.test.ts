@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { Fault } from "../faults.ts";
+import { chat } from "../http/openai/chat.ts";
+import { completions } from "../http/openai/completions.ts";
+import { embeddings } from "../http/openai/embeddings.ts";
+import { holdAmount } from "../ledger/rules.ts";
+import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
+import { type Metering, openMetering } from "../metering/metering.ts";
+import { countPrompt, outputCap, outputRoom } from "./admit.ts";
+import type { Ask } from "./endpoint.ts";
+import { quote } from "./quote.ts";
+
+describe("prompts and the context", () => {
+  let catalogue: Catalogue;
+  let metering: Metering;
+  before(async () => {
+    catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+    metering = await openMetering({ log: createLog("silent") });
+  });
+  after(() => metering.close());
+
+  const modelOf = (id: string): ActiveModel => catalogue.active.get(id) as ActiveModel;
+  const count = (model: ActiveModel, ask: Ask): Promise<number> => {
+    const meter = metering.meter(model.build.tokenizer);
+    assert.ok(meter !== undefined);
+    return countPrompt(meter, model, ask);
+  };
+  const said = (words: number, more: object = {}): Ask =>
+    chat.parse({ model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(words) }], ...more });
+  const refusal = async (model: string, ask: Ask): Promise<{ param: unknown; message: string }> => {
+    const refused = await count(modelOf(model), ask).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    assert.ok(refused instanceof Fault && refused.status === 400, String(refused));
+    const { param, message } = refused.body().error;
+    return { param, message };
+  };
+  const LIMIT = 8192;
+  /** The template's own tokens. */
+  let around: number;
+  before(async () => {
+    around = (await count(modelOf("tiny-3b"), said(10))) - 10;
+  });
+
+  test("a prompt as long as the context is refused; one token less leaves room for one", async () => {
+    assert.equal(await count(modelOf("tiny-3b"), said(LIMIT - 1 - around)), LIMIT - 1);
+    assert.deepEqual(await refusal("tiny-3b", said(LIMIT - around)), {
+      param: "messages",
+      message:
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 8192 tokens. " +
+        "Please reduce the length of the messages.",
+    });
+  });
+
+  test("a prompt far too long is not counted to its end", async () => {
+    const { message } = await refusal("tiny-3b", said(100_000));
+    const [, tokens] =
+      /^This model's maximum context length is 8192 tokens\. However, your messages resulted in at least (\d+) tokens\. /.exec(
+        message,
+      ) ?? [];
+    assert.ok(Number(tokens) > 2 * (LIMIT - 1) && Number(tokens) < 100_000, message);
+  });
+
+  test("a completion's prompt is named so", async () => {
+    const ask = completions.parse({ model: "tiny-3b", prompt: " word".repeat(LIMIT) });
+    assert.deepEqual(await refusal("tiny-3b", ask), {
+      param: "prompt",
+      message:
+        "This model's maximum context length is 8192 tokens. However, your prompt resulted in 8193 tokens. " +
+        "Please reduce the length of the prompt.",
+    });
+  });
+
+  test("what is embedded may fill the context, and the element that does not fit is named", async () => {
+    const text = (words: number): string => "word ".repeat(words);
+    const ask = (input: string | string[]): Ask => embeddings.parse({ model: "embed-m3", input });
+    const model = modelOf("embed-m3");
+    const wordsMax = LIMIT - 2;
+    assert.equal(await count(model, ask(text(wordsMax))), LIMIT);
+    assert.deepEqual(await refusal("embed-m3", ask(["short", text(wordsMax + 1)])), {
+      param: "input[1]",
+      message:
+        "This model's maximum context length is 8192 tokens. However, your input resulted in 8193 tokens. " +
+        "Please reduce the length of the input.",
+    });
+    assert.equal((await refusal("embed-m3", ask(text(wordsMax + 1)))).param, "input");
+  });
+
+  test("output has the room that the prompt leaves; the hold is taken for the cap all the same", async () => {
+    const model = modelOf("tiny-3b");
+    const rows: [maxTokens: number | undefined, promptTokens: number, cap: number, room: number][] = [
+      [undefined, 100, LIMIT, LIMIT - 100],
+      [50, 100, 50, 50],
+      [LIMIT, 8_000, LIMIT, 192],
+      [1_000_000, 8_191, LIMIT, 1],
+    ];
+    for (const [max_tokens, promptTokens, cap, room] of rows) {
+      assert.equal(outputCap(model, said(1, { max_tokens })), cap);
+      assert.equal(outputRoom(model, { cap, promptTokens }), room);
+    }
+    const gw = { catalogue: () => catalogue, meter: (name: string) => metering.meter(name) as never };
+    const body = { model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(8_000) }] };
+    const quoted = await quote(gw, chat, body);
+    assert.equal(quoted.outputTokensMax, LIMIT);
+    assert.equal(quoted.hold, holdAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
+  });
+});

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { chat } from "../http/openai/chat.ts";
+import { type ActiveModel, type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
+import { type Metering, openMetering } from "../metering/metering.ts";
+import { judge } from "./endings.ts";
+import { Relay } from "./relay.ts";
+
+describe("the relay", () => {
+  let catalogue: Catalogue;
+  let metering: Metering;
+  before(async () => {
+    catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+    metering = await openMetering({ log: createLog("silent") });
+  });
+  after(() => metering.close());
+
+  function open(
+    options: { model?: string; stop?: string[]; cap?: number; events?: string[]; vectorsDue?: number } = {},
+  ) {
+    const { model: id = "tiny-3b", stop, cap = 100, events, vectorsDue = 0 } = options;
+    const model = catalogue.active.get(id) as ActiveModel;
+    const meter = metering.meter(model.build.tokenizer);
+    assert.ok(meter !== undefined);
+    const writer = chat.stream?.({ suffix: "x", created: 0, model: id }, { includeUsage: false });
+    const reply = { event: (data: string) => events?.push(JSON.parse(data).choices[0].delta.content) } as never;
+    const stream = events === undefined || writer === undefined ? null : { writer, reply };
+    return new Relay({ model, meter, outputTokensMax: cap, vectorsDue, stop, stream });
+  }
+
+  test("what follows a stop string is neither delivered nor counted, and the node is stopped", () => {
+    const relay = open({ stop: ["END"] });
+    assert.equal(relay.delta("answer", "one two E"), "more");
+    assert.equal(relay.delta("answer", "ND three four"), "enough");
+    assert.equal(relay.delta("answer", "five"), "enough");
+    assert.deepEqual(relay.end(), { answerTokens: 3, reasoningTokens: 0 });
+    assert.deepEqual([relay.text, relay.cut], ["one two ", "stop"]);
+  });
+
+  test("a stream goes on as it comes, but for what begins a stop string", () => {
+    const events: string[] = [];
+    const relay = open({ stop: ["END"], events });
+    for (const text of ["one", " two", " E", "N", "orm", "ous", " EN"]) relay.delta("answer", text);
+    assert.deepEqual(events, ["one", " two", " ", "ENorm", "ous", " "]);
+    // The output ended in the middle of what was no stop string.
+    relay.end();
+    assert.deepEqual([events.at(-1), relay.cut], ["EN", null]);
+  });
+
+  test("a stop string that comes at once leaves an empty answer that was given, and is billed", () => {
+    const relay = open({ stop: ["\n"] });
+    assert.equal(relay.delta("answer", "\nlots of text"), "enough");
+    assert.deepEqual(relay.end(), { answerTokens: 0, reasoningTokens: 0 });
+    assert.deepEqual([relay.text, relay.cut, relay.hadOutput], ["", "stop", true]);
+    const ending = judge("enough", { accepted: true, hadOutput: relay.hadOutput });
+    assert.deepEqual([ending.outcome, ending.billed], ["ok", true]);
+  });
+
+  test("the cap comes first where it is reached before the stop string", () => {
+    const relay = open({ stop: ["END"], cap: 2 });
+    assert.equal(relay.delta("answer", "one two three END"), "enough");
+    assert.deepEqual(relay.end(), { answerTokens: 2, reasoningTokens: 0 });
+    assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
+  });
+
+  test("text held back that passes the cap at the end is cut, and says so", () => {
+    const relay = open({ stop: [" two three END"], cap: 2 });
+    assert.equal(relay.delta("answer", "one two three"), "more");
+    relay.end();
+    assert.deepEqual([relay.text, relay.cut], ["one two", "length"]);
+  });
+
+  test("thinking is not searched for stop strings, the answer after it is", () => {
+    const relay = open({ model: "reason-32b", stop: ["END"] });
+    assert.equal(relay.delta("answer", "<think>the END of it</think>no"), "more");
+    assert.equal(relay.delta("reasoning", "END"), "more");
+    assert.equal(relay.delta("answer", " END x"), "enough");
+    relay.end();
+    assert.deepEqual([relay.text, relay.reasoning, relay.cut], ["no ", "the END of itEND", "stop"]);
+  });
+
+  test("in a model that does not think apart all output is the answer", () => {
+    const relay = open({ stop: ["END"] });
+    assert.equal(relay.delta("reasoning", "a END b"), "enough");
+    relay.end();
+    assert.deepEqual([relay.text, relay.cut], ["a ", "stop"]);
+  });
+
+  test("another attempt begins without what the first one held back", () => {
+    const relay = open({ stop: ["END"] });
+    relay.delta("answer", "first EN");
+    relay.begin();
+    assert.equal(relay.delta("answer", "D second"), "more");
+    relay.end();
+    assert.deepEqual([relay.text, relay.cut], ["D second", null]);
+  });
+
+  test("text for an embedding breaks the protocol: it is not taken for an answer", () => {
+    const relay = open({ model: "embed-m3", cap: 0, vectorsDue: 1 });
+    assert.equal(relay.delta("answer", "x"), "broken");
+    assert.equal(relay.vectors(0, 1024, new Float32Array(1024)), "more");
+    relay.end();
+    assert.equal(relay.cut, null);
+  });
+
+  test("an answer in very many parts is whole", () => {
+    const relay = open({ cap: 10_000 });
+    const parts = Array.from({ length: 3_000 }, (_, i) => ` ${i % 10}`);
+    for (const part of parts) relay.delta("answer", part);
+    relay.end();
+    assert.ok(relay.text === parts.join(""));
+  });
+});

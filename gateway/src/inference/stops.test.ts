@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import fc from "fast-check";
+import { StopMatcher } from "./stops.ts";
+
+function cut(stops: string[], pieces: string[]): { text: string; stopped: boolean } {
+  const matcher = new StopMatcher(stops);
+  let text = "";
+  for (const piece of pieces) {
+    const { text: more, stopped } = matcher.push(piece);
+    text += more;
+    if (stopped) return { text, stopped: true };
+  }
+  return { text: text + matcher.end(), stopped: false };
+}
+
+/** The rule, without any care for cost. */
+function expected(stops: string[], text: string): { text: string; stopped: boolean } {
+  for (let end = 1; end <= text.length; end++) {
+    const found = stops.filter((stop) => text.slice(0, end).endsWith(stop)).map((stop) => stop.length);
+    if (found.length > 0) return { text: text.slice(0, end - Math.max(...found)), stopped: true };
+  }
+  return { text, stopped: false };
+}
+
+describe("stop strings", () => {
+  for (const [stops, pieces, text, stopped] of [
+    [["END"], ["a b END c"], "a b ", true],
+    [["END"], ["a E", "N", "D c"], "a ", true],
+    // The character that spoils one beginning begins another.
+    [["END"], ["a EN", "E", "ND"], "a EN", true],
+    [["END"], ["a EN"], "a EN", false],
+    [["END"], ["END"], "", true],
+    [["b", "abc"], ["abc"], "a", true],
+    [["bc", "abc"], ["xabc"], "x", true],
+    [["aab"], ["aaaab"], "aa", true],
+    [["😀!"], ["so 😀", "?"], "so 😀?", false],
+    [["\ude00"], ["so 😀"], "so 😀", false],
+    [[], ["anything"], "anything", false],
+  ] as [string[], string[], string, boolean][]) {
+    test(`${JSON.stringify(stops)} in ${JSON.stringify(pieces)}`, () => {
+      assert.deepEqual(cut(stops, pieces), { text, stopped });
+    });
+  }
+
+  test("however the output is cut into deltas, it ends before the stop string that is complete first", () => {
+    const unit = fc.constantFrom("a", "b", "ab", "\n", "😀");
+    const words = (length: number) => fc.array(unit, { minLength: 1, maxLength: length }).map((all) => all.join(""));
+    fc.assert(
+      fc.property(
+        fc.array(words(4), { minLength: 1, maxLength: 4 }),
+        fc.array(words(5), { maxLength: 12 }),
+        (stops, pieces) => {
+          assert.deepEqual(cut(stops, pieces), expected(stops, pieces.join("")));
+        },
+      ),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("only what begins a stop string is held back", () => {
+    const matcher = new StopMatcher(["\n\nUser:", "END"]);
+    for (const [piece, shown] of [
+      ["Hello", "Hello"],
+      [" there\n", " there"],
+      ["\n", ""],
+      ["User", ""],
+      [" story", "\n\nUser story"],
+      [" E", " "],
+      ["x", "Ex"],
+    ] as const) {
+      assert.deepEqual(matcher.push(piece), { text: shown, stopped: false });
+    }
+    assert.equal(matcher.end(), "");
+  });
+
+  test("the work grows with the output, whatever the stop strings are", () => {
+    const almost = `${"a".repeat(2_047)}b`;
+    const stops = [
+      almost,
+      "a".repeat(2_048).replace(/.$/, "c"),
+      `${"ab".repeat(1_023)}aa`,
+      "a".repeat(2_047).concat("d"),
+    ];
+    for (const output of ["a".repeat(40_000), "ab".repeat(20_000), `${"a".repeat(2_047)}x`.repeat(20)]) {
+      const matcher = new StopMatcher(stops);
+      for (const character of output) assert.equal(matcher.push(character).stopped, false);
+      assert.ok(matcher.steps <= 2 * stops.length * output.length, `${matcher.steps} steps`);
+    }
+  });
+});
