@@ -10,6 +10,8 @@ export const JOB_PIECES_MAX = Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
 /** Text of one delta; an agent splits longer text. */
 export const DELTA_TEXT_BYTES_MAX = 128 * 1024;
 export const DELTAS_PER_FRAME_MAX = 1024;
+/** An agent does not join tokens into one delta over a longer pause. */
+export const JOINED_PAUSE_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
 /** Keep in step with the agent: vectors of one frame. */

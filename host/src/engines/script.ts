@@ -24,8 +24,10 @@ const Script = z.strictObject({
   fail_after: Count.optional(),
   stall_after: Count.optional(),
   drop_after: Count.optional(),
+  garbage_after: Count.optional(),
   only_attempt: z.int().min(1).max(99).optional(),
   busy: z.boolean().default(false),
+  empty: z.boolean().default(false),
   overrun: z.boolean().default(false),
   claim_tokens: z.int().min(0).optional(),
   garbage: z.boolean().default(false),
@@ -34,7 +36,7 @@ type Script = z.infer<typeof Script>;
 
 /** After how many deltas what happens. */
 export interface Fault {
-  kind: "fail" | "stall" | "drop";
+  kind: "fail" | "stall" | "drop" | "garbage";
   after: number;
 }
 
@@ -45,6 +47,8 @@ export interface Plan {
   ttftMs: number;
   deltaMs: number;
   busy: boolean;
+  /** Says that it is done, and nothing else. */
+  empty: boolean;
   overrun: boolean;
   garbage: boolean;
   claimTokens: number | undefined;
@@ -66,15 +70,16 @@ export function planOf(job: GenerationJob): Plan {
   };
 }
 
-const wellBehaved = { busy: false, overrun: false, garbage: false, claimTokens: undefined, faults: [] };
+const wellBehaved = { busy: false, empty: false, overrun: false, garbage: false, claimTokens: undefined, faults: [] };
 
 function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" | "deltaMs"> {
   const faults: Fault[] = [];
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });
   if (script.drop_after !== undefined) faults.push({ kind: "drop", after: script.drop_after });
-  const { busy, overrun, garbage, claim_tokens: claimTokens } = script;
-  return { busy, overrun, garbage, claimTokens, faults };
+  if (script.garbage_after !== undefined) faults.push({ kind: "garbage", after: script.garbage_after });
+  const { busy, empty, overrun, garbage, claim_tokens: claimTokens } = script;
+  return { busy, empty, overrun, garbage, claimTokens, faults };
 }
 
 function scriptOf(job: GenerationJob): Script | undefined {
