@@ -25,8 +25,9 @@ export class Relay implements DispatchSink {
   #output: OutputMeter;
   #splitter: ThinkingSplitter | undefined;
   #reached = false;
-  /** Whether the node gave anything at all in the current attempt. */
-  hadOutput = false;
+  /** Whether the node said anything at all in the current attempt, and the counts once that is complete. */
+  #heard = false;
+  #counts: OutputCount | undefined;
   text = "";
   reasoning = "";
   embeddings: Float32Array[] = [];
@@ -42,17 +43,18 @@ export class Relay implements DispatchSink {
   }
 
   begin(): void {
-    if (!this.hadOutput) return;
+    this.#counts = undefined;
+    if (!this.#heard) return;
     this.#output = this.#newOutput();
     this.#splitter = this.#newSplitter();
-    this.hadOutput = false;
+    this.#heard = false;
     this.text = "";
     this.reasoning = "";
     this.embeddings = [];
   }
 
   delta(channel: Channel, text: string): "more" | "enough" {
-    this.hadOutput = true;
+    this.#heard = true;
     if (this.#splitter === undefined) {
       // A build that does not think apart has one channel, whatever its engine calls it.
       this.#pass("answer", text);
@@ -69,15 +71,29 @@ export class Relay implements DispatchSink {
     const count = values.length / width;
     const fits = first === this.embeddings.length && first + count <= vectorsDue && width === model.build.vector_width;
     if (!fits) return "broken";
-    this.hadOutput = true;
+    this.#heard = true;
     for (let i = 0; i < count; i++) this.embeddings.push(values.slice(i * width, (i + 1) * width));
     return "more";
   }
 
+  finished(): "answered" | "empty" | "broken" {
+    if (this.embeddings.length < this.#options.vectorsDue) return "broken";
+    const { answerTokens, reasoningTokens } = this.end();
+    return answerTokens + reasoningTokens > 0 || this.embeddings.length > 0 ? "answered" : "empty";
+  }
+
   /** Lets through what was held back, once the output is complete, and returns the exact counts. */
   end(): OutputCount {
-    for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
-    return this.#output.end();
+    if (this.#counts === undefined) {
+      for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
+      this.#counts = this.#output.end();
+    }
+    return this.#counts;
+  }
+
+  /** The counts of what was written to the stream: thinking comes with the end, and what is held back never came. */
+  delivered(): OutputCount {
+    return { answerTokens: this.#reached ? this.#output.end().answerTokens : 0, reasoningTokens: 0 };
   }
 
   #newOutput(): OutputMeter {

@@ -81,11 +81,13 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
       output_tokens_max: outputTokensMax,
       sampling: ask.sampling,
     };
-    const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body }, relay, call.gone);
-    const counts = relay.end();
-    // A node that says it is done without the vectors it owed has failed.
-    const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
-    const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
+    const origin = { accountId: key.accountId, promptTokens };
+    const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body, origin }, relay, call.gone);
+    // What a broken node gave last is not let through any more.
+    const counts = result.end === "broken" ? relay.delivered() : relay.end();
+    const { reachedClient } = relay;
+    const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
+    const ending = judge(result.end, { accepted: result.server !== null, hadOutput, reachedClient });
     await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending });
     settled = true;
 
@@ -97,7 +99,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     const usage = { promptTokens, completionTokens };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
-      tokens: ending.billed ? promptTokens + completionTokens : 0,
+      tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: () => {
         if (ending.fault !== null)
           tellFault(call, ending, writer); // 502 · 503
@@ -131,7 +133,7 @@ function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameter
 function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
   if (code === null) return;
   // Silence that cost nothing may be tried again; the client decides.
-  const failure = fault(code, code === "upstream_stall" && !billed ? { retry: "unsaid" } : {});
+  const failure = fault(code, code === "upstream_stall" && billed === "nothing" ? { retry: "unsaid" } : {});
   if (writer === null) throw failure;
   call.reply.event(JSON.stringify(failure.body()));
   call.reply.endStream();
