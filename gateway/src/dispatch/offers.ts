@@ -11,7 +11,8 @@ import type { Log } from "../base/log.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import type { Plane } from "./plane.ts";
 import type { Roster, RosterNode } from "./roster.ts";
-import { LATE_MS_MAX, type OwnTimes, PREFILL_MS_MAX, patience, readTimes } from "./silence.ts";
+import { hearOutput, hearProgress, type OwnTimes } from "./silence.ts";
+import { watch } from "./watch.ts";
 
 export interface DispatchOrder {
   /** The request's 26 characters. */
@@ -148,7 +149,11 @@ export class Offers {
       this.#live.set(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
       for (const frame of frames) plane.publish(toNode(node.id), frame);
-      this.#watch(attempt);
+      attempt.stopTimer = watch(attempt, {
+        clock,
+        jobMsMax: this.#options.jobMsMax,
+        passed: (event) => this.#step(attempt, event),
+      });
     });
   }
 
@@ -208,14 +213,7 @@ export class Offers {
         this.#step(attempt, "busy");
         break;
       case "progress":
-        if (
-          attempt.acceptedAt !== null &&
-          now - attempt.acceptedAt < PREFILL_MS_MAX &&
-          attempt.firstOutputAt === null
-        ) {
-          attempt.aliveAt = now;
-          attempt.own.aliveMs = now - attempt.acceptedAt;
-        }
+        hearProgress(attempt, now);
         this.#step(attempt, "progress");
         break;
       case "done":
@@ -260,7 +258,7 @@ export class Offers {
     take: (sink: DispatchSink) => "more" | "enough" | "broken",
   ): void {
     const now = this.#options.clock.monotonic();
-    this.#step(attempt, outputEvent(attempt, times, now));
+    this.#step(attempt, hearOutput(attempt, times, now));
     if (isOver(attempt.state)) return;
     attempt.aliveAt = now;
     attempt.firstOutputAt ??= now;
@@ -304,43 +302,7 @@ export class Offers {
     for (const attempt of [...this.#live.values()]) if (attempt.node.id === nodeId) this.#step(attempt, event);
   }
 
-  /** One timer per attempt that looks again when the node has spoken meanwhile, instead of one per frame. */
-  #watch(attempt: Live, waitMs = this.#patience(attempt).leftMs): void {
-    const { clock } = this.#options;
-    const dueAt = clock.monotonic() + waitMs;
-    attempt.stopTimer = clock.after(waitMs, () => {
-      const lateMs = clock.monotonic() - dueAt;
-      if (this.#patience(attempt).leftMs > 0) this.#watch(attempt);
-      // A gateway that was late itself blames nobody: what it missed may still be on its way, for as long.
-      else if (lateMs > LATE_MS_MAX) this.#watch(attempt, lateMs);
-      // What lies in the socket was said in time.
-      else clock.soon(() => this.#lookAgain(attempt));
-    });
-  }
-
-  #lookAgain(attempt: Live): void {
-    if (isOver(attempt.state)) return;
-    const { leftMs, event } = this.#patience(attempt);
-    if (leftMs > 0) this.#watch(attempt);
-    else this.#step(attempt, event);
-  }
-
-  #patience(attempt: Live): ReturnType<typeof patience> {
-    return patience(attempt, this.#options.clock.monotonic(), this.#options.jobMsMax);
-  }
-
   #stop(attempt: Attempt): void {
     this.#options.plane.publish(toNode(attempt.node.id), encode({ kind: "cancel", job: attempt.job }));
   }
-}
-
-/** What output means, by the node's own times where it tells them, else by its arrival. */
-function outputEvent({ acceptedAt, offeredAt, own }: Live, times: TimedDelta | undefined, now: number): AttemptEvent {
-  if (acceptedAt === null) return "broken";
-  if (times === undefined) {
-    own.aliveMs = now - acceptedAt;
-    return "output";
-  }
-  const heard = readTimes(own, times, now - offeredAt);
-  return heard === "in time" ? "output" : heard;
 }

@@ -1,5 +1,5 @@
 /**
- * When a node counts as quiet. Pure. Two clocks are looked at. The node's own token times say how long its engine paused:
+ * When a node counts as quiet. Two clocks are looked at. The node's own token times say how long its engine paused:
  * a pause under 2.0 s never counts, one over 2.3 s always does, and nothing on the way to us can change that. Arrival says
  * how long nothing was heard, with some room for that way; it holds for every node, also one that tells no times.
  *
@@ -28,17 +28,49 @@ export interface OwnTimes {
   aliveMs: number;
 }
 
+/** What was heard of an attempt, by this gateway's clock and by the node's. */
+export interface Heard {
+  readonly offeredAt: number;
+  acceptedAt: number | null;
+  firstOutputAt: number | null;
+  /** The last sign of life. */
+  aliveAt: number;
+  readonly own: OwnTimes;
+}
+
+/** The node reads the prompt. */
+export function hearProgress(heard: Heard, now: number): void {
+  const { acceptedAt, firstOutputAt, own } = heard;
+  if (acceptedAt === null || firstOutputAt !== null || now - acceptedAt >= PREFILL_MS_MAX) return;
+  heard.aliveAt = now;
+  own.aliveMs = now - acceptedAt;
+}
+
+/** What output means, by the node's own times where it tells them, else by its arrival alone. */
+export function hearOutput(
+  { acceptedAt, offeredAt, own }: Heard,
+  times: { firstMs: number; lastMs: number } | undefined,
+  now: number,
+): "output" | "quiet" | "broken" {
+  if (acceptedAt === null) return "broken";
+  if (times === undefined) {
+    own.aliveMs = now - acceptedAt;
+    return "output";
+  }
+  return readTimes(own, times, now - offeredAt);
+}
+
 /** Takes in the times of a delta. `sinceOfferMs`: more cannot have passed for the node. */
-export function readTimes(
+function readTimes(
   own: OwnTimes,
   { firstMs, lastMs }: { firstMs: number; lastMs: number },
   sinceOfferMs: number,
-): "in time" | "quiet" | "broken" {
+): "output" | "quiet" | "broken" {
   if (firstMs < own.toldMs) return "broken";
   const pauseMs = Math.min(firstMs, sinceOfferMs) - own.aliveMs;
   own.toldMs = lastMs;
   own.aliveMs = Math.min(lastMs, sinceOfferMs);
-  return pauseMs > PAUSE_MS_MAX ? "quiet" : "in time";
+  return pauseMs > PAUSE_MS_MAX ? "quiet" : "output";
 }
 
 /** How long the node may still say nothing, and what it is when that has passed. */

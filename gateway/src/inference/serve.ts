@@ -4,7 +4,7 @@
  * bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
-import { fault } from "../faults.ts";
+import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit.ts";
@@ -132,9 +132,16 @@ function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameter
 /** As a status, or, where the status is gone, as the stream's terminal event. */
 function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
   if (code === null) return;
-  // Silence that cost nothing may be tried again; the client decides.
-  const failure = fault(code, code === "upstream_stall" && billed === "nothing" ? { retry: "unsaid" } : {});
+  const failure = fault(code, detailsOf(code, billed));
   if (writer === null) throw failure;
   call.reply.event(JSON.stringify(failure.body()));
   call.reply.endStream();
+}
+
+function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
+  // Silence that cost nothing may be tried again; the client decides.
+  if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
+  if (code !== "upstream_failed" || billed === "all") return {};
+  const cost = billed === "nothing" ? "Nothing is billed." : "What reached you is billed, with its prompt.";
+  return { message: `The node that served this request broke off. ${cost}` };
 }
