@@ -35,6 +35,7 @@ export interface RecordRow {
   host_pico: string;
   attempts: number;
   node_id: string | null;
+  host_account_id: string | null;
   ttft_ms: number | null;
 }
 

@@ -3,7 +3,7 @@
  * of it afterwards. (A gateway that dies is in lifecycle.test.ts.)
  */
 import assert from "node:assert/strict";
-import { after, afterEach, before, test } from "node:test";
+import { after, afterEach, before, describe, test } from "node:test";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./books.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
@@ -53,6 +53,27 @@ onEveryPlane("endings", (openPlane) => {
   const assertFree = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
     assert.deepEqual([paid, earned, record.charge_pico], [0n, 0n, "0"]);
   };
+  /** Everything the builder paid went to the platform. */
+  const assertUnpaid = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
+    assert.equal(paid, due(record));
+    assert.deepEqual([BigInt(record.charge_pico), earned, record.host_account_id], [paid, 0n, null]);
+    assert.notEqual(record.node_id, null, "who served it stays on the record");
+  };
+  const node = async (method: string, path = ""): Promise<Record<string, unknown>> => {
+    const response = await fetch(`${platform.ready.base_url}/node/v1/nodes${path}`, {
+      method,
+      headers: { authorization: `Bearer ${platform.ready.host_token}` },
+    });
+    assert.ok(response.ok, `${method} ${path}: ${response.status}`);
+    return (await response.json()) as Record<string, unknown>;
+  };
+  const nodes = async (): Promise<{ id: string; state: string }[]> =>
+    (await node("GET")).data as { id: string; state: string }[];
+  /** The failures that count against the nodes, all together. */
+  const failures = async (): Promise<number> => {
+    const stats = await Promise.all((await nodes()).map(({ id }) => node("GET", `/${id}/stats`)));
+    return stats.reduce((sum, each) => sum + (each.reliability as { failures: number }).failures, 0);
+  };
   const code = (text: string): string => (JSON.parse(text) as { error: { code: string } }).error.code;
   /** The events of a stream's text. */
   const events = (text: string): string[] =>
@@ -69,6 +90,57 @@ onEveryPlane("endings", (openPlane) => {
     );
     assert.equal(end.record.completion_tokens, 2);
     assertBilled(end);
+  });
+
+  test("finished without one token: the other node has output, and only that is billed and paid", async () => {
+    for (const stream of [false, true]) {
+      const before = await failures();
+      const end = await ending({ text: "from the other", empty: true, only_attempt: 1 }, { stream });
+      assert.match(end.text, stream ? /from.*other.*\[DONE\]/s : /from the other/);
+      assert.deepEqual(
+        [end.response.status, end.record.outcome, end.record.http_status, end.record.attempts],
+        [200, "ok", 200, 2],
+      );
+      assert.equal(end.record.completion_tokens, 3);
+      assertBilled(end);
+      assert.equal(await failures(), before + 1, "the first has a miss");
+    }
+  });
+
+  test("finished without one token, and the other node finds none either: the prompt is billed and paid", async () => {
+    const before = await failures();
+    for (const stream of [false, true]) {
+      const end = await ending({ text: "" }, { stream });
+      assert.deepEqual(
+        [end.response.status, end.record.outcome, end.record.finish_reason, end.record.attempts],
+        [200, "ok", "stop", 2],
+      );
+      if (stream) assert.equal(events(end.text).at(-1), "[DONE]");
+      else assert.equal(JSON.parse(end.text).choices[0].message.content, "");
+      assert.equal(end.record.completion_tokens, 0);
+      assert.ok(end.paid > 0n);
+      assertBilled(end);
+    }
+    assert.equal(await failures(), before, "nobody has a miss");
+  });
+
+  test("finished without one token, and there is no other node: 200, and free", async () => {
+    const [paused] = await nodes();
+    assert.ok(paused);
+    await node("POST", `/${paused.id}/pause`);
+    try {
+      const before = await failures();
+      const end = await ending({ text: "" });
+      assert.deepEqual([end.response.status, end.record.outcome, end.record.attempts], [200, "ok", 1]);
+      assert.equal(JSON.parse(end.text).choices[0].message.content, "");
+      assertFree(end);
+      assert.notEqual(end.record.node_id, null);
+      assert.equal(end.record.host_account_id, null);
+      assert.equal(await failures(), before);
+    } finally {
+      await node("POST", `/${paused.id}/resume`);
+    }
+    await eventually("both nodes are back", async () => (await nodes()).every(({ state }) => state === "online"));
   });
 
   test("a node that is busy: the next one is asked, and no retry is spent", async () => {
@@ -90,11 +162,11 @@ onEveryPlane("endings", (openPlane) => {
     assertBilled(end);
   });
 
-  test("the node reports failure before any output: the prompt is billed", async () => {
+  test("the node reports failure before any output: the prompt is billed, the host has nothing", async () => {
     const end = await ending({ tokens: 20, fail_after: 0 });
     assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 0]);
     assert.ok(end.paid > 0n);
-    assertBilled(end);
+    assertUnpaid(end);
   });
 
   test("failure in a stream: 200, then the terminal error event, no [DONE], no finish_reason", async () => {
@@ -150,10 +222,54 @@ onEveryPlane("endings", (openPlane) => {
     });
   });
 
-  test("malformed frames fail the job, not the gateway", async () => {
-    const end = await ending({ tokens: 20, garbage: true });
-    assert.deepEqual([end.response.status, end.record.outcome], [502, "upstream_failed"]);
-    assertBilled(end);
+  test("malformed frames fail the job, not the gateway: free, with output or without, if it is not streamed", async () => {
+    for (const fault of [{ garbage: true }, { garbage_after: 5 }]) {
+      const end = await ending({ tokens: 20, ...fault });
+      assert.deepEqual(
+        [end.response.status, code(end.text), end.record.outcome],
+        [502, "upstream_failed", "upstream_failed"],
+      );
+      assert.equal(end.response.headers.get("x-should-retry"), "false");
+      assert.match(end.text, /Nothing is billed/);
+      assertFree(end);
+      assert.notEqual(end.record.node_id, null);
+      assert.equal(end.record.host_account_id, null);
+    }
+  });
+
+  test("malformed frames in a stream: what reached the client is billed, the host has nothing", async () => {
+    const before = await ending({ tokens: 20, garbage: true }, { stream: true });
+    assert.equal(code(events(before.text).at(-1) as string), "upstream_failed");
+    assertFree(before);
+    // Paced, so that the words are on their way to the client before the garbage.
+    const end = await ending({ text: "one two three four", delta_ms: 50, garbage_after: 3 }, { stream: true });
+    const seen = events(end.text);
+    assert.equal(code(seen.at(-1) as string), "upstream_failed");
+    const text = seen.slice(0, -1).map((event) => JSON.parse(event).choices[0].delta.content);
+    assert.equal(text.join(""), "one two three");
+    assert.match(end.text, /What reached you is billed/);
+    assert.deepEqual([end.record.outcome, end.record.completion_tokens], ["upstream_failed", 3]);
+    assertUnpaid(end);
+  });
+
+  test("tokens 1.85 s apart are in time, tokens 2.4 s apart a stall, streamed or not", async () => {
+    const paced = async (deltaMs: number, stream: boolean) => {
+      const response = await post({ tokens: 3, delta_ms: deltaMs }, { stream });
+      const text = await response.text();
+      const id = response.headers.get("x-request-id") as string;
+      return { status: response.status, last: stream ? (events(text).at(-1) as string) : text, id };
+    };
+    const [whole, streamed, stalled, streamedStalled] = await Promise.all([
+      paced(1_850, false),
+      paced(1_850, true),
+      paced(2_400, false),
+      paced(2_400, true),
+    ]);
+    assert.equal(whole.status, 200);
+    assert.equal(JSON.parse(whole.last).usage.completion_tokens, 3);
+    assert.equal(streamed.last, "[DONE]");
+    assert.deepEqual([stalled.status, code(stalled.last)], [502, "upstream_stall"]);
+    assert.equal(code(streamedStalled.last), "upstream_stall");
   });
 
   test("no connected node serves the model: 503 at once, free, recorded; in a stream the event", async () => {
@@ -227,5 +343,30 @@ onEveryPlane("endings", (openPlane) => {
     assert.equal(response.status, 200);
     const record = await lastRecord(platform);
     assert.deepEqual([record.endpoint, record.outcome, record.completion_tokens], ["embedding", "ok", 0]);
+  });
+});
+
+describe("a job that lasts longer than JOB_MAX_S", () => {
+  let dataDir: string;
+  let platform: Platform;
+  before(async () => {
+    dataDir = await newDataDir();
+    const flags = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];
+    platform = await startPlatform(dataDir, flags, { JOB_MAX_S: "2" });
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  test("ends as a stall, billed and paid as far as it came, and is not tried again", async () => {
+    const response = await chat(platform, { tokens: 1000, delta_ms: 300 });
+    assert.equal(response.status, 502);
+    assert.match(await response.text(), /upstream_stall/);
+    const record = await lastRecord(platform);
+    assert.deepEqual([record.outcome, record.attempts], ["upstream_stall", 1]);
+    assert.ok(record.completion_tokens > 0 && record.completion_tokens < 20, `${record.completion_tokens} tokens`);
+    assert.ok(BigInt(record.charge_pico) > 0n && record.host_account_id !== null);
+    await assertBalanced(platform);
   });
 });

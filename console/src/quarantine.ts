@@ -45,6 +45,7 @@ const NAMES: Record<string, string> = {
   tokens_per_second: "Tokens per second",
   ceiling: "The model's ceiling",
   why: "What was wrong",
+  probe: "A question of the platform's own",
 };
 
 const KINDS: Record<string, string> = {
@@ -54,6 +55,7 @@ const KINDS: Record<string, string> = {
   protocol: "it broke the protocol",
   silent: "it went quiet",
   lost: "its connection was lost",
+  miss: "it had no output where another node had some",
 };
 
 /** The evidence as names and values; what is not known here is shown as it is. */

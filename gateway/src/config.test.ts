@@ -8,6 +8,7 @@ test("without any variable the defaults hold", () => {
   assert.equal(config.internalPort, 9090);
   assert.equal(config.databaseUrl, undefined);
   assert.equal(config.dispatchDeadlineMs, 10_000);
+  assert.equal(config.jobMsMax, 900_000);
   assert.equal(parseConfig({ PORT: "" }).port, 8080, "an empty variable is not set");
 });
 

@@ -99,6 +99,12 @@ const Environment = z.object({
     .min(100, "must be 100 or more")
     .max(600_000)
     .default(10_000),
+  JOB_MAX_S: z.coerce
+    .number("must be a number of seconds")
+    .int("must be a whole number of seconds")
+    .min(1, "must be 1 or more")
+    .max(86_400, "must be 86400 or less")
+    .default(900),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")
@@ -163,6 +169,8 @@ export interface Config {
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
+  /** A job that lasts longer than this after its acceptance ends as a stall. */
+  jobMsMax: number;
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
   /** Undefined: credits cannot be bought. */
@@ -252,6 +260,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
+    jobMsMax: e.JOB_MAX_S * 1000,
     autoQuarantine: e.AUTO_QUARANTINE === "true",
     payments: paymentsConfig(e),
     logLevel: e.LOG_LEVEL,

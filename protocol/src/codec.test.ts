@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { decode, encode, FrameError } from "./codec.ts";
 import type { Frame } from "./frames.ts";
@@ -43,6 +44,13 @@ const GOLDEN: Record<string, Sendable> = {
       { job: JOB, seq: 1, channel: "answer", text: "naïve 日本 😀" },
     ],
   },
+  timed: {
+    kind: "timed",
+    deltas: [
+      { job: JOB, seq: 0, channel: "reasoning", text: "hm", firstMs: 40, lastMs: 40 },
+      { job: JOB, seq: 1, channel: "answer", text: "naïve 日本 😀", firstMs: 90, lastMs: 70_000 },
+    ],
+  },
   vectors: { kind: "vectors", job: JOB, seq: 0, first: 0, width: 2, values: Float32Array.of(0.5, -1, 2, 0) },
   done: { kind: "done", job: JOB, seq: 2, finish: "length" },
   failed: { kind: "failed", job: JOB, seq: 2, cause: "engine", message: "out of memory" },
@@ -65,6 +73,48 @@ describe("frames", () => {
     });
   }
 
+  test("what 1.1 added to a job is optional: the header of 1.0 is the same without it", () => {
+    const { header, piece } = GOLDEN.job as Extract<Frame, { kind: "job" }>;
+    const bytes = encode({ kind: "job", header: { ...header, times: true }, piece });
+    assert.deepEqual(plain(decode(bytes)), plain({ kind: "job", header: { ...header, times: true }, piece }));
+  });
+
+  test("a delta that ends before it begins is refused", () => {
+    const [, delta] = (GOLDEN.timed as Extract<Frame, { kind: "timed" }>).deltas;
+    assert.ok(delta);
+    const back = encode({ kind: "timed", deltas: [{ ...delta, firstMs: 71, lastMs: 70 }] });
+    assert.throws(() => decode(back), FrameError);
+  });
+
+  test("an error names the place of a mistake and repeats nothing of what was received", () => {
+    const marker = "MARKER-of-a-prompt";
+    const bodies = [
+      marker,
+      `{"job":"${marker}"}`,
+      `{"job":"${JOB}","seq":0,"finish":"${marker}"}`,
+      `{"job":"${JOB}","seq":"${marker}","cause":"${marker}","message":"${marker}"}`,
+      `{"job":"${JOB}","seq":0,"cause":"engine","message":"${marker.repeat(50)}"}`,
+      `{"${marker}":1,"protocol":"${marker}","models":["${marker.repeat(9)}"],"agent":7}`,
+    ];
+    for (const kind of [3, 16, 17, 18, 21, 22, 23]) {
+      for (const body of bodies) {
+        try {
+          decode(Buffer.concat([Buffer.from([1, kind]), Buffer.from(body)]));
+        } catch (error) {
+          assert.ok(error instanceof FrameError);
+          assert.ok(!inspect(error).includes("MARKER"), `${kind}: ${error.message}`);
+        }
+      }
+    }
+    const header = Buffer.from(`{"job":"${JOB}","model":"${marker.repeat(9)}"}`);
+    const length = Buffer.alloc(2);
+    length.writeUInt16LE(header.length);
+    assert.throws(
+      () => decode(Buffer.concat([Buffer.from([1, 1]), length, header])),
+      (error) => !inspect(error).includes("MARKER"),
+    );
+  });
+
   test("a kind of a later minor version is told apart from a broken frame", () => {
     assert.deepEqual(decode(Buffer.from([1, 200, 1, 2, 3])), { kind: "unknown", code: 200 });
   });
@@ -82,10 +132,11 @@ describe("frames", () => {
   });
 
   test("what is cut short, too long or out of bounds is refused", () => {
-    const bytes = encode(GOLDEN.deltas as Sendable);
-    for (let length = 0; length < bytes.length; length++)
-      assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
-    assert.throws(() => decode(Buffer.concat([bytes, Buffer.from([0])])), FrameError);
+    for (const bytes of [GOLDEN.deltas, GOLDEN.timed].map((frame) => encode(frame as Sendable))) {
+      for (let length = 0; length < bytes.length; length++)
+        assert.throws(() => decode(bytes.subarray(0, length)), FrameError);
+      assert.throws(() => decode(Buffer.concat([bytes, Buffer.from([0])])), FrameError);
+    }
     assert.throws(() => decode(Buffer.alloc(FRAME_BYTES_MAX + 1, 1)), FrameError);
     const vectors = Buffer.from(encode(GOLDEN.vectors as Sendable));
     vectors.writeFloatLE(Number.NaN, vectors.length - 4);
@@ -118,7 +169,7 @@ describe("frames", () => {
   });
 
   test("hostile bytes raise FrameError and nothing else", () => {
-    const kinds = fc.constantFrom(1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 99);
+    const kinds = fc.constantFrom(1, 2, 3, 16, 17, 18, 19, 20, 21, 22, 23, 24, 99);
     fc.assert(
       fc.property(kinds, fc.uint8Array({ maxLength: 300 }), (kind, rest) => {
         try {

@@ -1,7 +1,8 @@
 /**
  * Frames to bytes and back. Layout: byte 0 the protocol's major version, byte 1 the kind, then the kind's own payload;
  * integers are little-endian. `decode` trusts nothing: every length is checked against the bytes that are there, text
- * must be valid UTF-8, JSON must fit its schema. It throws `FrameError` and nothing else.
+ * must be valid UTF-8, JSON must fit its schema. It throws `FrameError` and nothing else, and an error names a place and a
+ * kind of mistake, never what was received: errors are logged, and a frame can carry a prompt.
  */
 import type { z } from "zod";
 import {
@@ -16,6 +17,7 @@ import {
   JobHeader,
   NodeState,
   Progress,
+  type TimedDelta,
 } from "./frames.ts";
 import {
   CONTROL_FRAME_BYTES_MAX,
@@ -45,6 +47,7 @@ const KIND = {
   done: 21,
   failed: 22,
   state: 23,
+  timed: 24,
 } as const;
 
 /** Kinds that must be smaller than a frame may be. */
@@ -59,6 +62,7 @@ const BYTES_MAX: Record<number, number> = {
 };
 
 const JOB_ID_BYTES = 29;
+const TIMES_BYTES = 8;
 const CHANNELS = ["answer", "reasoning"] as const;
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -92,7 +96,9 @@ function encodeKind(frame: Exclude<Frame, { kind: "unknown" }>): Buffer {
       return out;
     }
     case "deltas":
-      return encodeDeltas(frame.deltas);
+      return encodeDeltas(KIND.deltas, frame.deltas);
+    case "timed":
+      return encodeDeltas(KIND.timed, frame.deltas);
     case "vectors": {
       const head = 2 + JOB_ID_BYTES + 12;
       const out = Buffer.allocUnsafe(head + frame.values.length * 4);
@@ -123,8 +129,10 @@ function encodeJson(kind: number, body: object): Buffer {
   return out;
 }
 
-function encodeDeltas(deltas: Delta[]): Buffer {
-  const head = JOB_ID_BYTES + 4 + 1 + 4;
+/** Per delta: job id, seq, channel, for a timed one its two times, the text's length, the text. */
+function encodeDeltas(kind: number, deltas: (Delta | TimedDelta)[]): Buffer {
+  const times = kind === KIND.timed ? TIMES_BYTES : 0;
+  const head = JOB_ID_BYTES + 4 + 1 + times + 4;
   let size = 4;
   const lengths: number[] = [];
   for (const delta of deltas) {
@@ -134,14 +142,18 @@ function encodeDeltas(deltas: Delta[]): Buffer {
   }
   const out = Buffer.allocUnsafe(size);
   out[0] = PROTOCOL_MAJOR;
-  out[1] = KIND.deltas;
+  out[1] = kind;
   out.writeUInt16LE(deltas.length, 2);
   let at = 4;
   for (const [i, delta] of deltas.entries()) {
     writeJobId(out, delta.job, at);
     out.writeUInt32LE(delta.seq, at + JOB_ID_BYTES);
     out[at + JOB_ID_BYTES + 4] = CHANNELS.indexOf(delta.channel);
-    out.writeUInt32LE(lengths[i] as number, at + JOB_ID_BYTES + 5);
+    if ("firstMs" in delta && times > 0) {
+      out.writeUInt32LE(delta.firstMs, at + JOB_ID_BYTES + 5);
+      out.writeUInt32LE(delta.lastMs, at + JOB_ID_BYTES + 9);
+    }
+    out.writeUInt32LE(lengths[i] as number, at + head - 4);
     out.write(delta.text, at + head, "utf8");
     at += head + (lengths[i] as number);
   }
@@ -182,6 +194,8 @@ export function decode(bytes: Uint8Array): Frame {
       return { kind: "progress", ...parse(Progress, buf.subarray(2)) };
     case KIND.deltas:
       return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2)) };
+    case KIND.timed:
+      return { kind: "timed", deltas: decodeDeltas(new Reader(buf, 2), readTimes) };
     case KIND.vectors:
       return decodeVectors(new Reader(buf, 2));
     case KIND.done:
@@ -195,7 +209,21 @@ export function decode(bytes: Uint8Array): Frame {
   }
 }
 
-function decodeDeltas(reader: Reader): Delta[] {
+interface Times {
+  firstMs: number;
+  lastMs: number;
+}
+
+function readTimes(reader: Reader): Times {
+  const firstMs = reader.u32();
+  const lastMs = reader.u32();
+  if (lastMs < firstMs) throw new FrameError("a delta ends before it begins");
+  return { firstMs, lastMs };
+}
+
+function decodeDeltas(reader: Reader): Delta[];
+function decodeDeltas(reader: Reader, times: typeof readTimes): TimedDelta[];
+function decodeDeltas(reader: Reader, times?: typeof readTimes): Delta[] {
   const count = reader.u16();
   if (count === 0 || count > DELTAS_PER_FRAME_MAX) throw new FrameError(`${count} deltas in one frame`);
   const deltas: Delta[] = [];
@@ -205,11 +233,13 @@ function decodeDeltas(reader: Reader): Delta[] {
     const seq = reader.u32();
     const channel = CHANNELS[reader.u8()];
     if (channel === undefined) throw new FrameError("unknown channel");
+    const at = times?.(reader);
     const length = reader.u32();
     textBytes += length;
     if (textBytes > DELTAS_TEXT_BYTES_MAX)
       throw new FrameError(`deltas of ${textBytes} bytes exceed ${DELTAS_TEXT_BYTES_MAX}`);
-    deltas.push({ job, seq, channel, text: text(reader.bytes(length)) });
+    const words = text(reader.bytes(length));
+    deltas.push(at === undefined ? { job, seq, channel, text: words } : { job, seq, channel, text: words, ...at });
   }
   reader.end();
   return deltas;
@@ -278,8 +308,8 @@ class Reader {
 function text(bytes: Uint8Array): string {
   try {
     return utf8.decode(bytes);
-  } catch (cause) {
-    throw new FrameError("text is not valid UTF-8", { cause });
+  } catch {
+    throw new FrameError("text is not valid UTF-8");
   }
 }
 
@@ -287,14 +317,14 @@ function parse<T extends z.ZodType>(schema: T, bytes: Uint8Array): z.infer<T> {
   let json: unknown;
   try {
     json = JSON.parse(text(bytes));
-  } catch (cause) {
-    if (cause instanceof FrameError) throw cause;
-    throw new FrameError("the frame is not JSON", { cause });
+  } catch (error) {
+    if (error instanceof FrameError) throw error;
+    throw new FrameError("the frame is not JSON");
   }
   const result = schema.safeParse(json);
-  if (!result.success)
-    throw new FrameError(result.error.issues[0]?.message ?? "the frame does not fit its schema", {
-      cause: result.error,
-    });
+  if (!result.success) {
+    const [issue] = result.error.issues;
+    throw new FrameError(`the frame does not fit its schema: ${issue?.path.join(".") || "its root"}, ${issue?.code}`);
+  }
   return result.data;
 }

@@ -1,15 +1,16 @@
 /**
- * The messages between gateway and node. Control frames are JSON checked by these schemas; the three hot kinds (`piece`,
- * `deltas`, `vectors`) are binary and laid out in codec.ts.
+ * The messages between gateway and node. Control frames are JSON checked by these schemas; the hot kinds (`piece`, `deltas`,
+ * `timed`, `vectors`) are binary and laid out in codec.ts.
  *
  * A job's life on the wire:
  *   gateway: job, piece*            (pieces only when the body exceeds one piece)
  *   node:    busy                   the node will not run it; costs the request nothing
- *        or  accepted, progress*, (deltas | vectors)*, done | failed
+ *        or  accepted, progress*, (deltas | timed | vectors)*, done | failed
  *   gateway: cancel                 at any time; the node stops and sends nothing more for that job
  *
  * `seq` starts at 0 with the first output frame of a job and grows by one with every delta, vectors, done and failed:
- * a gap means that the plane lost a message, and fails the job.
+ * a gap means that the plane lost a message, and fails the job. A delta without text takes its number and means nothing
+ * else: it is neither output nor a sign of life.
  *
  * Nothing in these frames carries a token count. The gateway counts; what a node claims has no way in.
  */
@@ -49,6 +50,8 @@ export const JobHeader = z.object({
   /** The output cap. The gateway enforces it; an engine that counts alike may stop by itself. 0 for embeddings. */
   output_tokens_max: z.int().min(0),
   sampling: Sampling,
+  /** The gateway understands `timed` frames. Agents of 1.0 do not know the field and send `deltas`. */
+  times: z.boolean().optional(),
   /** The body's UTF-8 bytes, and the number of frames that carry it (this one included). */
   body_bytes: z.int().min(2).max(JOB_BODY_BYTES_MAX),
   pieces: z.int().min(1).max(JOB_PIECES_MAX),
@@ -74,7 +77,7 @@ export const Failed = z.object({
   seq: Seq,
   /** `engine`: the engine broke; `prompt`: the engine cannot take this prompt; `agent`: the agent itself failed. */
   cause: z.enum(["engine", "prompt", "agent"]),
-  /** For the operator's log, never for a client. Holds no prompt or output text. */
+  /** For whoever debugs an agent. It should hold no prompt or output text; a gateway cannot know, and drops it unread. */
   message: z.string().max(FAILURE_MESSAGE_CHARS_MAX),
 });
 export const Cancel = z.object({ job: JobId });
@@ -99,6 +102,14 @@ export interface Delta {
   channel: Channel;
   text: string;
 }
+/**
+ * A delta with the node's own times of its first and its last token, in milliseconds since the node accepted the job. An
+ * agent may join tokens into one delta, but never over a pause of more than a second: no pause that matters is hidden.
+ */
+export interface TimedDelta extends Delta {
+  firstMs: number;
+  lastMs: number;
+}
 
 /** Every frame as the codec hands it over. */
 export type Frame =
@@ -109,6 +120,7 @@ export type Frame =
   | { kind: "busy"; job: string }
   | { kind: "progress"; job: string; fraction: number }
   | { kind: "deltas"; deltas: Delta[] }
+  | { kind: "timed"; deltas: TimedDelta[] }
   | { kind: "vectors"; job: string; seq: number; first: number; width: number; values: Float32Array }
   | ({ kind: "done" } & Done)
   | ({ kind: "failed" } & Failed)

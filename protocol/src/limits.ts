@@ -20,6 +20,8 @@ export const STATE_FRAME_BYTES_MAX = 32 * 1024;
 export const DELTA_TEXT_BYTES_MAX = 32 * 1024;
 export const DELTAS_TEXT_BYTES_MAX = DELTA_TEXT_BYTES_MAX;
 export const DELTAS_PER_FRAME_MAX = 1024;
+/** An agent does not join tokens into one delta over a longer pause. */
+export const JOINED_PAUSE_MS_MAX = 1_000;
 export const VECTOR_WIDTH_MAX = 8192;
 export const FAILURE_MESSAGE_CHARS_MAX = 500;
 /** Keep in step with the agent: vectors of one frame. */

@@ -2,7 +2,10 @@
  * The wire protocol's version. The major number is the first byte of every frame: a peer with another major is refused.
  * A minor number adds kinds and optional fields only; a receiver ignores kinds it does not know, so agents one minor
  * version older or newer keep working.
+ *
+ * 1.1: a job's header may ask for token times (`times`), and a node that knows the field answers with `timed` frames in the
+ * place of `deltas`.
  */
 export const PROTOCOL_MAJOR = 1;
-export const PROTOCOL_MINOR = 0;
+export const PROTOCOL_MINOR = 1;
 export const PROTOCOL_VERSION = `${PROTOCOL_MAJOR}.${PROTOCOL_MINOR}`;

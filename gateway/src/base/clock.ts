@@ -11,6 +11,8 @@ export interface Clock {
   after(delayMs: number, task: () => void): () => void;
   /** Runs `task` every `periodMs` until cancelled. Does not keep the process alive. */
   every(periodMs: number, task: () => void): () => void;
+  /** Runs `task` once, after what the event loop has at hand: what lies in the sockets is read before. */
+  soon(task: () => void): void;
 }
 
 export const systemClock: Clock = {
@@ -24,6 +26,9 @@ export const systemClock: Clock = {
     const timer = setInterval(task, periodMs);
     timer.unref();
     return () => clearInterval(timer);
+  },
+  soon(task) {
+    setImmediate(task);
   },
 };
 

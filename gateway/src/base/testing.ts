@@ -1,9 +1,11 @@
-/** For tests: a clock to turn by hand. */
+/** For tests: a clock to turn by hand. `soon` is the event loop's own. */
 import type { Clock } from "./clock.ts";
 
 export interface ManualClock extends Clock {
   /** Moves time on and runs what falls due, in order. */
   advance(ms: number): void;
+  /** Time passes and nothing runs, as for a process that is stopped; then everything that fell due runs, late. */
+  freeze(ms: number): void;
 }
 
 export function manualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
@@ -14,22 +16,28 @@ export function manualClock(startMs = Date.UTC(2030, 0, 1)): ManualClock {
     tasks.add(task);
     return () => tasks.delete(task);
   };
+  const advance = (ms: number): void => {
+    const untilMs = nowMs + ms;
+    for (;;) {
+      const [next] = [...tasks].filter((task) => task.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs);
+      if (next === undefined) break;
+      nowMs = Math.max(nowMs, next.dueMs);
+      if (next.everyMs === undefined) tasks.delete(next);
+      else next.dueMs += next.everyMs;
+      next.run();
+    }
+    nowMs = untilMs;
+  };
   return {
     now: () => nowMs,
     monotonic: () => nowMs,
     after: (delayMs, run) => schedule(delayMs, undefined, run),
     every: (periodMs, run) => schedule(periodMs, periodMs, run),
-    advance(ms) {
-      const untilMs = nowMs + ms;
-      for (;;) {
-        const [next] = [...tasks].filter((task) => task.dueMs <= untilMs).sort((a, b) => a.dueMs - b.dueMs);
-        if (next === undefined) break;
-        nowMs = Math.max(nowMs, next.dueMs);
-        if (next.everyMs === undefined) tasks.delete(next);
-        else next.dueMs += next.everyMs;
-        next.run();
-      }
-      nowMs = untilMs;
+    soon: (task) => void setImmediate(task),
+    advance,
+    freeze(ms) {
+      nowMs += ms;
+      advance(0);
     },
   };
 }

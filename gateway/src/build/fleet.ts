@@ -36,7 +36,8 @@ export function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor)
   broadcast.on(ACCOUNT_TOPIC, () => {
     roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
   });
-  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: config.dispatchDeadlineMs });
+  const { dispatchDeadlineMs: deadlineMs, jobMsMax } = config;
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax });
   onClose(() => dispatcher.close());
   return { roster, dispatcher, enforce };
 }

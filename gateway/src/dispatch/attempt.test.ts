@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { type AttemptEvent, type AttemptState, advance, decideRetry, isOver } from "./attempt.ts";
+import { type AttemptEvent, type AttemptState, advance, decideOpinion, decideRetry, isOver } from "./attempt.ts";
 
 const EVENTS: AttemptEvent[] = [
   "accept",
@@ -8,8 +8,10 @@ const EVENTS: AttemptEvent[] = [
   "progress",
   "output",
   "done",
+  "empty",
   "fail",
   "quiet",
+  "expire",
   "lost",
   "broken",
   "cancel",
@@ -17,12 +19,19 @@ const EVENTS: AttemptEvent[] = [
 const none = undefined;
 
 describe("one attempt", () => {
+  const running = (state: AttemptState): (AttemptState | undefined)[] =>
+    // The order of EVENTS: not accepted again, not declined any more; the rest goes on or ends it.
+    [none, none, state, "producing", "finished", "empty", "failed", "quiet", "expired", "lost", "broken", "cancelled"];
+  const [no, cut] = ["declined", "cancelled"] as const;
   const table: Record<string, (AttemptState | undefined)[]> = {
-    offered: ["accepted", "declined", none, none, none, none, "declined", "declined", "declined", "cancelled"],
-    accepted: [none, none, "accepted", "producing", "finished", "failed", "quiet", "lost", "failed", "cancelled"],
-    producing: [none, none, "producing", "producing", "finished", "failed", "quiet", "lost", "failed", "cancelled"],
+    offered: ["accepted", no, none, none, none, none, none, no, none, no, no, cut],
+    accepted: running("accepted"),
+    producing: running("producing"),
     finished: EVENTS.map(() => none),
+    empty: EVENTS.map(() => none),
     failed: EVENTS.map(() => none),
+    broken: EVENTS.map(() => none),
+    expired: EVENTS.map(() => none),
     quiet: EVENTS.map(() => none),
     lost: EVENTS.map(() => none),
     declined: EVENTS.map(() => none),
@@ -44,12 +53,30 @@ describe("one attempt", () => {
   });
 });
 
-test("one retry, only after silence, only while nothing reached the client", () => {
+test("one retry, only after silence or an empty answer, only while nothing reached the client", () => {
   const fresh = { reachedClient: false, retriesLeft: 1 };
   assert.equal(decideRetry("quiet", fresh), "retry");
   assert.equal(decideRetry("lost", fresh), "retry");
+  assert.equal(decideRetry("empty", fresh), "retry");
   assert.equal(decideRetry("failed", fresh), "end");
+  assert.equal(decideRetry("broken", fresh), "end");
+  assert.equal(decideRetry("expired", fresh), "end");
   assert.equal(decideRetry("cancelled", fresh), "end");
   assert.equal(decideRetry("quiet", { ...fresh, reachedClient: true }), "end");
   assert.equal(decideRetry("quiet", { ...fresh, retriesLeft: 0 }), "end");
+});
+
+test("a second opinion on an empty answer", () => {
+  const came = { enough: false, blank: false, hadOutput: true };
+  const none = { enough: false, blank: false, hadOutput: false };
+  assert.equal(decideOpinion({ state: "finished", ...came }), "refuted");
+  assert.equal(decideOpinion({ state: "cancelled", ...came, enough: true }), "refuted", "cut at the cap");
+  assert.equal(decideOpinion({ state: "empty", ...none, blank: true }), "shared");
+  // A stop string that the gateway itself found at once says nothing against a node whose engine found it.
+  assert.equal(decideOpinion({ state: "cancelled", enough: true, blank: true, hadOutput: true }), "own ending");
+  assert.equal(decideOpinion({ state: "cancelled", ...none }), "own ending", "the client left");
+  for (const state of ["failed", "broken", "quiet", "lost", "expired"] as const) {
+    assert.equal(decideOpinion({ state, ...none }), "none");
+    assert.equal(decideOpinion({ state, ...came }), "own ending");
+  }
 });

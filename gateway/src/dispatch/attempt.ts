@@ -1,21 +1,46 @@
 /**
  * One attempt of one request on one node, as a table. The request was offered; the node accepts and runs it, or declines.
- * `quiet` means that the node let its time pass without a sign of life, `lost` that its connection dropped, `broken` that
- * it said something the protocol does not allow. An attempt ends in exactly one of the final states.
+ * `empty` means that the node is done and not one token of output came, `quiet` that it let its time pass without a sign of
+ * life, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `broken` that it said
+ * something the protocol does not allow. An attempt ends in exactly one of the final states.
  */
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
-export type AttemptEnd = "finished" | "failed" | "quiet" | "lost" | "declined" | "cancelled";
+export type AttemptEnd =
+  | "finished"
+  | "empty"
+  | "failed"
+  | "broken"
+  | "quiet"
+  | "expired"
+  | "lost"
+  | "declined"
+  | "cancelled";
 export type AttemptEvent =
   | "accept"
   | "busy"
   | "progress"
   | "output"
   | "done"
+  | "empty"
   | "fail"
   | "quiet"
+  | "expire"
   | "lost"
   | "broken"
   | "cancel";
+
+/** What ends an attempt that runs. */
+const ends = {
+  done: "finished",
+  // Text that is no output in the end (line breaks before thinking) may have come before.
+  empty: "empty",
+  fail: "failed",
+  broken: "broken",
+  quiet: "quiet",
+  expire: "expired",
+  lost: "lost",
+  cancel: "cancelled",
+} as const;
 
 const next = {
   // Before acceptance nothing ran: whatever goes wrong, another node may be asked at no cost.
@@ -27,27 +52,9 @@ const next = {
     broken: "declined",
     cancel: "cancelled",
   },
-  accepted: {
-    progress: "accepted",
-    output: "producing",
-    done: "finished",
-    fail: "failed",
-    broken: "failed",
-    quiet: "quiet",
-    lost: "lost",
-    cancel: "cancelled",
-  },
-  producing: {
-    // Progress reports the reading of the prompt; once output flows it means nothing and keeps nobody waiting.
-    progress: "producing",
-    output: "producing",
-    done: "finished",
-    fail: "failed",
-    broken: "failed",
-    quiet: "quiet",
-    lost: "lost",
-    cancel: "cancelled",
-  },
+  accepted: { progress: "accepted", output: "producing", ...ends },
+  // Progress reports the reading of the prompt; once output flows it means nothing and keeps nobody waiting.
+  producing: { progress: "producing", output: "producing", ...ends },
 } as const satisfies Record<string, Partial<Record<AttemptEvent, AttemptState>>>;
 
 export const isOver = (state: AttemptState): state is AttemptEnd => !(state in next);
@@ -58,11 +65,29 @@ export function advance(state: AttemptState, event: AttemptEvent): AttemptState 
   return (next[state] as Partial<Record<AttemptEvent, AttemptState>>)[event];
 }
 
-/** After an attempt ended without an answer: try the other node once, or is that the request's ending? */
+/**
+ * After an attempt ended without an answer: try the other node once, or is that the request's ending? Of an empty answer
+ * the other node gives a second opinion. A job that lasted too long would last as long again.
+ */
 export function decideRetry(
   end: AttemptEnd,
   request: { reachedClient: boolean; retriesLeft: number },
 ): "retry" | "end" {
-  if (end !== "quiet" && end !== "lost") return "end";
+  if (end !== "quiet" && end !== "lost" && end !== "empty") return "end";
   return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";
+}
+
+/** What another node's attempt says of an empty answer: it had output, it was empty too, or it came to nothing. */
+export function decideOpinion(second: {
+  state: AttemptState;
+  /** The sink had what it wanted. */
+  enough: boolean;
+  /** It ended well without one token. */
+  blank: boolean;
+  hadOutput: boolean;
+}): "refuted" | "shared" | "own ending" | "none" {
+  if (second.state === "empty") return "shared";
+  if (second.state === "finished" || second.enough) return second.blank ? "own ending" : "refuted";
+  // The client left, or output came that ends by its own row.
+  return second.state === "cancelled" || second.hadOutput ? "own ending" : "none";
 }

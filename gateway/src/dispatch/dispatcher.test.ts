@@ -21,6 +21,8 @@ class TextSink implements DispatchSink {
   text = "";
   begun = 0;
   reachedClient = false;
+  /** It waits for vectors that do not come. */
+  owes = false;
   streams: boolean;
   enoughAt: number;
   constructor({ streams = false, enoughAt = Number.POSITIVE_INFINITY } = {}) {
@@ -39,6 +41,10 @@ class TextSink implements DispatchSink {
   vectors(): "more" | "broken" {
     return "broken";
   }
+  finished(): "answered" | "empty" | "broken" {
+    if (this.owes) return "broken";
+    return this.text.trim() === "" ? "empty" : "answered";
+  }
 }
 
 describe("dispatch", () => {
@@ -46,15 +52,23 @@ describe("dispatch", () => {
   let plane: MemoryPlane;
   let dispatcher: Dispatcher;
   let licensed: string[];
+  let logged: string;
+  let hostOfNode: (id: string) => string;
 
   beforeEach(() => {
+    hostOfNode = (id) => `host-of-${id}`;
     clock = manualClock();
     plane = new MemoryPlane();
     licensed = ["tiny-3b"];
-    const log = createLog("silent");
+    logged = "";
+    const log = createLog("trace", {
+      write(line) {
+        logged += line;
+      },
+    });
     const licence = async (id: string) => ({
       nodeId: id as Uuid,
-      hostAccountId: `host-of-${id}` as Uuid,
+      hostAccountId: hostOfNode(id) as Uuid,
       models: licensed,
     });
     const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
@@ -160,7 +174,8 @@ describe("dispatch", () => {
     node.say({ kind: "busy", job });
     const second = await nextOffer;
     other.say({ kind: "accepted", job: second });
-    clock.advance(2000);
+    clock.advance(2300);
+    await turn();
     // Quiet, but the retry is unspent: the node that declined is asked again after a moment.
     await turn();
     clock.advance(250);
@@ -174,7 +189,7 @@ describe("dispatch", () => {
     assert.equal(sink.text, "ok");
   });
 
-  test("quiet for 2 s with nothing at the client: the other node answers, whole and unmixed", async () => {
+  test("quiet with nothing at the client: the other node answers, whole and unmixed", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const sink = new TextSink();
     const running = run(sink);
@@ -182,7 +197,7 @@ describe("dispatch", () => {
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "half an ans");
     const nextOffer = other.job();
-    clock.advance(1999);
+    clock.advance(2299);
     await turn();
     assert.deepEqual(heard(other), []);
     clock.advance(1);
@@ -217,14 +232,16 @@ describe("dispatch", () => {
     await turn();
     const job = await other.job();
     other.say({ kind: "accepted", job });
-    other.say({ kind: "done", job, seq: 0, finish: "stop" });
+    other.delta(job, 0, "x");
+    other.say({ kind: "done", job, seq: 1, finish: "stop" });
     await running;
     const answer = async (node: FakeNode, nth: number): Promise<void> => {
       const request = { ...order, request: REQUEST.replace("06", `1${nth}`) };
       const next = dispatcher.run(request, new TextSink(), new AbortController().signal);
       const offered = await node.job(nth);
       node.say({ kind: "accepted", job: offered });
-      node.say({ kind: "done", job: offered, seq: 0, finish: "stop" });
+      node.delta(offered, 0, "x");
+      node.say({ kind: "done", job: offered, seq: 1, finish: "stop" });
       assert.equal((await next).end, "finished");
     };
     for (let nth = 2; nth < 8; nth++) await answer(other, nth);
@@ -246,7 +263,7 @@ describe("dispatch", () => {
     const mine = job ?? (await offered);
     node.say({ kind: "accepted", job: mine });
     node.delta(mine, 0, "to the client");
-    clock.advance(2000);
+    clock.advance(2300);
     const result = await all;
     assert.equal(result.end, "quiet");
     assert.equal(result.server?.hostAccountId, "host-of-a");
@@ -260,7 +277,7 @@ describe("dispatch", () => {
     const job = await offered;
     node.say({ kind: "accepted", job });
     node.delta(job, 0, "half");
-    clock.advance(2000);
+    clock.advance(2300);
     const result = await running;
     assert.deepEqual([result.end, result.server?.hostAccountId, sink.text], ["quiet", "host-of-a", "half"]);
   });
@@ -296,7 +313,7 @@ describe("dispatch", () => {
     }
     clock.advance(1000);
     node.say({ kind: "progress", job, fraction: 1 });
-    clock.advance(1000);
+    clock.advance(1300);
     assert.equal((await running).end, "quiet");
   });
 
@@ -342,8 +359,36 @@ describe("dispatch", () => {
       const job = await offered;
       node.say({ kind: "accepted", job });
       break_(job);
-      assert.equal((await running).end, "failed");
+      assert.equal((await running).end, "broken");
     }
+    const owing = new TextSink();
+    owing.owes = true;
+    const offered = node.job(breaks.length + 1);
+    const running = run(owing);
+    const job = await offered;
+    node.say({ kind: "accepted", job });
+    node.say({ kind: "done", job, seq: 0, finish: "stop" });
+    assert.equal((await running).end, "broken", "done without what it owes");
+  });
+
+  test("nothing a node says of a failure, and nothing it garbles, is logged", async () => {
+    const node = await online("a", 4);
+    const says = [
+      (job: string) => node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "MARKER of a prompt" }),
+      () => node.raw(Buffer.concat([Buffer.from([1, 22]), Buffer.from('{"job":"MARKER","seq":"MARKER"}')])),
+      () => node.raw(Buffer.concat([Buffer.from([1, 21]), Buffer.from("MARKER, not JSON")])),
+    ];
+    for (const [nth, say] of says.entries()) {
+      const offered = node.job(nth + 1);
+      const running = run(new TextSink());
+      const job = await offered;
+      node.say({ kind: "accepted", job });
+      say(job);
+      await running;
+    }
+    assert.match(logged, /"cause":"engine"/);
+    assert.match(logged, /malformed frame/);
+    assert.doesNotMatch(logged, /MARKER/);
   });
 
   test("another node cannot speak for a job", async () => {
@@ -360,5 +405,360 @@ describe("dispatch", () => {
     node.say({ kind: "done", job, seq: 1, finish: "stop" });
     await running;
     assert.equal(sink.text, "good");
+  });
+
+  describe("an answer without one token", () => {
+    const judged: [string, string | null][] = [];
+    beforeEach(() => {
+      judged.length = 0;
+      dispatcher.onAttempt(({ node, failure }) => judged.push([node.id, failure]));
+    });
+    /** The first node is done with nothing to show; the job of the second, once it is asked. */
+    const afterEmpty = async (sink: DispatchSink, signal?: AbortSignal) => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(sink, signal);
+      const { job, node, other } = await firstOffered(a, b);
+      node.say({ kind: "accepted", job });
+      const second = other.job();
+      node.say({ kind: "done", job, seq: 0, finish: "stop" });
+      return { running, first: node, other, second: await second };
+    };
+    const hostOf = ({ server }: Awaited<ReturnType<typeof run>>) => server?.hostAccountId;
+
+    test("the second has output: that is the answer, and the first has a miss", async () => {
+      const sink = new TextSink();
+      const { running, first, other, second } = await afterEmpty(sink);
+      assert.deepEqual(judged, [], "nobody is judged before the second opinion is there");
+      other.say({ kind: "accepted", job: second });
+      other.delta(second, 0, "something");
+      other.say({ kind: "done", job: second, seq: 1, finish: "stop" });
+      const result = await running;
+      assert.deepEqual([result.end, result.attempts, hostOf(result)], ["finished", 2, `host-of-${other.id}`]);
+      assert.equal(sink.text, "something");
+      assert.deepEqual(
+        new Map(judged),
+        new Map([
+          [first.id, "miss"],
+          [other.id, null],
+        ] as const),
+      );
+      assert.equal(heard(first).includes("cancel"), false, "it is done by its own word");
+    });
+
+    test("the second is cut at the cap: it had output", async () => {
+      const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 3 }));
+      other.say({ kind: "accepted", job: second });
+      other.delta(second, 0, "abc");
+      assert.equal((await running).end, "enough");
+      assert.equal(new Map(judged).get(first.id), "miss");
+    });
+
+    test("the second is stopped at once by the sink, with nothing: no miss", async () => {
+      const { running, first, other, second } = await afterEmpty(new TextSink({ enoughAt: 1 }));
+      other.say({ kind: "accepted", job: second });
+      other.delta(second, 0, " ");
+      assert.equal((await running).end, "enough");
+      assert.equal(new Map(judged).get(first.id), null);
+    });
+
+    test("the second is empty too: both agree, and the second is the server", async () => {
+      const { running, first, other, second } = await afterEmpty(new TextSink());
+      other.say({ kind: "accepted", job: second });
+      other.delta(second, 0, "");
+      other.say({ kind: "done", job: second, seq: 1, finish: "stop" });
+      const result = await running;
+      assert.deepEqual([result.end, result.attempts, hostOf(result)], ["empty", 2, `host-of-${other.id}`]);
+      assert.deepEqual(
+        judged.toSorted(),
+        [
+          [first.id, null],
+          [other.id, null],
+        ].toSorted(),
+      );
+    });
+
+    test("no other node: it stays unconfirmed", async () => {
+      const node = await online("a");
+      const offered = node.job();
+      const running = run(new TextSink());
+      const job = await offered;
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "done", job, seq: 0, finish: "length" });
+      const result = await running;
+      assert.deepEqual(
+        [result.end, result.finish, result.attempts, hostOf(result)],
+        ["unconfirmed", "length", 1, "host-of-a"],
+      );
+      assert.deepEqual(judged, [["a", null]]);
+    });
+
+    test("no other node within the deadline: unconfirmed", async () => {
+      const sink = new TextSink();
+      const { running, first, other, second } = await afterEmpty(sink);
+      other.say({ kind: "busy", job: second });
+      other.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
+      for (let s = 0; s < 10; s++) {
+        await turn();
+        clock.advance(1000);
+        for (const node of [first, other]) node.report({ models: ["tiny-3b"], slots: 1, busy: node === other ? 1 : 0 });
+        await turn();
+      }
+      await turn();
+      const result = await running;
+      assert.deepEqual([result.end, hostOf(result)], ["unconfirmed", `host-of-${first.id}`]);
+      assert.equal(first.heard.filter(({ kind }) => kind === "job").length, 1, "the same node is not asked again");
+    });
+
+    test("a second that comes to nothing before output has no opinion; after output it ends by its own row", async () => {
+      const ways: [string, (node: FakeNode, job: string, seq: number) => void, string][] = [
+        ["fails", (node, job, seq) => node.say({ kind: "failed", job, seq, cause: "engine", message: "" }), "failed"],
+        ["breaks the protocol", (node, job) => node.say({ kind: "accepted", job }), "broken"],
+        ["is lost", (node) => plane.drop(node.id), "quiet"],
+        ["falls silent", () => clock.advance(2300), "quiet"],
+      ];
+      for (const [what, come, end] of ways) {
+        for (const output of [false, true]) {
+          for (const id of ["a", "b"]) plane.drop(id);
+          const { running, first, other, second } = await afterEmpty(new TextSink());
+          other.say({ kind: "accepted", job: second });
+          if (output) other.delta(second, 0, "half");
+          come(other, second, output ? 1 : 0);
+          const result = await running;
+          assert.equal(result.end, output ? end : "unconfirmed", what);
+          assert.equal(hostOf(result), `host-of-${output ? other.id : first.id}`);
+          assert.equal(new Map(judged).get(first.id), null, "and nobody was refuted");
+          judged.length = 0;
+        }
+      }
+    });
+
+    test("the client leaves before the second opinion: the second is stopped, nobody has a miss", async () => {
+      const gone = new AbortController();
+      const { running, first, other, second } = await afterEmpty(new TextSink(), gone.signal);
+      gone.abort();
+      const result = await running;
+      assert.deepEqual([result.end, result.server], ["cancelled", null]);
+      assert.deepEqual(other.heard.at(-1), { kind: "cancel", job: second });
+      assert.equal(new Map(judged).get(first.id), null);
+    });
+
+    test("after the retry was spent on silence nobody is left to confirm it", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      await online("c");
+      plane.drop("c");
+      const running = run(new TextSink());
+      const { job, node, other } = await firstOffered(a, b);
+      node.say({ kind: "accepted", job });
+      clock.advance(2300);
+      const second = await other.job();
+      other.say({ kind: "accepted", job: second });
+      other.say({ kind: "done", job: second, seq: 0, finish: "stop" });
+      const result = await running;
+      assert.deepEqual([result.end, result.attempts], ["unconfirmed", 2]);
+    });
+
+    for (const theirs of [true, false]) {
+      test(`a second opinion of ${theirs ? "another host's node, though it is busy" : "the same host, if it is alone"}`, async () => {
+        hostOfNode = (id) => (id === "c" ? "theirs" : "ours");
+        const [a, b] = [await online("a"), await online("b")];
+        // Without a free slot it is not asked first.
+        const c = theirs ? await online("c", 0) : undefined;
+        const running = run(new TextSink());
+        const { job, node, other } = await firstOffered(a, b);
+        node.say({ kind: "accepted", job });
+        node.say({ kind: "done", job, seq: 0, finish: "stop" });
+        await turn();
+        c?.report({ models: ["tiny-3b"], slots: 1 });
+        const asked = c ?? other;
+        const second = await asked.job();
+        asked.say({ kind: "accepted", job: second });
+        asked.say({ kind: "done", job: second, seq: 0, finish: "stop" });
+        assert.equal((await running).end, "empty");
+      });
+    }
+  });
+
+  describe("quiet, by the node's own times", () => {
+    const begun = async (id = "a") => {
+      const node = await online(id);
+      const offered = node.job();
+      const sink = new TextSink({ streams: true });
+      const running = run(sink);
+      const job = await offered;
+      node.say({ kind: "accepted", job });
+      let seq = 0;
+      const timed = (firstMs: number, text = "x", lastMs = firstMs): void =>
+        node.say({ kind: "timed", deltas: [{ job, seq: seq++, channel: "answer", text, firstMs, lastMs }] });
+      const done = (): void => node.say({ kind: "done", job, seq: seq++, finish: "stop" });
+      return { node, job, running, sink, timed, done };
+    };
+
+    test("the job asks for times", async () => {
+      const { node, timed, done, running } = await begun();
+      timed(0);
+      done();
+      await running;
+      assert.equal(
+        node.heard.some((frame) => frame.kind === "job" && frame.header.times === true),
+        true,
+      );
+    });
+
+    test("pauses of 1.99 s never count, from acceptance on, however late they arrive within reason", async () => {
+      const { node, timed, done, running, sink } = await begun();
+      for (let n = 1; n <= 20; n++) {
+        // On the way for 0 to 300 ms, each its own.
+        clock.advance(1990 - ((n - 1) % 4) * 90 + (n % 4) * 90);
+        node.report({ models: ["tiny-3b"], slots: 1, busy: 1 });
+        await turn();
+        timed(n * 1990);
+      }
+      done();
+      assert.equal((await running).end, "finished");
+      assert.equal(sink.text, "x".repeat(20));
+    });
+
+    test("a pause of 2.3 s counts though it arrived in time: from acceptance, and between tokens", async () => {
+      for (const before of [[], [300]]) {
+        const { timed, running, sink } = await begun();
+        for (const ms of before) {
+          clock.advance(ms);
+          timed(ms);
+        }
+        clock.advance(2290);
+        timed(2300 + (before[0] ?? 0), "late");
+        assert.equal((await running).end, "quiet");
+        assert.equal(sink.text, "x".repeat(before.length));
+        plane.drop("a");
+      }
+    });
+
+    test("2.3 s without a word count, whatever times are told afterwards", async () => {
+      const { timed, running } = await begun();
+      timed(0);
+      clock.advance(2299);
+      await turn();
+      timed(1);
+      clock.advance(2299);
+      await turn();
+      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      clock.advance(1);
+      assert.equal((await running).end, "quiet");
+    });
+
+    test("tokens that were joined count with the first and the last of them", async () => {
+      const { timed, done, running } = await begun();
+      clock.advance(2000);
+      timed(100, "many words", 2000);
+      clock.advance(1990);
+      timed(3990);
+      done();
+      assert.equal((await running).end, "finished");
+    });
+
+    test("times that run backwards break the protocol; times that have not come are not believed", async () => {
+      const backwards = await begun();
+      clock.advance(500);
+      backwards.timed(400);
+      backwards.timed(399);
+      assert.equal((await backwards.running).end, "broken");
+      plane.drop("a");
+      const ahead = await begun();
+      clock.advance(500);
+      ahead.timed(4_000_000_000);
+      clock.advance(1900);
+      ahead.timed(4_000_000_000);
+      ahead.done();
+      assert.equal((await ahead.running).end, "finished", "arrival counts in their place");
+    });
+
+    test("progress is a sign of life before the first token, on either clock", async () => {
+      const { node, job, timed, done, running } = await begun();
+      for (let s = 1; s <= 5; s++) {
+        clock.advance(1000);
+        await turn();
+        node.say({ kind: "progress", job, fraction: s / 6 });
+      }
+      clock.advance(1500);
+      timed(6500);
+      done();
+      assert.equal((await running).end, "finished");
+    });
+
+    test("a delta without text is neither output nor a sign of life, with or without times", async () => {
+      for (const withTimes of [true, false]) {
+        const { node, job, timed, running, sink } = await begun();
+        clock.advance(1500);
+        if (withTimes) timed(1500, "");
+        else node.delta(job, 0, "");
+        clock.advance(799);
+        await turn();
+        assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+        clock.advance(1);
+        const result = await running;
+        assert.deepEqual([result.end, result.ttftMs, sink.reachedClient], ["quiet", null, false]);
+        plane.drop("a");
+      }
+    });
+
+    test("a gateway that was late itself blames nobody: what lies in the socket is read first", async () => {
+      const judged: (string | null)[] = [];
+      dispatcher.onAttempt(({ failure }) => judged.push(failure));
+      const { timed, done, running } = await begun();
+      clock.advance(1000);
+      timed(1000);
+      // The process stands still; the node goes on, and its words arrive when the process does.
+      clock.freeze(5000);
+      await turn();
+      timed(2500, "a", 5900);
+      clock.advance(2000);
+      await turn();
+      timed(7900);
+      done();
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(judged, [null]);
+    });
+
+    test("and one that said nothing meanwhile is quiet once it had its time again", async () => {
+      const { timed, running } = await begun();
+      timed(0);
+      // The timer of the acceptance, due at 2000, runs 800 late.
+      clock.freeze(2800);
+      await turn();
+      clock.advance(799);
+      await turn();
+      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      clock.advance(1);
+      assert.equal((await running).end, "quiet");
+    });
+
+    test("what is in the socket at the very end is read before it is decided", async () => {
+      const { timed, done, running } = await begun();
+      timed(0);
+      clock.advance(2300);
+      // The timer ran; the event loop's turn is not over.
+      timed(2100);
+      done();
+      assert.equal((await running).end, "finished");
+    });
+
+    test("a job that lasts longer than it may ends as a stall; nobody is blamed or asked again", async () => {
+      const judged: (string | null)[] = [];
+      dispatcher.onAttempt(({ failure }) => judged.push(failure));
+      const { node, job, running } = await begun();
+      const other = await online("b");
+      for (let s = 1; s <= 899; s++) {
+        clock.advance(1000);
+        for (const one of [node, other]) one.report({ models: ["tiny-3b"], slots: 1 });
+        node.delta(job, s - 1, "x");
+        await turn();
+      }
+      assert.equal(await Promise.race([running, turn().then(() => "runs")]), "runs");
+      clock.advance(1000);
+      const result = await running;
+      assert.deepEqual([result.end, result.attempts, hostOfNode("a")], ["quiet", 1, "host-of-a"]);
+      assert.deepEqual(judged, [null]);
+      assert.ok(heard(node).includes("cancel"));
+    });
   });
 });

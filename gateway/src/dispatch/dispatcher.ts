@@ -1,10 +1,10 @@
 /**
  * Takes one request to a node and back: waits for a free node, offers it the job, asks the next when it declines, and
- * tries another node once when the first went quiet before anything reached the client.
+ * tries another node once when the first went quiet before anything reached the client, or said that there is no output.
  */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import { type AttemptEnd, decideRetry } from "./attempt.ts";
+import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
@@ -18,10 +18,14 @@ const OFFERS_MAX = 99;
 const MEASURED_TOKENS_MIN = 8;
 /** When every node declined, they are asked again after a moment, until the deadline. */
 const DECLINED_PAUSE_MS = 250;
+const JOB_MS_MAX = 900_000;
 
 export interface DispatchResult {
-  /** `enough`: the sink had what it wanted and the node was stopped. */
-  end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
+  /**
+   * `enough`: the sink had what it wanted and the node was stopped. `empty`: no output, and a second node found none
+   * either. `unconfirmed`: no output, and no other node had an opinion. `broken`: the node broke the protocol.
+   */
+  end: "finished" | "enough" | "empty" | "unconfirmed" | "failed" | "broken" | "quiet" | "no_capacity" | "cancelled";
   finish: "stop" | "length" | null;
   /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
   server: NodeLicence | null;
@@ -72,7 +76,7 @@ export interface Dispatcher {
   /** Tells how many tokens an answer that ended well had, so that its node's speed is known. */
   measured(model: string, result: DispatchResult, tokens: TokenCounts): void;
   onMeasured(run: (measured: Measured) => void): void;
-  /** `run` hears how every attempt of every request ended. */
+  /** `run` hears how every attempt of every request ended; of an empty one, once a second opinion is known or will not be. */
   onAttempt(run: (attempt: Attempt) => void): void;
   /** One node's median speed for a model. */
   speedOfNode(nodeId: string, model: string): MedianSpeed;
@@ -90,6 +94,8 @@ export function openDispatcher(options: {
   log: Log;
   gatewayId: string;
   deadlineMs: number;
+  /** A job that lasts longer ends as a stall, and nobody is blamed for it. */
+  jobMsMax?: number;
 }): Dispatcher {
   const { roster, clock, deadlineMs } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
@@ -97,20 +103,31 @@ export function openDispatcher(options: {
   const over = (attempt: Attempt): void => {
     for (const run of attemptListeners) run(attempt);
   };
-  const offers = new Offers({ ...options, over });
+  const offers = new Offers({ ...options, jobMsMax: options.jobMsMax ?? JOB_MS_MAX });
   const speeds = new Speeds();
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
   const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs });
   roster.onGone((nodeId) => speeds.forget(nodeId));
   return {
     run: (order, sink, signal) =>
-      new Run({ offers, queue, roster, clock, order, sink, signal, deadline: clock.monotonic() + deadlineMs }).go(),
+      new Run({
+        offers,
+        queue,
+        roster,
+        clock,
+        over,
+        order,
+        sink,
+        signal,
+        deadline: clock.monotonic() + deadlineMs,
+      }).go(),
     async runOn(nodeId, order, sink, signal) {
       const node = roster.find(nodeId);
       if (node === undefined || !node.models.has(order.header.model)) return undefined;
       const startedAt = clock.monotonic();
       roster.sent(node);
       const attempt = await offers.make(order, 1, node, sink, signal);
+      over(attempt);
       const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
       return resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 });
     },
@@ -136,6 +153,8 @@ interface RunOptions {
   queue: NodeQueue;
   roster: Roster;
   clock: Clock;
+  /** Every attempt passes here once it is over and judged. */
+  over: (attempt: Attempt) => void;
   order: DispatchOrder;
   sink: DispatchSink;
   signal: AbortSignal;
@@ -145,8 +164,8 @@ interface RunOptions {
 class Run {
   readonly #o: RunOptions;
   readonly #startedAt: number;
-  /** Nodes that went quiet on this request: not asked again. */
-  readonly #quiet = new Set<string>();
+  /** Nodes that had their turn with this request: not asked again. */
+  readonly #tried = new Set<string>();
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
   #accepted = 0;
@@ -158,47 +177,73 @@ class Run {
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
-    let abandoned: Attempt | undefined;
+    /** The attempt that spent the retry: it went quiet or was empty. */
+    let first: Attempt | undefined;
     for (let number = 1; number <= OFFERS_MAX; number++) {
-      const turn = await this.#nextNode();
-      if (turn.kind === "cancelled") return this.#result("cancelled", undefined);
-      // A retry that finds no other node leaves the quiet attempt as the request's ending.
+      const turn = await this.#nextNode(first);
+      if (turn.kind === "cancelled") return this.#result("cancelled", undefined, first);
+      // A retry that finds no other node leaves the first attempt as the request's ending.
       if (turn.kind === "no_capacity") break;
       const { offers, order, sink, signal } = this.#o;
       const attempt = await offers.make(order, number, turn.node, sink, signal);
       if (attempt.acceptedAt !== null) this.#accepted += 1;
       const end = attempt.state as AttemptEnd;
+      // An empty one is judged with the second opinion.
+      if (end !== "empty") this.#o.over(attempt);
       if (end === "declined") {
         this.#declined.add(turn.node.id);
+      } else if (first?.state === "empty") {
+        return this.#secondOpinion(first, attempt);
       } else if (decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft }) === "retry") {
         retriesLeft -= 1;
-        abandoned = attempt;
-        this.#quiet.add(turn.node.id);
+        first = attempt;
+        this.#tried.add(turn.node.id);
       } else {
-        return this.#result(endOf(attempt), attempt);
+        // The retry is spent: nobody is left to confirm that there is no output.
+        return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
-    return this.#result(abandoned === undefined ? "no_capacity" : "quiet", abandoned);
+    if (first === undefined) return this.#result("no_capacity", undefined);
+    return this.#result(first.state === "empty" ? "unconfirmed" : "quiet", first, first);
   }
 
-  async #nextNode(): Promise<Turn> {
-    const { queue, roster, clock, order, signal, deadline } = this.#o;
+  #secondOpinion(first: Attempt, second: Attempt): DispatchResult {
+    const opinion = decideOpinion({ ...second, hadOutput: second.firstOutputAt !== null });
+    if (opinion === "refuted") first.failure = "miss";
+    if (opinion === "shared") this.#o.over(second);
+    return opinion === "none" ? this.#result("unconfirmed", first, first) : this.#result(endOf(second), second, first);
+  }
+
+  async #nextNode(first: Attempt | undefined): Promise<Turn> {
+    const { queue, clock, order, signal, deadline, roster } = this.#o;
     const { model } = order.header;
     for (;;) {
-      const excluded = this.#declined.union(this.#quiet);
-      const turn = await queue.wait(model, { excluded, deadline, signal });
+      const ruledOut = this.#ruledOut(first);
+      const turn = await queue.wait(model, { excluded: this.#declined.union(ruledOut), deadline, signal });
       const askAgain =
         turn.kind === "no_capacity" &&
         this.#declined.size > 0 &&
         clock.monotonic() < deadline &&
-        roster.serves(model, this.#quiet);
+        roster.serves(model, ruledOut);
       if (!askAgain) return turn;
       await sleep(clock, DECLINED_PAUSE_MS);
       this.#declined.clear();
     }
   }
 
-  #result(end: DispatchResult["end"], attempt: Attempt | undefined): DispatchResult {
+  /** A second opinion is asked of another host's node where there is one: a host must not confirm its own empty answers. */
+  #ruledOut(first: Attempt | undefined): Set<string> {
+    if (first?.state !== "empty") return this.#tried;
+    const { roster, order } = this.#o;
+    const { hostAccountId } = first.node.licence;
+    const kin = roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
+    const all = this.#tried.union(new Set(kin.map(({ id }) => id)));
+    return roster.serves(order.header.model, all) ? all : this.#tried;
+  }
+
+  /** `unjudged`: an empty attempt that is judged by now. */
+  #result(end: DispatchResult["end"], attempt: Attempt | undefined, unjudged?: Attempt): DispatchResult {
+    if (unjudged?.state === "empty") this.#o.over(unjudged);
     return resultOf(end, attempt, { startedAt: this.#startedAt, accepted: this.#accepted });
   }
 }
@@ -206,7 +251,8 @@ class Run {
 /** How an attempt that is the request's last ends the request. */
 function endOf({ state, enough }: Attempt): DispatchResult["end"] {
   if (enough) return "enough";
-  return state === "lost" ? "quiet" : (state as Exclude<AttemptEnd, "lost" | "declined">);
+  if (state === "lost" || state === "expired") return "quiet";
+  return state as Exclude<AttemptEnd, "lost" | "expired" | "declined">;
 }
 
 function resultOf(

@@ -3,7 +3,7 @@
  * attempt ended. The rules are the table in attempt.ts; here they meet the plane.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
-import type { Channel, Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { Channel, Delta, Frame, JobBody, JobHeader, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
@@ -11,39 +11,51 @@ import type { Log } from "../base/log.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
 import type { Plane } from "./plane.ts";
 import type { Roster, RosterNode } from "./roster.ts";
-
-/** A node may be quiet for this long after it accepted; it has as long to accept. */
-export const QUIET_MAX_MS = 2_000;
-/** Reading a long prompt counts as a sign of life for at most this long. */
-const PREFILL_MAX_MS = 60_000;
+import { hearOutput, hearProgress, type OwnTimes } from "./silence.ts";
+import { watch } from "./watch.ts";
 
 export interface DispatchOrder {
   /** The request's 26 characters. */
   request: string;
   header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
   body: JobBody;
+  /**
+   * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
+   * the platform's own jobs.
+   */
+  origin?: { accountId: string; promptTokens: number };
 }
 
-/** Where output goes. `enough` stops the node; `broken` says that the node gave what nobody asked for. */
+/**
+ * Where output goes. `enough` stops the node, and so does `empty`: what comes is not wanted, and nothing came before it.
+ * `broken` says that the node gave what nobody asked for.
+ */
 export interface DispatchSink {
   /** A node accepted: what an earlier attempt gave is void. Never called after output reached the client. */
   begin(): void;
-  delta(channel: Channel, text: string): "more" | "enough" | "broken";
+  delta(channel: Channel, text: string): "more" | "enough" | "empty" | "broken";
   vectors(first: number, width: number, values: Float32Array): "more" | "broken";
+  /**
+   * The node is done, or was stopped because there is enough. Whether there was one token of output or more; `broken` when
+   * the node owes something.
+   */
+  finished(): "answered" | "empty" | "broken";
   /** Whether any output has reached the client, so that another attempt would mix two answers. */
   readonly reachedClient: boolean;
 }
 
 /**
  * What kept an attempt from ending well, as the gateway saw it: the node reported a fault of its engine, of its agent or
- * of the prompt; it broke the protocol; it fell silent; or its connection dropped.
+ * of the prompt; it broke the protocol; it fell silent; its connection dropped; or it said that there is no output where
+ * another node had some.
  */
-export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost";
+export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "lost" | "miss";
 
 export interface Attempt {
   readonly job: string;
   readonly model: string;
   readonly stream: boolean;
+  readonly origin: DispatchOrder["origin"];
   readonly node: RosterNode;
   readonly offeredAt: number;
   state: AttemptState;
@@ -56,6 +68,8 @@ export interface Attempt {
   finish: "stop" | "length" | null;
   /** The sink had what it wanted, and the node was stopped for that. */
   enough: boolean;
+  /** It ended well without one token of output. */
+  blank: boolean;
   failure: Failure | null;
 }
 
@@ -63,6 +77,7 @@ const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost
 
 interface Live extends Attempt {
   sink: DispatchSink;
+  own: OwnTimes;
   stopTimer: () => void;
   over: (end: AttemptEnd) => void;
 }
@@ -73,8 +88,8 @@ export interface OffersOptions {
   clock: Clock;
   log: Log;
   gatewayId: string;
-  /** Every attempt passes here when it is over. */
-  over: (attempt: Attempt) => void;
+  /** A job that lasts longer ends. */
+  jobMsMax: number;
 }
 
 export class Offers {
@@ -107,6 +122,7 @@ export class Offers {
         job,
         model: order.header.model,
         stream: order.header.stream,
+        origin: order.origin,
         node,
         offeredAt: clock.monotonic(),
         state: "offered",
@@ -117,25 +133,30 @@ export class Offers {
         aliveAt: clock.monotonic(),
         finish: null,
         enough: false,
+        blank: false,
         failure: null,
         sink,
+        own: { toldMs: 0, aliveMs: 0 },
         stopTimer: () => {},
         over: (end) => {
           this.#live.delete(attempt.job);
           attempt.stopTimer();
           signal.removeEventListener("abort", onAbort);
-          if (end !== "finished" && end !== "lost") this.#stop(attempt);
+          if (end !== "finished" && end !== "empty" && end !== "lost") this.#stop(attempt);
           if (attempt.failure === "silent") roster.shun(node);
           else if (end === "finished") node.shunnedUntil = 0;
           roster.ended(node);
-          this.#options.over(attempt);
           resolve(attempt);
         },
       };
       this.#live.set(attempt.job, attempt);
       signal.addEventListener("abort", onAbort);
       for (const frame of frames) plane.publish(toNode(node.id), frame);
-      this.#watch(attempt, QUIET_MAX_MS);
+      attempt.stopTimer = watch(attempt, {
+        clock,
+        jobMsMax: this.#options.jobMsMax,
+        passed: (event) => this.#step(attempt, event),
+      });
     });
   }
 
@@ -146,7 +167,9 @@ export class Offers {
   /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
   #framesOf({ header, body }: DispatchOrder, job: string, node: RosterNode): Uint8Array[] {
     try {
-      return cutJob({ ...header, job, gateway: this.#options.gatewayId }, body).map((frame) => encode(frame));
+      return cutJob({ ...header, times: true, job, gateway: this.#options.gatewayId }, body).map((frame) =>
+        encode(frame),
+      );
     } catch (error) {
       this.#options.roster.ended(node);
       throw error;
@@ -167,13 +190,13 @@ export class Offers {
   }
 
   #receive(nodeId: string, frame: Frame): void {
-    if (frame.kind === "deltas") {
-      for (const { job, seq, channel, text } of frame.deltas) {
-        this.#output(nodeId, job, seq, (sink) => sink.delta(channel, text));
-      }
+    if (frame.kind === "deltas" || frame.kind === "timed") {
+      for (const delta of frame.deltas) this.#delta(nodeId, delta);
     } else if (frame.kind === "vectors") {
       const { job, seq, first, width, values } = frame;
-      this.#output(nodeId, job, seq, (sink) => sink.vectors(first, width, values));
+      const attempt = this.#own(nodeId, job);
+      if (attempt !== undefined && this.#inOrder(attempt, seq))
+        this.#output(attempt, undefined, (sink) => sink.vectors(first, width, values));
     } else if ("job" in frame) {
       const attempt = this.#own(nodeId, frame.job);
       if (attempt !== undefined) this.#control(attempt, frame);
@@ -193,22 +216,17 @@ export class Offers {
         this.#step(attempt, "busy");
         break;
       case "progress":
-        if (
-          attempt.acceptedAt !== null &&
-          now - attempt.acceptedAt < PREFILL_MAX_MS &&
-          attempt.firstOutputAt === null
-        ) {
-          attempt.aliveAt = now;
-        }
+        hearProgress(attempt, now);
         this.#step(attempt, "progress");
         break;
       case "done":
         attempt.finish = frame.finish;
-        if (this.#inOrder(attempt, frame.seq)) this.#step(attempt, "done");
+        if (this.#inOrder(attempt, frame.seq)) this.#done(attempt);
         break;
       case "failed": {
-        const { job, cause, message } = frame;
-        this.#options.log.info({ node: attempt.node.id, job, cause, detail: message }, "a node failed a job");
+        const { job, cause } = frame;
+        // The cause alone: what a node says in its message may be a prompt.
+        this.#options.log.info({ node: attempt.node.id, job, cause }, "a node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
           attempt.failure = cause;
           this.#step(attempt, "fail");
@@ -221,18 +239,44 @@ export class Offers {
     }
   }
 
-  #output(nodeId: string, job: string, seq: number, take: (sink: DispatchSink) => "more" | "enough" | "broken"): void {
-    const attempt = this.#own(nodeId, job);
-    if (attempt === undefined || !this.#inOrder(attempt, seq)) return;
-    this.#step(attempt, "output");
+  /** Done is what a node says; whether there is an answer, the sink knows. */
+  #done(attempt: Live): void {
+    const output = attempt.state === "offered" ? "broken" : attempt.sink.finished();
+    attempt.blank = output === "empty";
+    this.#step(attempt, output === "answered" ? "done" : output);
+  }
+
+  #delta(nodeId: string, delta: Delta | TimedDelta): void {
+    const attempt = this.#own(nodeId, delta.job);
+    if (attempt === undefined || !this.#inOrder(attempt, delta.seq)) return;
+    // Without text it is neither output nor a sign of life.
+    if (delta.text === "" && attempt.acceptedAt !== null) return;
+    const times = "firstMs" in delta ? delta : undefined;
+    this.#output(attempt, times, (sink) => sink.delta(delta.channel, delta.text));
+  }
+
+  #output(
+    attempt: Live,
+    times: TimedDelta | undefined,
+    take: (sink: DispatchSink) => ReturnType<DispatchSink["delta"]>,
+  ): void {
+    const now = this.#options.clock.monotonic();
+    this.#step(attempt, hearOutput(attempt, times, now));
     if (isOver(attempt.state)) return;
-    attempt.aliveAt = this.#options.clock.monotonic();
-    attempt.firstOutputAt ??= attempt.aliveAt;
-    attempt.lastOutputAt = attempt.aliveAt;
+    attempt.aliveAt = now;
+    attempt.firstOutputAt ??= now;
+    attempt.lastOutputAt = now;
     const answer = take(attempt.sink);
     if (answer === "broken") this.#step(attempt, "broken");
+    if (answer === "empty") {
+      attempt.finish = "stop";
+      attempt.blank = true;
+      this.#stop(attempt);
+      this.#step(attempt, "empty");
+    }
     if (answer === "enough") {
       attempt.enough = true;
+      attempt.blank = attempt.sink.finished() === "empty";
       this.#step(attempt, "cancel");
     }
   }
@@ -265,16 +309,6 @@ export class Offers {
 
   #eachOf(nodeId: string, event: AttemptEvent): void {
     for (const attempt of [...this.#live.values()]) if (attempt.node.id === nodeId) this.#step(attempt, event);
-  }
-
-  /** One timer per attempt that looks again when the node has spoken meanwhile, instead of one per frame. */
-  #watch(attempt: Live, waitMs: number): void {
-    const { clock } = this.#options;
-    attempt.stopTimer = clock.after(waitMs, () => {
-      const leftMs = attempt.aliveAt + QUIET_MAX_MS - clock.monotonic();
-      if (leftMs > 0) this.#watch(attempt, leftMs);
-      else this.#step(attempt, "quiet");
-    });
   }
 
   #stop(attempt: Attempt): void {

@@ -1,26 +1,36 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge } from "./endings.ts";
+import { type Facts, judge } from "./endings.ts";
 
-test("the table of endings", () => {
+const NONE: Facts = { accepted: true, hadOutput: false, reachedClient: false };
+const KEPT: Facts = { ...NONE, hadOutput: true };
+const SENT: Facts = { ...KEPT, reachedClient: true };
+const NOBODY: Facts = { ...NONE, accepted: false };
+
+test("the table of endings, one row for each line of it", () => {
   const rows = [
-    // end, accepted, hadOutput → outcome, status, billed
-    ["finished", true, true, "ok", 200, true],
-    ["finished", true, false, "ok", 200, true],
-    ["enough", true, true, "ok", 200, true],
-    ["failed", true, true, "upstream_failed", 502, true],
-    ["failed", true, false, "upstream_failed", 502, true],
-    ["quiet", true, true, "upstream_stall", 502, true],
-    ["quiet", true, false, "upstream_stall", 502, false],
-    ["no_capacity", false, false, "no_capacity", 503, false],
-    ["cancelled", true, true, "client_closed", 499, true],
-    ["cancelled", true, false, "client_closed", 499, true],
-    ["cancelled", false, false, "client_closed", 499, false],
+    // what happened · end, facts → outcome, status, billed, host paid
+    ["finished, with output", "finished", KEPT, "ok", 200, "all", true],
+    ["finished, streamed", "finished", SENT, "ok", 200, "all", true],
+    ["cut at the cap", "enough", SENT, "ok", 200, "all", true],
+    ["not one token, and a second node found none either", "empty", NONE, "ok", 200, "all", true],
+    ["not one token, and no other node had an opinion", "unconfirmed", NONE, "ok", 200, "nothing", false],
+    ["the node reports failure, with output", "failed", KEPT, "upstream_failed", 502, "all", true],
+    ["the node reports failure, in a stream", "failed", SENT, "upstream_failed", 502, "all", true],
+    ["the node reports failure, without output", "failed", NONE, "upstream_failed", 502, "all", false],
+    ["the node breaks the protocol, in a stream", "broken", SENT, "upstream_failed", 502, "delivered", false],
+    ["the node breaks the protocol, not streamed", "broken", KEPT, "upstream_failed", 502, "nothing", false],
+    ["the node breaks the protocol before output", "broken", NONE, "upstream_failed", 502, "nothing", false],
+    ["quiet, terminal, with output", "quiet", KEPT, "upstream_stall", 502, "all", true],
+    ["quiet, terminal, in a stream", "quiet", SENT, "upstream_stall", 502, "all", true],
+    ["quiet, terminal, without output", "quiet", NONE, "upstream_stall", 502, "nothing", false],
+    ["no node in time", "no_capacity", NOBODY, "no_capacity", 503, "nothing", false],
+    ["the client goes away, with output", "cancelled", SENT, "client_closed", 499, "all", true],
+    ["the client goes away before output", "cancelled", NONE, "client_closed", 499, "all", true],
+    ["the client goes away before acceptance", "cancelled", NOBODY, "client_closed", 499, "nothing", false],
   ] as const;
-  for (const [end, accepted, hadOutput, outcome, httpStatus, billed] of rows) {
-    const ending = judge(end, { accepted, hadOutput });
-    assert.deepEqual({ ...ending, fault: undefined }, { outcome, httpStatus, billed, fault: undefined }, `${end}`);
-    const told = outcome === "ok" || outcome === "client_closed" ? null : outcome;
-    assert.equal(ending.fault, told);
+  for (const [what, end, facts, outcome, httpStatus, billed, paid] of rows) {
+    const fault = outcome === "ok" || outcome === "client_closed" ? null : outcome;
+    assert.deepEqual(judge(end, facts), { outcome, httpStatus, fault, billed, paid }, what);
   }
 });

@@ -1,6 +1,6 @@
 /**
- * How a request ended, what the client is told and whether it is billed: the table of endings. Pure. A request has exactly
- * one of these.
+ * How a request ended, what the client is told, what it pays and whether the host is paid: the table of endings. Pure. A
+ * request has exactly one of these.
  */
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { FaultCode } from "../faults.ts";
@@ -12,25 +12,53 @@ export interface Ending {
   httpStatus: number;
   /** What the client is told instead of an answer. */
   fault: FaultCode | null;
-  /** Prompt and output are charged, and the host that served is paid its share. */
-  billed: boolean;
+  /** The prompt and everything counted, the prompt and what reached the client, or nothing. */
+  billed: "all" | "delivered" | "nothing";
+  /** The host of the node whose work it is has its share of what is billed. */
+  paid: boolean;
+}
+
+export interface Facts {
+  /** A node accepted the request. */
+  accepted: boolean;
+  /** It gave one token, or one vector, or more. */
+  hadOutput: boolean;
+  /** Output went to the client as it came, and some has reached it. */
+  reachedClient: boolean;
 }
 
 /** A status that no client ever sees: it had left. */
 const CLIENT_CLOSED = 499;
 
-export function judge(end: DispatchResult["end"], facts: { accepted: boolean; hadOutput: boolean }): Ending {
+const OK = { outcome: "ok", httpStatus: 200, fault: null } as const;
+const FAILED = { outcome: "upstream_failed", httpStatus: 502, fault: "upstream_failed" } as const;
+const STALLED = { outcome: "upstream_stall", httpStatus: 502, fault: "upstream_stall" } as const;
+const NO_CAPACITY = { outcome: "no_capacity", httpStatus: 503, fault: "no_capacity" } as const;
+const CLOSED = { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: null } as const;
+
+const FREE = { billed: "nothing", paid: false } as const;
+const SHARED = { billed: "all", paid: true } as const;
+
+export function judge(end: DispatchResult["end"], { accepted, hadOutput, reachedClient }: Facts): Ending {
   switch (end) {
     case "finished":
     case "enough":
-      return { outcome: "ok", httpStatus: 200, fault: null, billed: true };
+      return { ...OK, ...SHARED };
+    case "empty":
+      // Two nodes found that there is nothing to say: the prompt was read, and the second is paid for having read it.
+      return { ...OK, ...SHARED };
+    case "unconfirmed":
+      return { ...OK, ...FREE };
     case "failed":
-      return { outcome: "upstream_failed", httpStatus: 502, fault: "upstream_failed", billed: true };
+      return { ...FAILED, billed: "all", paid: hadOutput };
+    case "broken":
+      // What a node says after it broke the protocol is worth nothing; what the client has, it has.
+      return { ...FAILED, billed: reachedClient ? "delivered" : "nothing", paid: false };
     case "quiet":
-      return { outcome: "upstream_stall", httpStatus: 502, fault: "upstream_stall", billed: facts.hadOutput };
+      return { ...STALLED, ...(hadOutput ? SHARED : FREE) };
     case "no_capacity":
-      return { outcome: "no_capacity", httpStatus: 503, fault: "no_capacity", billed: false };
+      return { ...NO_CAPACITY, ...FREE };
     case "cancelled":
-      return { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: null, billed: facts.accepted };
+      return { ...CLOSED, ...(accepted ? SHARED : FREE) };
   }
 }

@@ -21,7 +21,8 @@ export interface PrivateJob {
 }
 
 export interface PrivateResult {
-  end: DispatchResult["end"];
+  /** A node that is done without output has finished, and has no completion tokens. */
+  end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
   finish: "stop" | "length";
   text: string;
   reasoning: string;
@@ -59,7 +60,7 @@ export async function runPrivately(
   if (result === undefined) return undefined;
   const counts = relay.end();
   const completionTokens = counts.answerTokens + counts.reasoningTokens;
-  const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
+  const end = plainEnd(result.end);
   if (end === "finished" || end === "enough") {
     gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
   }
@@ -75,6 +76,12 @@ export async function runPrivately(
     ttftMs: result.pace?.ttftMs ?? null,
     tokensPerSecond: completionTokens > 1 && outputMs > 0 ? ((completionTokens - 1) * 1000) / outputMs : null,
   };
+}
+
+/** One node was asked, and nobody pays: there are no second opinions, and how a node failed is told elsewhere. */
+function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
+  if (end === "empty" || end === "unconfirmed") return "finished";
+  return end === "broken" ? "failed" : end;
 }
 
 function promptOf(model: ActiveModel, texts: string[]): [Prompt, JobBody] {

@@ -33,8 +33,9 @@ export class Relay implements DispatchSink {
   readonly #text = new TextPile();
   readonly #reasoning = new TextPile();
   #reached = false;
-  /** Whether the node gave anything at all in the current attempt. */
-  hadOutput = false;
+  /** Whether the node said anything at all in the current attempt, and the counts once that is complete. */
+  #heard = false;
+  #counts: OutputCount | undefined;
   embeddings: Float32Array[] = [];
 
   constructor(options: RelayOptions) {
@@ -52,12 +53,7 @@ export class Relay implements DispatchSink {
     return this.#reasoning.toString();
   }
 
-  /**
-   * Why the gateway itself ended the output; null when the node did. A stop string that comes at once leaves an empty
-   * answer. That is not the empty answer of a node that finished without output: the gateway saw that the node did
-   * produce, and that what came is not wanted. So the node is stopped (`enough`), no other is asked, and the prompt is
-   * billed and paid.
-   */
+  /** Why the gateway itself ended the output; null when the node did. */
   get cut(): "stop" | "length" | null {
     if (this.#options.model.kind === "embedding") return null;
     if (this.#output.full) return "length";
@@ -69,21 +65,26 @@ export class Relay implements DispatchSink {
   }
 
   begin(): void {
-    if (!this.hadOutput) return;
+    this.#counts = undefined;
+    if (!this.#heard) return;
     this.#output = this.#newOutput();
     this.#splitter = this.#newSplitter();
     this.#stops = this.#newStops();
     this.#stopped = false;
-    this.hadOutput = false;
+    this.#heard = false;
     this.#text.clear();
     this.#reasoning.clear();
     this.embeddings = [];
   }
 
-  delta(channel: Channel, text: string): "more" | "enough" | "broken" {
+  /**
+   * A stop string that comes at once leaves an empty answer, whether the engine cut it or the gateway does. It is judged
+   * like any other: nodes know the stop strings, and one that only ever said them would be paid for nothing.
+   */
+  delta(channel: Channel, text: string): "more" | "enough" | "empty" | "broken" {
     // Text is no part of an embedding: to have enough of it would be to take it for the answer.
     if (this.#options.model.kind === "embedding") return "broken";
-    this.hadOutput = true;
+    this.#heard = true;
     if (this.#splitter === undefined) {
       // A build that does not think apart has one channel, whatever its engine calls it.
       this.#pass("answer", text);
@@ -92,7 +93,8 @@ export class Relay implements DispatchSink {
     } else {
       for (const part of this.#splitter.push(text)) this.#pass(part.channel, part.text);
     }
-    return this.cut === null ? "more" : "enough";
+    if (this.cut === null) return "more";
+    return this.cut === "stop" && this.finished() === "empty" ? "empty" : "enough";
   }
 
   vectors(first: number, width: number, values: Float32Array): "more" | "broken" {
@@ -100,16 +102,30 @@ export class Relay implements DispatchSink {
     const count = values.length / width;
     const fits = first === this.embeddings.length && first + count <= vectorsDue && width === model.build.vector_width;
     if (!fits) return "broken";
-    this.hadOutput = true;
+    this.#heard = true;
     for (let i = 0; i < count; i++) this.embeddings.push(values.slice(i * width, (i + 1) * width));
     return "more";
   }
 
-  /** Lets through what was held back, once the output is complete, and returns the exact counts. Again: the same. */
+  finished(): "answered" | "empty" | "broken" {
+    if (this.embeddings.length < this.#options.vectorsDue) return "broken";
+    const { answerTokens, reasoningTokens } = this.end();
+    return answerTokens + reasoningTokens > 0 || this.embeddings.length > 0 ? "answered" : "empty";
+  }
+
+  /** Lets through what was held back, once the output is complete, and returns the exact counts. */
   end(): OutputCount {
-    for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
-    if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
-    return this.#output.end();
+    if (this.#counts === undefined) {
+      for (const part of this.#splitter?.end() ?? []) this.#pass(part.channel, part.text);
+      if (this.#stops !== undefined) this.#write("answer", this.#stops.end());
+      this.#counts = this.#output.end();
+    }
+    return this.#counts;
+  }
+
+  /** The counts of what was written to the stream: thinking comes with the end, and what is held back never came. */
+  delivered(): OutputCount {
+    return { answerTokens: this.#reached ? this.#output.end().answerTokens : 0, reasoningTokens: 0 };
   }
 
   #newOutput(): OutputMeter {

@@ -4,7 +4,7 @@
  * bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
-import { fault } from "../faults.ts";
+import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel, type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
@@ -82,11 +82,13 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
       output_tokens_max: outputTokensMax,
       sampling: ask.sampling,
     };
-    const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body }, relay, call.gone);
-    const counts = relay.end();
-    // A node that says it is done without the vectors it owed has failed.
-    const end = result.end === "finished" && relay.embeddings.length < vectorsDue ? "failed" : result.end;
-    const ending = judge(end, { accepted: result.server !== null, hadOutput: relay.hadOutput });
+    const origin = { accountId: key.accountId, promptTokens };
+    const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body, origin }, relay, call.gone);
+    // What a broken node gave last is not let through any more.
+    const counts = result.end === "broken" ? relay.delivered() : relay.end();
+    const { reachedClient } = relay;
+    const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
+    const ending = judge(result.end, { accepted: result.server !== null, hadOutput, reachedClient });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
     await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
@@ -99,7 +101,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
     const usage = { promptTokens, completionTokens };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
-      tokens: ending.billed ? promptTokens + completionTokens : 0,
+      tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,
       answer: async () => {
         if (ending.fault !== null)
           tellFault(call, ending, writer); // 502 · 503
@@ -145,9 +147,16 @@ function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameter
 /** As a status, or, where the status is gone, as the stream's terminal event. */
 function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWriter | null): void {
   if (code === null) return;
-  // Silence that cost nothing may be tried again; the client decides.
-  const failure = fault(code, code === "upstream_stall" && !billed ? { retry: "unsaid" } : {});
+  const failure = fault(code, detailsOf(code, billed));
   if (writer === null) throw failure;
   call.reply.event(JSON.stringify(failure.body()));
   call.reply.endStream();
+}
+
+function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
+  // Silence that cost nothing may be tried again; the client decides.
+  if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
+  if (code !== "upstream_failed" || billed === "all") return {};
+  const cost = billed === "nothing" ? "Nothing is billed." : "What reached you is billed, with its prompt.";
+  return { message: `The node that served this request broke off. ${cost}` };
 }

@@ -32,7 +32,8 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
   const output = counts.answerTokens + counts.reasoningTokens;
-  const charge = ending.billed ? chargeAmount(model.prices, { prompt: promptTokens, output }, hold.amount) : ZERO;
+  const used = { prompt: promptTokens, output };
+  const charge = ending.billed === "nothing" ? ZERO : chargeAmount(model.prices, used, hold.amount);
   const { endpoint } = closing;
   const { outcome } = ending;
   const { queueMs, ttftMs } = result;
@@ -51,8 +52,9 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
     .settle({
       id: hold.id,
       accountId: key.accountId,
+      // The node stays on the record, paid or not.
       nodeId: result.server?.nodeId ?? null,
-      paidHostId: ending.billed ? (result.server?.hostAccountId ?? null) : null,
+      paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,
       charge,
       outcome,
       httpStatus: ending.httpStatus,

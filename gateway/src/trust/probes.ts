@@ -142,7 +142,12 @@ async function probe(
   });
 }
 
-function jobOf({ newId, random }: ProbesOptions, nodeId: string, model: ActiveModel, canary?: Canary): PrivateJob {
+export function jobOf(
+  { newId, random }: Pick<ProbesOptions, "newId" | "random">,
+  nodeId: string,
+  model: ActiveModel,
+  canary?: Canary,
+): PrivateJob {
   const id = newId();
   if (canary !== undefined) {
     const outputTokensMax = "near" in canary ? 0 : canary.max_tokens;

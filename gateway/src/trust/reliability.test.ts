@@ -45,4 +45,34 @@ describe("reliability", () => {
     assert.deepEqual(verdicts.slice(0, 9), Array(9).fill(undefined));
     assert.equal(verdicts[9]?.reason, "refused_prompts");
   });
+
+  test("a prompt that takes three quarters of the context or more may be refused, for ever", () => {
+    const record = new Reliability();
+    for (let i = 0; i < 100; i++) {
+      const origin = { accountId: `builder ${i}`, contextPart: i % 2 === 0 ? 0.75 : 1 };
+      assert.equal(record.note({ failure: "prompt", offeredAt: i, endedAt: i, origin }), undefined);
+    }
+    assert.deepEqual(record.count(), { jobs: 0, failures: 0 });
+  });
+
+  test("three refusals of one builder count, and no more", () => {
+    const record = new Reliability();
+    const refuse = (accountId: string): Verdict | undefined =>
+      record.note({ failure: "prompt", offeredAt: 0, endedAt: 0, origin: { accountId, contextPart: 0.5 } });
+    for (let i = 0; i < 100; i++) assert.equal(refuse("one"), undefined);
+    for (const builder of ["two", "three"]) for (let i = 0; i < 100; i++) assert.equal(refuse(builder), undefined);
+    assert.equal(refuse("four")?.reason, "refused_prompts");
+  });
+
+  test("a miss counts like a failure; a verdict that rests on misses says so, and they can be forgotten", () => {
+    const record = new Reliability();
+    const note = (failure: Failure | null): Verdict | undefined => record.note({ failure, offeredAt: 0, endedAt: 0 });
+    for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);
+    assert.deepEqual(note("miss")?.evidence, { jobs: 6, failures: 5, kinds: { engine: 2, miss: 3 } });
+    assert.equal(record.restsOnMisses, true);
+    record.forgetMisses();
+    assert.deepEqual(record.count(), { jobs: 3, failures: 2 });
+    for (let i = 0; i < 3; i++) note("engine");
+    assert.equal(record.restsOnMisses, false);
+  });
 });

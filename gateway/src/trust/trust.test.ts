@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
+import { decode } from "@tollgate/protocol/codec.ts";
 import type { JobHeader } from "@tollgate/protocol/frames.ts";
+import { toNode } from "@tollgate/protocol/subjects.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Dispatcher, openDispatcher } from "../dispatch/dispatcher.ts";
+import type { DispatchSink } from "../dispatch/offers.ts";
 import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
@@ -32,6 +35,14 @@ const meter: Meter = {
     };
   },
 };
+const NO_SINK = {
+  begin() {},
+  delta: () => "more" as const,
+  vectors: () => "broken" as const,
+  finished: () => "answered" as const,
+  reachedClient: false,
+};
+const coin = (): boolean => systemRandom().below(2) === 0;
 const canary: Canary = { prompt: "7 + 5?", expect: "12", max_tokens: 8 };
 
 describe("trust in nodes", () => {
@@ -163,7 +174,7 @@ describe("trust in nodes", () => {
       header: { model: "tiny-3b", endpoint: "chat" as const, stream: false, output_tokens_max: 9, sampling: {} },
       body: { messages: [] },
     });
-    const sink = { begin() {}, delta: () => "more" as const, vectors: () => "broken" as const, reachedClient: false };
+    const sink = NO_SINK;
     for (let i = 0; i < 10; i++) {
       const leaving = new AbortController();
       const running = dispatcher.runOn("a", order(i), sink, leaving.signal);
@@ -202,5 +213,142 @@ describe("trust in nodes", () => {
     await node.job(1);
     await trust.stop();
     assert.ok(node.heard.some(({ kind }) => kind === "cancel"));
+  });
+
+  describe("misses", () => {
+    // Canaries would find an idle node, too; here it is about the misses.
+    beforeEach(() => {
+      model.canaries = [];
+    });
+    /** One token a word, as the meter above counts. */
+    class Words implements DispatchSink {
+      words = "";
+      reachedClient = false;
+      begin(): void {
+        this.words = "";
+      }
+      delta(_channel: string, text: string): "more" | "enough" {
+        // As for a stop string that is found at once: nothing of it passes.
+        if (text === "STOP") return "enough";
+        this.words += text;
+        return "more";
+      }
+      vectors(): "more" | "broken" {
+        return "broken";
+      }
+      finished(): "answered" | "empty" | "broken" {
+        return this.words === "" ? "empty" : "answered";
+      }
+    }
+    /** A node that answers every job with what it is told; undefined: it is done and says nothing. */
+    const automaton = async (id: string, answerTo: (prompt: string) => string | undefined): Promise<FakeNode> => {
+      const node = new FakeNode(plane, { id, gatewayId: "gw1" });
+      plane.subscribe(toNode(id), (_subject, payload) => {
+        const frame = decode(payload);
+        if (frame.kind !== "job") return;
+        const { job } = frame.header;
+        const said = answerTo(Buffer.from(frame.piece).toString());
+        node.say({ kind: "accepted", job });
+        if (said !== undefined) node.delta(job, 0, said);
+        node.say({ kind: "done", job, seq: said === undefined ? 0 : 1, finish: "stop" });
+      });
+      node.report({ models: ["tiny-3b"], slots: 4 });
+      await settled();
+      return node;
+    };
+    const settled = async (): Promise<void> => {
+      for (let i = 0; i < 8; i++) await turn();
+    };
+    let asked = 0;
+    const ask = async (prompt: string, signal = new AbortController().signal) => {
+      const request = `06dfk3zq9v8n2x4m7t1c5w${String(asked++).padStart(4, "0")}`;
+      const header = { model: "tiny-3b", endpoint: "chat" as const, stream: false, output_tokens_max: 9, sampling: {} };
+      const body = { messages: [{ role: "user", content: prompt }] };
+      const result = await dispatcher.run({ request, header, body }, new Words(), signal);
+      await settled();
+      return result;
+    };
+    const isOurs = (prompt: string): boolean => !prompt.includes("builder");
+
+    test("a node that is always done at once: five misses and a question of our own bar it", async () => {
+      const honest = await automaton("honest", () => "it is 12");
+      await automaton("idle", () => undefined);
+      for (let i = 0; i < 60 && barred.length === 0; i++) {
+        // The one without a measured speed is asked first only if the other has more to do.
+        honest.report({ models: ["tiny-3b"], slots: 4, busy: 1 });
+        await turn();
+        const result = await ask("builder: hello");
+        assert.notEqual(result.server?.nodeId, "idle", "it is never the one to be paid");
+      }
+      assert.equal(barred.length, 1);
+      const [id, { reason, evidence }] = barred[0] as [string, Verdict];
+      assert.deepEqual([id, reason, evidence.probe, evidence.kinds], ["idle", "failures", "empty", { miss: 5 }]);
+    });
+
+    for (const [what, answerTo] of [
+      ["prompts that end at once on every node", (prompt: string) => (isOurs(prompt) ? "it is 12" : undefined)],
+      ["prompts that end at once by chance", (prompt: string) => (isOurs(prompt) || coin() ? "it is 12" : undefined)],
+      [
+        "stop strings that one node's engine finds and another's leaves to us",
+        (prompt: string) => (isOurs(prompt) ? "it is 12" : coin() ? "STOP" : undefined),
+      ],
+    ] as const) {
+      test(`${what}: nobody is barred`, async () => {
+        for (const id of ["a", "b", "c"]) await automaton(id, answerTo);
+        for (let i = 0; i < 300; i++) await ask("builder: hello");
+        assert.deepEqual(barred, []);
+      });
+    }
+
+    test("clients that leave at once, or while a second opinion is asked: nobody is barred", async () => {
+      for (const id of ["a", "b"]) await automaton(id, (prompt) => (isOurs(prompt) ? "it is 12" : undefined));
+      const silent = new FakeNode(plane, { id: "c", gatewayId: "gw1" });
+      silent.report({ models: ["tiny-3b"], slots: 4 });
+      await settled();
+      for (let i = 0; i < 100; i++) {
+        const leaving = new AbortController();
+        const running = ask("builder: hello", leaving.signal);
+        if (i % 2 === 0) leaving.abort();
+        else setImmediate(() => leaving.abort());
+        await running;
+      }
+      assert.deepEqual(barred, []);
+    });
+
+    test("a node that answers us has its misses forgotten, and its failures not", async () => {
+      await automaton("honest", () => "it is 12");
+      let prompts = 0;
+      await automaton("moody", (prompt) => {
+        if (!isOurs(prompt)) prompts++;
+        return isOurs(prompt) ? "it is 12" : undefined;
+      });
+      for (let i = 0; i < 100; i++) await ask("builder: hello");
+      assert.ok(prompts > 10, `${prompts} were missed`);
+      assert.deepEqual(barred, []);
+      assert.ok(trust.reliability("moody").failures < 5);
+    });
+  });
+
+  test("prompts near the model's limit may be refused, and one builder's refusals are bounded", async () => {
+    const node = await join();
+    await answer(node, 1, "it is 12");
+    let nth = 2;
+    const refuse = async (accountId: string, promptTokens: number): Promise<void> => {
+      const request = `06dfk3zq9v8n2x4m7t1c5w0r${String(nth).padStart(2, "0")}`;
+      const header = { model: "tiny-3b", endpoint: "chat" as const, stream: false, output_tokens_max: 9, sampling: {} };
+      const sink = NO_SINK;
+      const order = { request, header, body: { messages: [] }, origin: { accountId, promptTokens } };
+      const running = dispatcher.runOn("a", order, sink, new AbortController().signal);
+      const job = await node.job(nth++);
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "failed", job, seq: 0, cause: "prompt", message: "too long" });
+      await running;
+      await turn();
+    };
+    for (let i = 0; i < 15; i++) await refuse(`builder ${i}`, 75);
+    for (let i = 0; i < 15; i++) await refuse("one builder", 10);
+    assert.equal(barred.length, 0);
+    for (const builder of ["another", "a third", "a fourth"]) for (let i = 0; i < 3; i++) await refuse(builder, 74);
+    assert.equal(barred[0]?.[1].reason, "refused_prompts");
   });
 });

@@ -8,12 +8,14 @@ import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Measured } from "../dispatch/dispatcher.ts";
+import type { Attempt } from "../dispatch/offers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { runPrivately } from "../inference/private-job.ts";
+import { type PrivateJob, runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import { keepProbing } from "./probes.ts";
-import { FAILURES_MAX, JOBS_WINDOW, Reliability, type Verdict } from "./reliability.ts";
+import { jobOf, keepProbing } from "./probes.ts";
+import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
+import { takeSecondLook } from "./second-look.ts";
 
 /** A shorter answer proves nothing about speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -69,14 +71,36 @@ export function watchNodes(options: TrustOptions): Trust {
       .finally(() => barring.delete(nodeId));
   };
 
-  dispatcher.onAttempt(({ node, state, failure: seen, acceptedAt, offeredAt }) => {
+  const run = (job: PrivateJob, signal: AbortSignal) => runPrivately(gateway, job, signal);
+  const stopping = new AbortController();
+  const looking = new Map<string, Promise<void>>();
+
+  /** A builder can bring about misses; only a node that has nothing to say to us either is barred for them. */
+  const confirm = async (nodeId: string, model: ActiveModel, record: Reliability, verdict: Verdict): Promise<void> => {
+    const probe = await takeSecondLook({ run, clock }, jobOf(options, nodeId, model), stopping.signal);
+    if (probe === "answered") record.forgetMisses();
+    // Unasked: the next miss asks again.
+    else if (probe !== "unasked") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
+  };
+
+  dispatcher.onAttempt(({ node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
     // A refusal costs nobody anything; only a node that did not even answer failed.
     if (acceptedAt === null && seen === null) return;
     const failure = state === "cancelled" ? null : seen;
     const record = records.get(node.id) ?? new Reliability();
     records.set(node.id, record);
-    const verdict = record.note({ failure, offeredAt, endedAt: clock.monotonic() });
-    if (verdict !== undefined) suspect(node.id, verdict);
+    const model = activeModel(modelId);
+    const verdict = record.note({ failure, offeredAt, endedAt: clock.monotonic(), origin: originOf(origin, model) });
+    if (verdict === undefined) return;
+    const isDoubtful = verdict.reason === "failures" && record.restsOnMisses;
+    if (!automatic || !isDoubtful) {
+      suspect(node.id, verdict);
+    } else if (model !== undefined && !looking.has(node.id) && !stopping.signal.aborted) {
+      const look = confirm(node.id, model, record, verdict)
+        .catch((error) => log.error({ err: error, node: node.id }, "a second look failed on our side"))
+        .finally(() => looking.delete(node.id));
+      looking.set(node.id, look);
+    }
   });
   dispatcher.onMeasured((measured) => {
     const model = activeModel(measured.model);
@@ -89,7 +113,7 @@ export function watchNodes(options: TrustOptions): Trust {
     activeModel,
     canaries: automatic,
     suspect,
-    run: (job, signal) => runPrivately(gateway, job, signal),
+    run,
   });
   return {
     reliability: (nodeId) => ({
@@ -97,8 +121,17 @@ export function watchNodes(options: TrustOptions): Trust {
       jobsWindow: JOBS_WINDOW,
       failuresMax: FAILURES_MAX,
     }),
-    stop: () => probes.stop(),
+    async stop() {
+      stopping.abort();
+      await Promise.all([probes.stop(), ...looking.values()]);
+    },
   };
+}
+
+function originOf(origin: Attempt["origin"], model: ActiveModel | undefined): JobEnd["origin"] {
+  if (origin === undefined) return undefined;
+  const { accountId, promptTokens } = origin;
+  return { accountId, contextPart: model === undefined ? 0 : promptTokens / model.contextLimit };
 }
 
 /** Measured from the offer to the last output, so that no delay on the way can make an honest node look fast. */

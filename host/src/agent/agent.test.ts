@@ -14,7 +14,7 @@ test("a node that comes online says what it is", async () => {
   await bench.online();
   assert.deepEqual(bench.states(), [
     {
-      protocol: "1.0",
+      protocol: "1.1",
       agent: "tollgate-host/test",
       slots: 2,
       busy: 0,

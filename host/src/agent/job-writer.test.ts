@@ -31,7 +31,8 @@ function bench() {
       ...rest,
     });
   const kinds = (): string[] => frames.map(({ frame }) => frame.kind);
-  const deltas = (): Delta[] => frames.flatMap(({ frame }) => (frame.kind === "deltas" ? frame.deltas : []));
+  const deltas = (): Delta[] =>
+    frames.flatMap(({ frame }) => (frame.kind === "deltas" || frame.kind === "timed" ? frame.deltas : []));
   return { clock, frames, writer, kinds, deltas, outbox };
 }
 
@@ -108,6 +109,79 @@ test("a client that does not stream gets larger, rarer deltas after the first", 
       [1, "reasoning", "m"],
       [2, "answer", "yes"],
       [3, "answer", "!"],
+    ],
+  );
+});
+
+/** When each delta left, and what it says of its own times. */
+function timedBench(rest: Partial<JobHeader>) {
+  const clock = new ManualClock();
+  const began = clock.monotonic();
+  const sent: { at: number; firstMs: number; lastMs: number; text: string }[] = [];
+  const outbox = new Outbox(clock, (_gateway, bytes) => {
+    const frame = decode(bytes);
+    assert.notEqual(frame.kind, "deltas");
+    for (const { firstMs, lastMs, text } of frame.kind === "timed" ? frame.deltas : [])
+      sent.push({ at: clock.monotonic() - began, firstMs, lastMs, text });
+  });
+  const sampling = { sampling: {}, body_bytes: 2, pieces: 1, output_tokens_max: 10 };
+  const header = { job: A, gateway: "gw1", model: "tiny-3b", endpoint: "chat" as const, stream: true, times: true };
+  const writer = new JobWriter(outbox, clock, { ...header, ...sampling, ...rest });
+  writer.accepted();
+  /** A token after so long a pause. */
+  const token = async (pauseMs: number, text = "x"): Promise<void> => {
+    clock.advance(pauseMs);
+    writer.delta("answer", text);
+    await turn(clock);
+  };
+  return { clock, sent, token, writer };
+}
+
+test("a gateway that asks for times gets them: of the first and the last token of a delta", async () => {
+  const { clock, sent, token } = timedBench({ stream: false });
+  await token(40, "a");
+  for (const text of ["b", "c", "d"]) await token(60, text);
+  clock.advance(200);
+  assert.deepEqual(sent, [
+    { at: 40, firstMs: 40, lastMs: 40, text: "a" },
+    { at: 300, firstMs: 100, lastMs: 220, text: "bcd" },
+  ]);
+});
+
+test("tokens 1.82 to 1.99 s apart never look 2 s apart, streamed or not", async () => {
+  for (const stream of [true, false]) {
+    for (const pauseMs of [1_820, 1_990]) {
+      const { clock, sent, token } = timedBench({ stream });
+      await token(pauseMs);
+      for (let i = 0; i < 5; i++) {
+        // One that comes soon after another is gathered; the pause after it must not grow by that.
+        await token(pauseMs);
+        await token(30);
+      }
+      clock.advance(500);
+      const silences = sent.map(({ at }, i) => at - (sent[i - 1]?.at ?? 0));
+      assert.ok(Math.max(...silences) <= pauseMs + (stream ? 5 : 0), `${stream}: ${silences.join(", ")}`);
+      const pauses = sent.map(({ firstMs }, i) => firstMs - (sent[i - 1]?.lastMs ?? 0));
+      assert.equal(Math.max(...pauses), pauseMs);
+    }
+  }
+});
+
+test("tokens are not joined over a pause that a gateway would have to see", async () => {
+  const { clock, sent, writer, token } = timedBench({ stream: false });
+  await token(10, "a");
+  await token(10, "b");
+  // The process was stopped for a while: what was queued is still there when it goes on.
+  clock.freeze(2_500);
+  writer.delta("answer", "c");
+  clock.advance(500);
+  await turn(clock);
+  assert.deepEqual(
+    sent.map(({ firstMs, lastMs, text }) => [firstMs, lastMs, text]),
+    [
+      [10, 10, "a"],
+      [20, 20, "b"],
+      [2_520, 2_520, "c"],
     ],
   );
 });

@@ -1,6 +1,6 @@
 /**
- * The voice of one job: numbers its output, keeps frames within their bounds, and is silent for good after `done`,
- * `failed` or `discard`.
+ * The voice of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
+ * their bounds, and is silent for good after `done`, `failed` or `discard`.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
 import type { Channel, Failed, JobHeader } from "@tollgate/protocol/frames.ts";
@@ -8,12 +8,13 @@ import {
   DELTA_TEXT_BYTES_MAX,
   FAILURE_MESSAGE_CHARS_MAX,
   FRAME_BYTES_MAX,
+  JOINED_PAUSE_MS_MAX,
   VECTOR_WIDTH_MAX,
   VECTORS_PER_FRAME_MAX,
 } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
 import { EngineError, type Finish } from "../engines/engine.ts";
-import type { Outbox, QueuedDelta } from "./outbox.ts";
+import { type Outbox, type QueuedDelta, WAIT_MS } from "./outbox.ts";
 
 /** A frame of vectors besides its job id and values. See the codec. */
 const VECTORS_OVERHEAD_BYTES = 14;
@@ -27,6 +28,9 @@ export class JobWriter {
   #seq = 0;
   #over = false;
   #last: QueuedDelta | undefined;
+  /** When the job was accepted, and when its last text came. */
+  #acceptedAt: number;
+  #textAt = Number.NEGATIVE_INFINITY;
   #claim: number | undefined;
   #vectors: Float32Array[] = [];
   #vectorsSent = 0;
@@ -36,9 +40,11 @@ export class JobWriter {
     this.#outbox = outbox;
     this.#clock = clock;
     this.#header = header;
+    this.#acceptedAt = clock.monotonic();
   }
 
   accepted(): void {
+    this.#acceptedAt = this.#clock.monotonic();
     this.#send(encode({ kind: "accepted", job: this.#header.job }));
   }
 
@@ -54,16 +60,24 @@ export class JobWriter {
   }
 
   #queue(channel: Channel, { text, bytes }: TextPart): void {
-    const { gateway, job, stream } = this.#header;
+    const { gateway, job, stream, times } = this.#header;
+    const now = this.#clock.monotonic();
+    const pauseMs = now - this.#textAt;
+    this.#textAt = now;
+    const atMs = Math.max(0, Math.floor(now - this.#acceptedAt));
     const last = this.#last;
     const joins = last !== undefined && !stream && !last.sent && last.delta.channel === channel;
-    if (joins && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
+    if (joins && pauseMs <= JOINED_PAUSE_MS_MAX && last.bytes + bytes <= DELTA_TEXT_BYTES_MAX) {
+      if ("lastMs" in last.delta) last.delta.lastMs = atMs;
       this.#outbox.extend(gateway, last, text, bytes);
       return;
     }
-    // The gateway measures a node by its first output, so that one never waits.
-    const patience = this.#seq === 0 ? "turn" : stream ? "step" : "rarely";
-    this.#last = { delta: { job, seq: this.#seq++, channel, text }, bytes, sent: false };
+    // The gateway measures a node by its first output, so that one never waits. Nor does what comes after a pause: the
+    // gateway takes silence for a stall, and no pause may look much longer there than it was here.
+    const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
+    const patience = gathers ? (stream ? "step" : "rarely") : "turn";
+    const delta = { job, seq: this.#seq++, channel, text };
+    this.#last = { delta: times ? { ...delta, firstMs: atMs, lastMs: atMs } : delta, bytes, sent: false };
     this.#outbox.queue(gateway, this.#last, patience);
   }
 

@@ -1,10 +1,10 @@
 /**
  * What the agent has to say to gateways. Deltas of all jobs of one gateway leave in one frame: a job's first output at
  * the end of the event loop's turn, what follows with the other jobs of the same engine step, and what nobody watches
- * rarer still. The waits are far below the two seconds that a gateway takes for a stall.
+ * rarer still. A wait never makes a pause longer than it was: what comes after a pause leaves at once (job-writer.ts).
  */
 import { encode } from "@tollgate/protocol/codec.ts";
-import type { Delta } from "@tollgate/protocol/frames.ts";
+import type { Delta, Frame, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { DELTAS_PER_FRAME_MAX, DELTAS_TEXT_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { Clock } from "../clock.ts";
 
@@ -13,13 +13,13 @@ import type { Clock } from "../clock.ts";
  * jobs in one step hands their tokens over one after the other, within a few milliseconds. `rarely`: the client does not
  * stream.
  */
-const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
+export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
 export type Patience = keyof typeof WAIT_MS;
 /** More text than this does not wait. */
 const LANE_BYTES_MAX = 16 * 1024;
 
 export interface QueuedDelta {
-  delta: Delta;
+  delta: Delta | TimedDelta;
   /** UTF-8 bytes of the text. */
   bytes: number;
   /** It left: too late to add to it. */
@@ -72,9 +72,7 @@ export class Outbox {
     if (lane === undefined) return;
     lane.cancelTimer();
     this.#lanes.delete(gateway);
-    for (const frame of cutFrames(lane.queue)) {
-      this.#publish(gateway, encode({ kind: "deltas", deltas: frame }));
-    }
+    for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encode(frame));
   }
 
   flushAll(): void {
@@ -113,22 +111,26 @@ export class Outbox {
   }
 }
 
-/** Within both bounds a frame is far below what a frame may have: heads are small. */
-function* cutFrames(queue: readonly QueuedDelta[]): Generator<Delta[]> {
-  let deltas: Delta[] = [];
+type DeltaFrame = Extract<Frame, { kind: "deltas" | "timed" }>;
+
+/**
+ * Within both bounds a frame is far below what a frame may have: heads are small. A frame is of one kind; a gateway that
+ * wants times wants them for all its jobs, so that hardly any queue has both.
+ */
+function* cutFrames(queue: readonly QueuedDelta[]): Generator<DeltaFrame> {
+  let frame: DeltaFrame | undefined;
   let textBytes = 0;
   for (const entry of queue) {
-    if (
-      deltas.length === DELTAS_PER_FRAME_MAX ||
-      (deltas.length > 0 && textBytes + entry.bytes > DELTAS_TEXT_BYTES_MAX)
-    ) {
-      yield deltas;
-      deltas = [];
+    const kind = "firstMs" in entry.delta ? "timed" : "deltas";
+    const full = frame?.deltas.length === DELTAS_PER_FRAME_MAX || textBytes + entry.bytes > DELTAS_TEXT_BYTES_MAX;
+    if (frame === undefined || full || frame.kind !== kind) {
+      if (frame !== undefined) yield frame;
+      frame = { kind, deltas: [] } as DeltaFrame;
       textBytes = 0;
     }
     entry.sent = true;
-    deltas.push(entry.delta);
+    (frame.deltas as Delta[]).push(entry.delta);
     textBytes += entry.bytes;
   }
-  if (deltas.length > 0) yield deltas;
+  if (frame !== undefined) yield frame;
 }

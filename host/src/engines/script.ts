@@ -24,8 +24,10 @@ const Script = z.strictObject({
   fail_after: Count.optional(),
   stall_after: Count.optional(),
   drop_after: Count.optional(),
+  garbage_after: Count.optional(),
   only_attempt: z.int().min(1).max(99).optional(),
   busy: z.boolean().default(false),
+  empty: z.boolean().default(false),
   overrun: z.boolean().default(false),
   ignore_stop: z.boolean().default(false),
   claim_tokens: z.int().min(0).optional(),
@@ -35,7 +37,7 @@ type Script = z.infer<typeof Script>;
 
 /** After how many deltas what happens. */
 export interface Fault {
-  kind: "fail" | "stall" | "drop";
+  kind: "fail" | "stall" | "drop" | "garbage";
   after: number;
 }
 
@@ -46,6 +48,8 @@ export interface Plan {
   ttftMs: number;
   deltaMs: number;
   busy: boolean;
+  /** Says that it is done, and nothing else. */
+  empty: boolean;
   overrun: boolean;
   ignoreStop: boolean;
   garbage: boolean;
@@ -70,6 +74,7 @@ export function planOf(job: GenerationJob): Plan {
 
 const wellBehaved = {
   busy: false,
+  empty: false,
   overrun: false,
   ignoreStop: false,
   garbage: false,
@@ -82,8 +87,9 @@ function faultsOf(script: Script): Omit<Plan, "reasoning" | "answer" | "ttftMs" 
   if (script.fail_after !== undefined) faults.push({ kind: "fail", after: script.fail_after });
   if (script.stall_after !== undefined) faults.push({ kind: "stall", after: script.stall_after });
   if (script.drop_after !== undefined) faults.push({ kind: "drop", after: script.drop_after });
-  const { busy, overrun, ignore_stop: ignoreStop, garbage, claim_tokens: claimTokens } = script;
-  return { busy, overrun, ignoreStop, garbage, claimTokens, faults };
+  if (script.garbage_after !== undefined) faults.push({ kind: "garbage", after: script.garbage_after });
+  const { busy, empty, overrun, ignore_stop: ignoreStop, garbage, claim_tokens: claimTokens } = script;
+  return { busy, empty, overrun, ignoreStop, garbage, claimTokens, faults };
 }
 
 function scriptOf(job: GenerationJob): Script | undefined {

@@ -223,6 +223,26 @@ test("claim_tokens claims, and garbage sends only frames that no reader accepts"
   for (const frame of sink.rawFrames) assert.throws(() => decode(frame), FrameError);
 });
 
+test("empty says nothing, on its attempt only", async () => {
+  const script = { text: "a b", empty: true, only_attempt: 1 };
+  const { sink, finish } = await play(scripted(script));
+  assert.deepEqual([sink.deltas, finish], [[], "stop"]);
+  assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b");
+});
+
+test("garbage_after sends malformed frames after so many deltas, and goes quiet", async () => {
+  const controller = new AbortController();
+  const sink = new RecordingSink();
+  const raw = sink.wire.raw;
+  sink.wire.raw = (bytes) => {
+    raw(bytes);
+    controller.abort();
+  };
+  await engine.generate(scripted({ text: "a b c", garbage_after: 2 }), sink, controller.signal);
+  assert.equal(sink.deltas.length, 2);
+  assert.ok(sink.rawFrames.length > 5);
+});
+
 const malformed = [
   "#script ",
   "#script {",

@@ -83,6 +83,7 @@ class Performance {
   async run(): Promise<{ finish: Finish }> {
     const { sink, signal, clock, job } = this.#stage;
     if (this.#plan.ttftMs > 0) await sleep(clock, this.#plan.ttftMs, signal);
+    if (this.#plan.empty) return { finish: "stop" };
     if (this.#plan.garbage) for (const frame of malformedFrames(job)) sink.wire.raw(frame);
     if (this.#plan.claimTokens !== undefined) sink.wire.claim(this.#plan.claimTokens);
     this.#due = clock.monotonic();
@@ -133,9 +134,10 @@ class Performance {
   }
 }
 
-async function commit(fault: Fault, { sink, signal, clock }: Stage): Promise<void> {
+async function commit(fault: Fault, { sink, signal, clock, job }: Stage): Promise<void> {
   if (fault.kind === "fail") throw new EngineError("engine", `failed after ${fault.after} deltas, as scripted`);
   if (fault.kind === "drop") sink.wire.drop();
+  if (fault.kind === "garbage") for (const frame of malformedFrames(job)) sink.wire.raw(frame);
   await sleep(clock, STALL_MS_MAX, signal);
   if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and nobody cancelled the job");
 }

@@ -49,6 +49,11 @@ export class ManualClock implements Clock {
     this.#now = until;
   }
 
+  /** Time passes and nothing runs, as for a process that is stopped. What fell due meanwhile runs late. */
+  freeze(ms: number): void {
+    this.#now += ms;
+  }
+
   #add(timer: Timer): () => void {
     this.#timers.add(timer);
     return () => {

@@ -1,0 +1,88 @@
+/**
+ * When a node counts as quiet. Two clocks are looked at. The node's own token times say how long its engine paused:
+ * a pause under 2.0 s never counts, one over 2.3 s always does, and nothing on the way to us can change that. Arrival says
+ * how long nothing was heard, with some room for that way; it holds for every node, also one that tells no times.
+ *
+ * A node gains nothing by lying about times. They are compared with each other and with nothing that is billed, paid or
+ * measured. Pauses told shorter than they were still end at the bound on arrival, 0.15 s later; pauses told longer end its
+ * own job, which it can do by falling silent as well. Times that run backwards break the protocol; times that have not yet
+ * come are not believed.
+ */
+
+/** To accept. */
+export const ACCEPT_MS_MAX = 2_000;
+/** Between two tokens, or from acceptance to the first, on the node's own clock. */
+export const PAUSE_MS_MAX = 2_150;
+/** The same as it is heard here. */
+export const SILENCE_MS_MAX = 2_300;
+/** Reading a long prompt counts as a sign of life for at most this long. */
+export const PREFILL_MS_MAX = 60_000;
+/** A timer that runs later than this was kept waiting by this process, and so was what nodes said meanwhile. */
+export const LATE_MS_MAX = 50;
+
+/** What a node's own times came to, in milliseconds since it accepted. */
+export interface OwnTimes {
+  /** The last time it told. */
+  toldMs: number;
+  /** Its last sign of life, as far as it is believed. */
+  aliveMs: number;
+}
+
+/** What was heard of an attempt, by this gateway's clock and by the node's. */
+export interface Heard {
+  readonly offeredAt: number;
+  acceptedAt: number | null;
+  firstOutputAt: number | null;
+  /** The last sign of life. */
+  aliveAt: number;
+  readonly own: OwnTimes;
+}
+
+/** The node reads the prompt. */
+export function hearProgress(heard: Heard, now: number): void {
+  const { acceptedAt, firstOutputAt, own } = heard;
+  if (acceptedAt === null || firstOutputAt !== null || now - acceptedAt >= PREFILL_MS_MAX) return;
+  heard.aliveAt = now;
+  own.aliveMs = now - acceptedAt;
+}
+
+/** What output means, by the node's own times where it tells them, else by its arrival alone. */
+export function hearOutput(
+  { acceptedAt, offeredAt, own }: Heard,
+  times: { firstMs: number; lastMs: number } | undefined,
+  now: number,
+): "output" | "quiet" | "broken" {
+  if (acceptedAt === null) return "broken";
+  if (times === undefined) {
+    own.aliveMs = now - acceptedAt;
+    return "output";
+  }
+  return readTimes(own, times, now - offeredAt);
+}
+
+/** Takes in the times of a delta. `sinceOfferMs`: more cannot have passed for the node. */
+function readTimes(
+  own: OwnTimes,
+  { firstMs, lastMs }: { firstMs: number; lastMs: number },
+  sinceOfferMs: number,
+): "output" | "quiet" | "broken" {
+  if (firstMs < own.toldMs) return "broken";
+  const pauseMs = Math.min(firstMs, sinceOfferMs) - own.aliveMs;
+  own.toldMs = lastMs;
+  own.aliveMs = Math.min(lastMs, sinceOfferMs);
+  return pauseMs > PAUSE_MS_MAX ? "quiet" : "output";
+}
+
+/** How long the node may still say nothing, and what it is when that has passed. */
+export function patience(
+  attempt: { acceptedAt: number | null; aliveAt: number },
+  now: number,
+  jobMsMax: number,
+): { leftMs: number; event: "quiet" | "expire" } {
+  if (attempt.acceptedAt === null) return { leftMs: attempt.aliveAt + ACCEPT_MS_MAX - now, event: "quiet" };
+  const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
+  const untilOverMs = attempt.acceptedAt + jobMsMax - now;
+  return untilQuietMs <= Math.max(0, untilOverMs)
+    ? { leftMs: untilQuietMs, event: "quiet" }
+    : { leftMs: untilOverMs, event: "expire" };
+}

@@ -1,0 +1,44 @@
+/**
+ * Watches the clock for one attempt by the rules of silence.ts: one timer that looks again when the node has spoken
+ * meanwhile, instead of one per frame. This gateway's own delays are never a node's silence.
+ */
+import type { Clock } from "../base/clock.ts";
+import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
+
+export interface WatchOptions {
+  clock: Clock;
+  jobMsMax: number;
+  passed: (event: "quiet" | "expire") => void;
+}
+
+/** Calls `passed` once, when the node's time has passed. Returns the way out. */
+export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): () => void {
+  let stopped = false;
+  let stopTimer = (): void => {};
+  const left = (): ReturnType<typeof patience> => patience(heard, clock.monotonic(), jobMsMax);
+
+  const wait = (waitMs: number): void => {
+    const dueAt = clock.monotonic() + waitMs;
+    stopTimer = clock.after(waitMs, () => {
+      const lateMs = clock.monotonic() - dueAt;
+      const { leftMs } = left();
+      if (leftMs > 0) wait(leftMs);
+      // A gateway that was late itself blames nobody: what it missed may still be on its way, for as long.
+      else if (lateMs > LATE_MS_MAX) wait(lateMs);
+      // What lies in the socket was said in time.
+      else clock.soon(lookAgain);
+    });
+  };
+  const lookAgain = (): void => {
+    if (stopped) return;
+    const { leftMs, event } = left();
+    if (leftMs > 0) wait(leftMs);
+    else passed(event);
+  };
+
+  wait(left().leftMs);
+  return () => {
+    stopped = true;
+    stopTimer();
+  };
+}
