@@ -91,6 +91,7 @@ export class Connection implements Operations {
   /** Ends the conversation and says why. */
   cut(reason: string): void {
     if (!this.#end(reason)) return;
+    this.#outbox.finish();
     this.#socket.end(`-ERR '${reason}'\r\n`, "latin1");
     // To close at once would reset the connection while the peer still writes, and the reason would be lost. What the
     // peer sends is read and dropped until it has closed its side, or the linger is over.
@@ -100,6 +101,7 @@ export class Connection implements Operations {
   /** Ends the conversation without a word, for a hub that closes. */
   close(): void {
     this.#end("the hub closes");
+    this.#outbox.finish();
     this.#socket.destroySoon();
   }
 
