@@ -8,6 +8,7 @@ import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,
@@ -17,6 +18,7 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
+import { Pauses } from "../pauses.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
 import { type AccountClaims, type RevokedKeys, readAccount, readRevoked, revokedUntilS } from "./account-jwt.ts";
@@ -64,11 +66,15 @@ class NatsPlane implements Plane {
   readonly #line: Line;
   readonly #presence = new Presence();
   readonly #revoker: Revoker;
+  readonly #pauses: Pauses;
+  readonly #strangers: SparingLog;
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
 
   constructor(options: NatsPlaneOptions) {
     this.#options = options;
     const { clock, log, url, system } = options;
+    this.#pauses = new Pauses(clock);
+    this.#strangers = sparingLog(log, clock);
     this.#account = keyFromSeed(options.accountSeed, "account");
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     this.#line = new Line({
@@ -121,6 +127,8 @@ class NatsPlane implements Plane {
 
   async mint(nodeId: string): Promise<NodeCredentials> {
     const { clock, url, publicUrl } = this.#options;
+    const pauseMs = this.#pauses.leftMs(nodeId);
+    if (pauseMs > 0) throw new Error(`the node was cut off and stays away for another ${Math.ceil(pauseMs / 1000)} s`);
     const revoked = revokedUntilS(await this.#lookup(), nodeKey(this.#account, nodeId).publicKey);
     const nowMs = clock.now();
     return issueNodeCredentials(this.#account, {
@@ -134,6 +142,12 @@ class NatsPlane implements Plane {
 
   revoke(nodeId: string): Promise<void> {
     return this.#revoker.revoke(nodeKey(this.#account, nodeId).publicKey);
+  }
+
+  /** The servers know no other way to drop a node than to refuse its credentials; it fetches new ones. */
+  cut(nodeId: string): Promise<void> {
+    this.#pauses.begin(nodeId);
+    return this.revoke(nodeId);
   }
 
   async close(): Promise<void> {
@@ -194,7 +208,7 @@ class NatsPlane implements Plane {
   /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
-    this.#options.log.error({ nodeId, err: error }, "plane: a subscriber failed");
+    this.#strangers.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId);
   }
 }
