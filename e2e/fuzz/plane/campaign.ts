@@ -7,11 +7,11 @@ import type { RawNode } from "./raw-node.ts";
 import { type Message, messageOf } from "./recipes.ts";
 
 /** Frames that leave in one write. */
-const BATCH = 40;
+const BATCH = 20;
 /** One in so many batches ends with something worse than a frame. */
-const MISDEED_SHARE = 0.08;
+const MISDEED_SHARE = 0.04;
 const HONEST_CLIENTS = 3;
-const BAIT_CLIENTS = 16;
+const BAIT_CLIENTS = 24;
 const KNOWN_SEED_INDEX = -1;
 const FINDINGS_KEPT_MAX = 50;
 
@@ -93,7 +93,7 @@ async function sendFrames(
     while (!node.isConnected) if (!(await node.connect())) await new Promise((resolve) => setTimeout(resolve, 20));
     const messages: Message[] = [];
     for (let index = first; index < last; index++) {
-      const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs.map(({ job }) => job)));
+      const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
       const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [BAIT_MODEL] };
       messages.push(messageOf(new Random(seed, index), here, manner));
     }

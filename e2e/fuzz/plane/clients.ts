@@ -80,7 +80,7 @@ export function judgeHonest(known: Known, answer: Answer): string | undefined {
 export const baitBody = (random: Random): object => ({
   model: BAIT_MODEL,
   messages: [{ role: "user", content: random.word(random.int(1, 30)) }],
-  max_tokens: random.pick([1, 20, 300]),
+  max_tokens: random.pick([1, 100, 1_000, 1_000]),
   stream: random.chance(0.5),
 });
 

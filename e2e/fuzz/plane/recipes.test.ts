@@ -11,7 +11,7 @@ const situation = (): Situation => ({
   node: "node_a",
   gateway: "gw",
   jobs: [{ job: `${OWN}-01`, gateway: "gw", embedding: false, accepted: false, seq: 0 }],
-  foreign: ["16dfk3zq9v8n2x4m7t1c5w0rbe-01"],
+  foreign: [{ job: "16dfk3zq9v8n2x4m7t1c5w0rbe-01", gateway: "gw", embedding: false, accepted: true, seq: 2 }],
   models: ["small-8b"],
 });
 
@@ -24,7 +24,7 @@ test("a frame depends on its seed, its index and the situation alone", () => {
   for (let index = 390; index < 400; index++) made(7, index);
   assert.equal(made(7, 400), alone);
   const many = Array.from({ length: 300 }, (_, index) => [made(7, index), made(8, index)]).flat();
-  assert.ok(new Set(many).size > 400, "other seeds and indexes give other frames");
+  assert.ok(new Set(many).size > 250, "other seeds and indexes give other frames");
 });
 
 test("sly nodes send frames that can be read, wild ones send others as well", () => {

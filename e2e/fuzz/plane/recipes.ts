@@ -18,7 +18,7 @@ export interface Situation {
   /** Oldest first. A recipe that moves one on says so in it. */
   jobs: OpenJob[];
   /** Jobs of other nodes that are under way. */
-  foreign: readonly string[];
+  foreign: readonly OpenJob[];
   models: readonly string[];
 }
 
@@ -98,7 +98,7 @@ function rightStep(random: Random, { jobs }: Situation): Sendable {
     open.accepted = true;
     return { kind: "accepted", job: open.job };
   }
-  if (open.seq > 0 && random.chance(0.3)) return done(jobs, open);
+  if (open.seq > 0 && random.chance(0.1)) return done(jobs, open);
   if (open.embedding) return { kind: "vectors", job: open.job, seq: open.seq++, first: 0, width: 1024, values: unit() };
   return { kind: "deltas", deltas: [deltaOf(random, open)] };
 }
@@ -123,8 +123,8 @@ function severalDeltas(random: Random, here: Situation): Sendable {
 }
 
 /** Any frame about a job, in whatever state the job is. */
-function anyStep(random: Random, { job, text }: AimedAt): Sendable {
-  const seq = random.int(0, 5);
+function anyStep(random: Random, { job, text, seq: due }: AimedAt): Sendable {
+  const seq = due !== undefined && random.chance(0.7) ? due : random.int(0, 5);
   const makers: (() => Sendable)[] = [
     () => ({ kind: "accepted", job }),
     () => ({ kind: "busy", job }),
@@ -151,6 +151,8 @@ function wrongSeq(random: Random, { job, text }: AimedAt): Sendable {
 interface AimedAt {
   job: string;
   text: string;
+  /** The number that its next output has to carry. */
+  seq?: number;
 }
 
 function own(random: Random, { jobs }: Situation): AimedAt {
@@ -159,8 +161,14 @@ function own(random: Random, { jobs }: Situation): AimedAt {
   return { job, text: `[${job.slice(0, 26)}]` };
 }
 
-const foreign = (random: Random, { foreign: jobs }: Situation): AimedAt =>
-  jobs.length === 0 ? unknown(random) : { job: random.pick(jobs), text: EVIL };
+/** Mostly one that is under way, with the number that is due: only its sender tells it from the right one. */
+function foreign(random: Random, { foreign: jobs }: Situation): AimedAt {
+  const running = jobs.filter(({ accepted }) => accepted);
+  const from = running.length > 0 && random.chance(0.8) ? running : jobs;
+  if (from.length === 0) return unknown(random);
+  const { job, seq } = random.pick(from);
+  return { job, text: EVIL, seq };
+}
 
 const unknown = (random: Random): AimedAt => ({
   job: `${random.word(26)}-${random.word(2, "0123456789")}`,
