@@ -54,6 +54,11 @@ export class RawNode {
     this.#credentials = credentials;
   }
 
+  /** The same node again, for another connection. */
+  twin(): RawNode {
+    return new RawNode(this.id, this.#credentials);
+  }
+
   get isConnected(): boolean {
     return this.#socket !== undefined && !this.#socket.destroyed && this.#socket.writable;
   }
@@ -113,6 +118,11 @@ export class RawNode {
     await this.say(Buffer.from("PING\r\n"));
     while (this.#pongs === pongs && this.isConnected) await this.#news();
     return this.#pongs > pongs;
+  }
+
+  /** Resolves when the connection is gone. */
+  async gone(): Promise<void> {
+    while (this.isConnected) await this.#news();
   }
 
   leave(): void {
