@@ -49,11 +49,17 @@ export class MemoryProbe {
   }
 
   async now(): Promise<Memory> {
-    const expression = "JSON.stringify(process.memoryUsage())";
-    const { result } = (await this.#call("Runtime.evaluate", { expression })) as { result: { value: string } };
-    const { rss, heapUsed, external } = JSON.parse(result.value) as NodeJS.MemoryUsage;
+    const { rss, heapUsed, external } = await this.evaluate<NodeJS.MemoryUsage>("process.memoryUsage()");
     const mb = (bytes: number): number => Math.round(bytes / 2 ** 20);
     return { residentMb: mb(rss), heapMb: mb(heapUsed), externalMb: mb(external) };
+  }
+
+  /** What an expression is worth in the gateway, as JSON. */
+  async evaluate<T>(expression: string): Promise<T> {
+    const params = { expression: `JSON.stringify(${expression})` };
+    const { result } = (await this.#call("Runtime.evaluate", params)) as { result: { value?: string } };
+    if (result.value === undefined) throw new Error(`the gateway cannot say what ${expression} is`);
+    return JSON.parse(result.value) as T;
   }
 
   close(): void {

@@ -8,6 +8,7 @@ export function absentPlane(): Plane {
     onNodeGone() {},
     mint: () => Promise.reject(new Error("there is no dispatch plane")),
     async revoke() {},
+    async cut() {},
     async close() {},
   };
 }

@@ -8,7 +8,9 @@ import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
+import { idleCost } from "./frame-rates.ts";
 import type { Plane } from "./plane.ts";
 import type { Roster, RosterNode } from "./roster.ts";
 import { hearOutput, hearProgress, type OwnTimes } from "./silence.ts";
@@ -96,9 +98,12 @@ export class Offers {
   readonly #options: OffersOptions;
   readonly #live = new Map<string, Live>();
   readonly #unsubscribe: () => void;
+  /** For lines that a node can cause as often as it likes. */
+  readonly #log: SparingLog;
 
   constructor(options: OffersOptions) {
     this.#options = options;
+    this.#log = sparingLog(options.log, options.clock);
     this.#unsubscribe = options.plane.subscribe(gatewayInbox(options.gatewayId), (subject, payload) =>
       this.#hear(senderOf(subject), payload),
     );
@@ -177,16 +182,28 @@ export class Offers {
   }
 
   #hear(nodeId: string | undefined, payload: Uint8Array): void {
-    if (nodeId === undefined) return;
+    const { rates } = this.#options.roster;
+    if (nodeId === undefined || !rates.hears(nodeId)) return;
     try {
-      this.#receive(nodeId, decode(payload));
+      const frame = decode(payload);
+      if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", idleCost(payload.length))) return;
+      this.#receive(nodeId, frame);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
       // alone, because a cause could quote what the node sent.
-      this.#options.log.warn({ node: nodeId, why: error.message }, "a node sent a malformed frame");
+      this.#log.warn(nodeId, { node: nodeId, why: error.message }, "a node sent a malformed frame");
       this.#eachOf(nodeId, "broken");
+      rates.count(nodeId, "malformed");
     }
+  }
+
+  /** Whether the frame moves no job on that this node runs for this gateway. */
+  #isIdle(nodeId: string, frame: Frame): boolean {
+    if ("deltas" in frame) {
+      return !frame.deltas.some(({ job, text }) => text !== "" && this.#own(nodeId, job) !== undefined);
+    }
+    return frame.kind === "progress" || !("job" in frame) || this.#own(nodeId, frame.job) === undefined;
   }
 
   #receive(nodeId: string, frame: Frame): void {
@@ -225,8 +242,9 @@ export class Offers {
         break;
       case "failed": {
         const { job, cause } = frame;
+        const { id } = attempt.node;
         // The cause alone: what a node says in its message may be a prompt.
-        this.#options.log.info({ node: attempt.node.id, job, cause }, "a node failed a job");
+        this.#log.info(id, { node: id, job, cause }, "a node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
           attempt.failure = cause;
           this.#step(attempt, "fail");
@@ -293,7 +311,7 @@ export class Offers {
       return true;
     }
     const { node, job, seq: due } = attempt;
-    this.#options.log.warn({ node: node.id, job, seq, due }, "a node's output has a gap");
+    this.#log.warn(node.id, { node: node.id, job, seq, due }, "a node's output has a gap");
     this.#step(attempt, "broken");
     return false;
   }

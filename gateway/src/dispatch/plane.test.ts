@@ -48,6 +48,7 @@ function suite(open: OpenPlane): void {
   describe("permissions", () => permissions(open));
   describe("credentials", () => credentials(open));
   describe("revocation", () => revocation(open));
+  describe("cutting off", () => cutting(open));
   describe("life and bounds", () => bounds(open));
 }
 
@@ -416,6 +417,41 @@ function revocation(open: OpenPlane): void {
     await Promise.all([...ids, ...ids.slice(0, 5)].map((node) => plane.revoke(node)));
     await connected.closed();
     for (const credential of minted) await assert.rejects(connectClient(t, credential), REFUSED);
+  });
+}
+
+function cutting(open: OpenPlane): void {
+  test("drops the node at once, keeps it away for a moment, and lets it come back by itself", async (t) => {
+    const plane = await open(t);
+    const node = newNode();
+    const bystander = await connectClient(t, await plane.mint(newNode()));
+    const credentials = await plane.mint(node);
+    const clients = [await connectClient(t, credentials), await connectClient(t, credentials)];
+    const gone = untilGone(plane, node);
+    await plane.cut(node);
+    await gone;
+    for (const client of clients) assert.ok((await client.closed()) instanceof Error);
+    const comeBack = async (): Promise<NatsConnection> => {
+      // As an agent does: what it has, and when that is refused, something new.
+      return connectClient(t, credentials).catch(async () => connectClient(t, await plane.mint(node)));
+    };
+    await assert.rejects(connectClient(t, credentials));
+    let back = bystander;
+    await eventually("it is back", () =>
+      comeBack().then(
+        (client) => {
+          back = client;
+          return true;
+        },
+        () => false,
+      ),
+    );
+    const heard: string[] = [];
+    plane.subscribe(nodeState(node), (subject) => heard.push(subject));
+    await echo(plane);
+    back.publish(nodeState(node), x);
+    await settle(plane, back, bystander);
+    assert.deepEqual(heard, [nodeState(node)]);
   });
 }
 

@@ -25,5 +25,10 @@ export interface Plane {
    * said again at any time. Rejects when the plane is away; it makes up for it when it is back.
    */
   revoke(nodeId: string): Promise<void>;
+  /**
+   * Drops the node's connections and keeps it away for a moment, longer each time it happens again soon. It may come back
+   * by itself then. Rejects when the plane is away.
+   */
+  cut(nodeId: string): Promise<void>;
   close(): Promise<void>;
 }

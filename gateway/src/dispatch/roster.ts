@@ -9,7 +9,9 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import { chooseNode } from "./choice.ts";
+import { FrameRates } from "./frame-rates.ts";
 import type { Plane } from "./plane.ts";
 
 /** What the fleet's records say of a node that asks for work. */
@@ -39,8 +41,13 @@ export interface RosterNode {
 const STALE_AFTER_MS = 15_000;
 const LICENCE_FOR_MS = 30_000;
 const SHUNNED_FOR_MS = 10_000;
+/** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
+const ASK_EVERY_MS = 250;
 
 export class Roster {
+  /** How much each node may say. */
+  readonly rates: FrameRates;
+  readonly #log: SparingLog;
   readonly #nodes = new Map<string, RosterNode>();
   readonly #licences = new Map<string, { licence: NodeLicence | undefined; until: number }>();
   readonly #options: RosterOptions;
@@ -48,23 +55,32 @@ export class Roster {
   readonly #joined = new Set<(node: RosterNode) => void>();
   readonly #gone = new Set<(nodeId: string) => void>();
   readonly #stop: (() => void)[] = [];
-  /** States that wait for what the records say of their node. */
-  readonly #reading = new Set<{ id: string; lost: boolean }>();
+  /** The newest state of each node that waits for what the records say of it. */
+  readonly #waiting = new Map<string, { state: NodeState }>();
+  /** Records that are being read. */
+  readonly #lookups = new Map<string, Promise<NodeLicence | undefined>>();
   /** Grows whenever the records are said to have changed. */
   #readings = 0;
+  #asking = false;
+  #askAgain = false;
+  #stopAsking = (): void => {};
 
   constructor(options: RosterOptions) {
     this.#options = options;
     const { plane, clock, log } = options;
+    this.rates = new FrameRates({ plane, clock, log });
+    this.#log = sparingLog(log, clock);
     this.#stop.push(
       plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
-        this.#receive(subject, payload).catch((error) => log.error({ err: error }, "reading a node's state failed"));
+        this.#receive(subject, payload).catch((error) => {
+          this.#log.error(senderOf(subject) ?? "", { err: error }, "reading a node's state failed");
+        });
       }),
       clock.every(STALE_AFTER_MS / 3, () => this.#dropStale()),
     );
     plane.onNodeGone((id) => this.#lost(id));
     // Nodes connected to the plane before this gateway started report at once.
-    plane.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#ask();
   }
 
   /** Whether any connected node but the excluded ones serves the model, busy or not. */
@@ -163,7 +179,22 @@ export class Roster {
     for (const known of ids) this.#licences.delete(known);
     await Promise.all(ids.map((known) => this.#review(known)));
     // Those that may work again report at once.
+    this.#ask();
+  }
+
+  /** Asks every node for its state: at once, and within a moment when it was done just now. */
+  #ask(): void {
+    if (this.#asking) {
+      this.#askAgain = true;
+      return;
+    }
+    this.#asking = true;
+    this.#askAgain = false;
     this.#options.plane.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#stopAsking = this.#options.clock.after(ASK_EVERY_MS, () => {
+      this.#asking = false;
+      if (this.#askAgain) this.#ask();
+    });
   }
 
   async #review(id: string): Promise<void> {
@@ -178,11 +209,13 @@ export class Roster {
 
   close(): void {
     for (const stop of this.#stop) stop();
+    this.#stopAsking();
   }
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
     const id = senderOf(subject);
-    if (id === undefined) return;
+    // Before anything is read of it: what is too much must cost next to nothing.
+    if (id === undefined || !this.rates.count(id, "states")) return;
     let state: NodeState;
     try {
       const frame = decode(payload);
@@ -191,16 +224,31 @@ export class Roster {
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
       // The message alone: a cause could quote what the node sent.
-      this.#options.log.warn({ node: id, why: error.message }, "a node sent a malformed state");
+      this.#log.warn(id, { node: id, why: error.message }, "a node sent a malformed state");
+      this.rates.count(id, "malformed");
       return;
     }
-    const reading = { id, lost: false };
-    this.#reading.add(reading);
-    const licence = await this.#licenceOf(id).finally(() => this.#reading.delete(reading));
-    // Its last words may come to be understood after its end.
-    if (reading.lost) return;
-    if (licence === undefined) this.#withdraw(id);
-    else this.#update(id, licence, state);
+    await this.#understand(id, state);
+  }
+
+  /** While the records are read, a newer state takes the place of the one that waits. */
+  async #understand(id: string, state: NodeState): Promise<void> {
+    const before = this.#waiting.get(id);
+    if (before !== undefined) {
+      before.state = state;
+      return;
+    }
+    const waiting = { state };
+    this.#waiting.set(id, waiting);
+    try {
+      const licence = await this.#licenceOf(id);
+      // Its last words may come to be understood after its end.
+      if (this.#waiting.get(id) !== waiting) return;
+      if (licence === undefined) this.#withdraw(id);
+      else this.#update(id, licence, waiting.state);
+    } finally {
+      if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+    }
   }
 
   #update(id: string, licence: NodeLicence, state: NodeState): void {
@@ -225,7 +273,7 @@ export class Roster {
     node.seenAt = this.#options.clock.monotonic();
     if (known === undefined) {
       this.#nodes.set(id, node);
-      this.#options.log.info({ node: id, models: [...node.models], slots: node.slots }, "a node came online");
+      this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "a node came online");
       for (const run of this.#joined) run(node);
     }
     this.#notify();
@@ -235,21 +283,32 @@ export class Roster {
     const now = this.#options.clock.monotonic();
     const known = this.#licences.get(id);
     if (known !== undefined && known.until > now) return known.licence;
-    const readings = this.#readings;
-    const licence = await this.#options.licence(id);
-    // The records changed while they were read: what was read may be the old.
-    if (readings !== this.#readings) return this.#licenceOf(id);
-    this.#licences.set(id, { licence, until: now + LICENCE_FOR_MS });
-    return licence;
+    const lookup = this.#lookups.get(id) ?? this.#lookUp(id).finally(() => this.#lookups.delete(id));
+    this.#lookups.set(id, lookup);
+    return lookup;
+  }
+
+  async #lookUp(id: string): Promise<NodeLicence | undefined> {
+    for (;;) {
+      const now = this.#options.clock.monotonic();
+      const readings = this.#readings;
+      const licence = await this.#options.licence(id);
+      // The records changed while they were read: what was read may be the old.
+      if (readings !== this.#readings) continue;
+      this.#licences.set(id, { licence, until: now + LICENCE_FOR_MS });
+      return licence;
+    }
   }
 
   #dropStale(): void {
-    const oldest = this.#options.clock.monotonic() - STALE_AFTER_MS;
-    for (const node of this.#nodes.values()) if (node.seenAt < oldest) this.#lost(node.id);
+    const now = this.#options.clock.monotonic();
+    for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id);
+    for (const [id, { until }] of this.#licences) if (until <= now && !this.#nodes.has(id)) this.#licences.delete(id);
   }
 
   #lost(id: string): void {
-    for (const reading of this.#reading) if (reading.id === id) reading.lost = true;
+    this.#waiting.delete(id);
+    this.rates.gone(id);
     this.#withdraw(id);
     for (const run of this.#gone) run(id);
   }
@@ -257,7 +316,7 @@ export class Roster {
   /** Offers it nothing more. */
   #withdraw(id: string): void {
     if (!this.#nodes.delete(id)) return;
-    this.#options.log.info({ node: id }, "a node went offline");
+    this.#log.info(id, { node: id }, "a node went offline");
     this.#notify();
   }
 

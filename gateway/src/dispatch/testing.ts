@@ -9,6 +9,8 @@ type Sendable = Exclude<Frame, { kind: "unknown" }>;
 export class MemoryPlane implements Plane {
   readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
   readonly #gone: ((nodeId: string) => void)[] = [];
+  /** The nodes that were cut off. */
+  readonly cuts: string[] = [];
 
   publish(subject: string, payload: Uint8Array): void {
     for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, payload);
@@ -28,6 +30,12 @@ export class MemoryPlane implements Plane {
     throw new Error("a plane in memory has no credentials");
   }
   async revoke(): Promise<void> {}
+  /** As a plane does, it tells that the node is gone once the caller has had its say. */
+  async cut(nodeId: string): Promise<void> {
+    this.cuts.push(nodeId);
+    await Promise.resolve();
+    this.drop(nodeId);
+  }
   async close(): Promise<void> {}
 }
 

@@ -12,11 +12,14 @@ import type { Log } from "../log.ts";
 import { JobDesk } from "./desk.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
+import { Paced } from "./paced.ts";
 import type { Dial, PlaneCredentials } from "./plane.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
 import { Tally } from "./tally.ts";
 
 const STATE_EVERY_MS = 5_000;
+/** Gateways cut a node off that reports more than twenty times a second; no second here has more. */
+const STATE_PACE = { perSecond: 12, burst: 8 };
 
 export type AgentStatus =
   | { type: "online" }
@@ -47,12 +50,13 @@ export class Agent {
   readonly #desk: JobDesk;
   readonly #outbox: Outbox;
   readonly #tally: Tally;
+  readonly #report: Paced;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine can do now, of what was elected. */
   #now: Availability;
   #line: Exclude<AgentState, "draining"> = "connecting";
-  #stateDue = false;
+  #tellDue = false;
   #stopWatching: (() => void) | undefined;
   #cancelHeartbeat: (() => void) | undefined;
 
@@ -61,6 +65,7 @@ export class Agent {
     const { node, clock, log, engine } = options;
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new Tally(clock);
+    this.#report = new Paced(clock, STATE_PACE, () => this.#publishState());
     this.#outbox = new Outbox(clock, (gateway, bytes) => this.#link.publish(toGateway(gateway, node), bytes));
     this.#desk = new JobDesk({
       engine,
@@ -78,9 +83,10 @@ export class Agent {
       credentials: options.credentials,
       subscriptions: {
         [toNode(node)]: (payload) => this.#desk.receive(payload),
-        [STATE_REQUEST]: () => this.#publishState(),
+        [STATE_REQUEST]: () => this.#report.due(),
       },
       idle: () => this.#desk.busy === 0,
+      // The first words on a connection, which counts as online once they are heard: they never wait.
       connected: () => this.#publishState(),
       online: () => {
         this.#moved("online");
@@ -102,7 +108,7 @@ export class Agent {
   start(): void {
     this.#stopWatching = this.#options.engine.watch?.((now) => this.#engineChanged(now));
     void this.#link.run();
-    this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#publishState());
+    this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
 
   /** Refuses what is new, lets what runs finish within `limitMs`, then leaves. `now` cuts the wait short. */
@@ -117,6 +123,7 @@ export class Agent {
   /** Leaves at once. What still ran ends like a lost connection: another node may take it over. */
   async stop(): Promise<void> {
     this.#cancelHeartbeat?.();
+    this.#report.stop();
     this.#stopWatching?.();
     this.#desk.abortAll();
     await this.#link.stop();
@@ -183,12 +190,13 @@ export class Agent {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Several slots may change in one turn; the plane hears of it once, at its end. */
+  /** Several slots may change in one turn; whoever listens hears of it once, at its end. */
   #changed(): void {
-    if (!this.#stateDue) {
-      this.#stateDue = true;
+    if (!this.#tellDue) {
+      this.#tellDue = true;
       this.#options.clock.soon(() => {
-        this.#publishState();
+        this.#tellDue = false;
+        this.#report.due();
         this.#tell();
       });
     }
@@ -199,7 +207,6 @@ export class Agent {
   }
 
   #publishState(): void {
-    this.#stateDue = false;
     const { node, version } = this.#options;
     const state = {
       protocol: PROTOCOL_VERSION,

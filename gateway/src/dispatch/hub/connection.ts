@@ -8,15 +8,23 @@ import type { Socket } from "node:net";
 import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
+import type { SparingLog } from "../../base/sparing-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
 import { authenticate, type Door } from "./authenticate.ts";
+import { placeOf } from "./crowd.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
 import type { Router } from "./router.ts";
 import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./rules.ts";
-import type { SparingLog } from "./sparing-log.ts";
+
+/** The pace that all connections of a node share, or why this one may not be another of them. */
+export type Admission =
+  | Pace
+  | "too many connections of one node"
+  | "a node connects too often"
+  | "a node came back too soon after it was cut off";
 
 /** What a connection needs of its hub. */
 export interface ConnectionHub {
@@ -27,8 +35,8 @@ export interface ConnectionHub {
   limits: HubLimits;
   door: Door;
   router: Router;
-  /** Counts the connection to its node; false if the node has too many. */
-  admit(connection: Connection, nodeId: string): boolean;
+  /** Counts the connection to its node. */
+  admit(connection: Connection, nodeId: string): Admission;
   /** The connection takes no part any more. */
   ended(connection: Connection): void;
   /** Its socket is gone, too. */
@@ -41,6 +49,9 @@ interface Subscription {
   leave(): void;
 }
 
+/** To refuse something costs as much as so many operations that are allowed. */
+const REFUSAL_OPERATIONS = 4;
+
 const nothingToCancel = (): void => {};
 
 export class Connection implements Operations {
@@ -48,16 +59,18 @@ export class Connection implements Operations {
   readonly #socket: Socket;
   readonly #nonce: string;
   readonly #peer: string;
+  readonly #place: string;
   readonly #parser: Parser;
   readonly #outbox: Outbox;
-  readonly #pace: Pace;
+  #pace: Pace;
   readonly #subscriptions = new Map<string, Subscription>();
   #claims: Claims | undefined;
   #verbose = false;
   #ended = false;
   /** The last subject found publishable: a node says most things on one. */
   #publishable = "";
-  #refusedBefore = false;
+  /** Since this chunk began. */
+  #refused = 0;
   #pingsOutstanding = 0;
   /** The wait for CONNECT, then for the expiry of the credential, then for the peer to close. */
   #cancelDeadline: () => void;
@@ -69,6 +82,7 @@ export class Connection implements Operations {
     this.#socket = socket;
     this.#nonce = nonce;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
+    this.#place = placeOf(socket.remoteAddress);
     this.#parser = new Parser(hub.limits, this);
     this.#outbox = new Outbox(socket, hub.limits.outboundBytesMax);
     this.#pace = createPace(hub.limits);
@@ -88,9 +102,15 @@ export class Connection implements Operations {
     return this.#claims?.nodeId;
   }
 
+  /** For the log: the node, or where a stranger comes from. */
+  get #who(): string {
+    return this.nodeId ?? this.#place;
+  }
+
   /** Ends the conversation and says why. */
   cut(reason: string): void {
     if (!this.#end(reason)) return;
+    this.#outbox.finish();
     this.#socket.end(`-ERR '${reason}'\r\n`, "latin1");
     // To close at once would reset the connection while the peer still writes, and the reason would be lost. What the
     // peer sends is read and dropped until it has closed its side, or the linger is over.
@@ -100,6 +120,7 @@ export class Connection implements Operations {
   /** Ends the conversation without a word, for a hub that closes. */
   close(): void {
     this.#end("the hub closes");
+    this.#outbox.finish();
     this.#socket.destroySoon();
   }
 
@@ -108,16 +129,18 @@ export class Connection implements Operations {
     const verdict = authenticate(door, options, this.#nonce, clock.now());
     if (!verdict.ok) {
       const { nodeId, refusal } = verdict;
-      strangers.info({ peer: this.#peer, nodeId, refusal }, "plane: credential refused");
+      strangers.info(this.#who, { peer: this.#peer, nodeId, refusal }, "plane: credential refused");
       this.cut("Authorization Violation");
       return;
     }
     const { claims } = verdict;
-    if (!this.#hub.admit(this, claims.nodeId)) {
-      strangers.warn({ peer: this.#peer, nodeId: claims.nodeId }, "plane: too many connections of one node");
+    const admission = this.#hub.admit(this, claims.nodeId);
+    if (typeof admission === "string") {
+      strangers.warn(claims.nodeId, { peer: this.#peer, nodeId: claims.nodeId }, `plane: ${admission}`);
       this.cut("maximum connections exceeded");
       return;
     }
+    this.#pace = admission;
     this.#claims = claims;
     this.#verbose = verdict.verbose;
     this.#parser.limitPayload(claims.payloadBytesMax);
@@ -183,6 +206,8 @@ export class Connection implements Operations {
       this.#fail(error);
     }
     const { clock } = this.#hub;
+    operations += this.#refused * REFUSAL_OPERATIONS;
+    this.#refused = 0;
     const restMs = this.#pace.spend(operations, chunk.length, clock.monotonic());
     if (restMs === 0 || this.#ended) return;
     this.#socket.pause();
@@ -192,13 +217,13 @@ export class Connection implements Operations {
   #fail(error: unknown): void {
     const who = { peer: this.#peer, nodeId: this.nodeId };
     if (error instanceof ProtocolViolation) {
-      this.#hub.strangers.info({ ...who, violation: error.code }, "plane: protocol violation");
+      this.#hub.strangers.info(this.#who, { ...who, violation: error.code }, "plane: protocol violation");
       this.cut(error.message);
       return;
     }
     // A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must not go on as if nothing
     // had happened: the end of the connection fails them in the way that is handled anyhow.
-    this.#hub.log.error({ ...who, err: error }, "plane: a subscriber failed");
+    this.#hub.strangers.error(this.#who, { ...who, err: error }, "plane: a subscriber failed");
     this.cut("Internal Error");
   }
 
@@ -248,14 +273,9 @@ export class Connection implements Operations {
   }
 
   #refuse(refusal: string): void {
-    if (!this.#refusedBefore) {
-      // Once tells an operator which node misbehaves; more would let it fill the log.
-      this.#refusedBefore = true;
-      this.#hub.strangers.warn(
-        { peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) },
-        "plane: refused",
-      );
-    }
+    const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) };
+    this.#hub.strangers.warn(this.#who, fields, "plane: refused");
+    this.#refused += 1;
     this.#say(`-ERR '${refusal}'`);
   }
 
@@ -269,7 +289,7 @@ export class Connection implements Operations {
 
   #sent(withinBounds: boolean): void {
     if (withinBounds) return;
-    this.#hub.strangers.warn({ peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
+    this.#hub.strangers.warn(this.#who, { peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
     this.cut("Slow Consumer");
   }
 }

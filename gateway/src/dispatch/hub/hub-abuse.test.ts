@@ -291,6 +291,81 @@ describe("after CONNECT", () => {
     assert.equal(counts.get("tg.s.n1"), total);
   });
 
+  test("four connections of a node are read no faster than one", async (t) => {
+    const time = manualClock();
+    const limits = { operationsPerSecondMax: 1000, burstMs: 100, pingEveryMs: 1e9 };
+    const hub = await openTestHub(t, { clock: time, limits });
+    const credentials = await hub.mint("n1");
+    const peers = Array.from({ length: 4 }, () => rawPeer(t, hub));
+    for (const peer of peers) await peer.authenticate(credentials);
+    const client = await connectClient(t, await hub.mint("n2"));
+    let heard = 0;
+    hub.subscribe(nodeState("n1"), () => {
+      heard++;
+    });
+    const piece = Buffer.alloc(4096, "x").toString();
+    for (const peer of peers) peer.say(`PUB tg.s.n1 4096\r\n${piece}\r\n`.repeat(2_000));
+    // Rounds of time that grow the allowance by a hundred each; a chunk that is being read is read to its end.
+    const inOneChunk = 16;
+    for (let round = 1; round <= 20; round++) {
+      time.advance(100);
+      for (let i = 0; i < 5; i++) await client.flush();
+      const allowed = 100 + 100 * round + 4 * inOneChunk;
+      assert.ok(heard <= allowed, `${heard} of ${allowed} after ${round} rounds`);
+    }
+    assert.ok(heard > 100, "and it goes on");
+  });
+
+  test("a node that was cut off stays away, longer each time, until it has behaved for a while", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time, limits: { pingEveryMs: 1e9 }, credentialTtlMs: 24 * 3_600_000 });
+    const credentials = await hub.mint("n1");
+    const comes = async (): Promise<boolean> => {
+      const peer = rawPeer(t, hub);
+      peer.say(await peer.connectLine(credentials));
+      peer.say("PING\r\n");
+      await Promise.race([peer.hears("PONG"), peer.closed.then(() => {})]).catch(() => {});
+      return peer.heard.includes("PONG");
+    };
+    for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
+      assert.equal(await comes(), true);
+      await hub.cut("n1");
+      assert.equal(await comes(), false);
+      time.advance(pauseMs - 1);
+      assert.equal(await comes(), false, `${pauseMs} ms are not over`);
+      time.advance(1);
+    }
+    assert.equal(await comes(), true);
+    time.advance(10 * 60_000);
+    await hub.cut("n1");
+    time.advance(1_000);
+    assert.equal(await comes(), true, "forgiven");
+    // Nobody else had to wait.
+    await connectClient(t, await hub.mint("n2"));
+  });
+
+  test("a node that connects and leaves all the time is turned away", async (t) => {
+    const time = manualClock();
+    const hub = await openTestHub(t, { clock: time });
+    const credentials = await hub.mint("n1");
+    const comes = async (): Promise<boolean> => {
+      const peer = rawPeer(t, hub);
+      const gone = nextGone(hub);
+      peer.say(`${await peer.connectLine(credentials)}PING\r\n`);
+      await Promise.race([peer.hears("PONG"), peer.closed.then(() => {})]).catch(() => {});
+      const came = peer.heard.includes("PONG");
+      peer.socket.destroy();
+      if (came) await gone;
+      return came;
+    };
+    let came = 0;
+    for (let i = 0; i < 60; i++) if (await comes()) came++;
+    assert.equal(came, 20);
+    await connectClient(t, await hub.mint("n2"));
+    time.advance(30_000);
+    assert.equal(await comes(), true);
+  });
+
   test("a connection cut in the middle of a flood gives its place back as soon as the peer has left", async (t) => {
     const limits = { operationsPerSecondMax: 1000, burstMs: 10, connectionsMax: 1 };
     const hub = await openTestHub(t, { clock: manualClock(), limits });

@@ -8,18 +8,20 @@ import type { Clock } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
+import { Pauses } from "../pauses.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
 import type { Door } from "./authenticate.ts";
-import { Connection, type ConnectionHub } from "./connection.ts";
+import { type Admission, Connection, type ConnectionHub } from "./connection.ts";
 import { Crowd } from "./crowd.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
+import { NodePaces } from "./node-paces.ts";
 import { memoryRevocations } from "./revocations.ts";
 import { createRouter } from "./router.ts";
-import { type SparingLog, sparingLog } from "./sparing-log.ts";
 
 /** Clients choose features by the server's version. */
 const NATS_VERSION = "2.10.0";
@@ -71,6 +73,8 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #server: Server;
   readonly #crowd: Crowd<Connection>;
   readonly #nodes = new Map<string, Set<Connection>>();
+  readonly #paces: NodePaces;
+  readonly #pauses: Pauses;
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
   #closing: Promise<void> | undefined;
 
@@ -81,6 +85,8 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.strangers = sparingLog(options.log, options.clock);
     this.limits = { ...HUB_LIMITS, ...options.limits };
     this.#crowd = new Crowd(this.limits);
+    this.#pauses = new Pauses(options.clock);
+    this.#paces = new NodePaces(this.limits, options.clock, (nodeId) => this.#nodes.has(nodeId));
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     const { accountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
@@ -147,6 +153,11 @@ class EmbeddedHub implements Hub, ConnectionHub {
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
   }
 
+  async cut(nodeId: string): Promise<void> {
+    this.#pauses.begin(nodeId);
+    for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Maximum Message Rate Exceeded");
+  }
+
   close(): Promise<void> {
     this.#closing ??= new Promise((resolve, reject) => {
       // Calls back once the last socket is gone.
@@ -156,12 +167,14 @@ class EmbeddedHub implements Hub, ConnectionHub {
     return this.#closing;
   }
 
-  admit(connection: Connection, nodeId: string): boolean {
+  admit(connection: Connection, nodeId: string): Admission {
     const peers = this.#nodes.get(nodeId) ?? new Set();
-    if (peers.size >= this.limits.connectionsPerNodeMax) return false;
+    if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections of one node";
+    if (this.#pauses.leftMs(nodeId) > 0) return "a node came back too soon after it was cut off";
+    if (!this.#paces.mayConnect(nodeId)) return "a node connects too often";
     this.#crowd.noStranger(connection);
     this.#nodes.set(nodeId, peers.add(connection));
-    return true;
+    return this.#paces.paceOf(nodeId);
   }
 
   ended(connection: Connection): void {

@@ -27,7 +27,13 @@ export interface HubLimits {
   pingsOutstandingMax: number;
   /** How long a connection that was cut may take to read why. */
   lingerMs: number;
-  /** A connection that sends more than this is read more slowly; the rest of it waits on its own machine. */
+  /** How often one node may connect, and how far ahead of that rate it may run. */
+  connectsPerSecondMax: number;
+  connectsBurstMs: number;
+  /**
+   * A node that sends more than this, on all its connections together, is read more slowly; the rest of it waits on its own
+   * machine.
+   */
   operationsPerSecondMax: number;
   inboundBytesPerSecondMax: number;
   /** How far ahead of those rates it may run. */
@@ -49,7 +55,9 @@ export const HUB_LIMITS: Readonly<HubLimits> = {
   pingEveryMs: 20_000,
   pingsOutstandingMax: 2,
   lingerMs: 1_000,
-  operationsPerSecondMax: 50_000,
-  inboundBytesPerSecondMax: 64 * MIB,
+  connectsPerSecondMax: 2,
+  connectsBurstMs: 10_000,
+  operationsPerSecondMax: 20_000,
+  inboundBytesPerSecondMax: 32 * MIB,
   burstMs: 250,
 };

@@ -1,13 +1,15 @@
 /**
- * How fast one connection may keep the gateway busy. What it sends is counted in milliseconds of allowance; once it has
- * used more than a burst ahead of time, it rests until time has caught up. A flood then stays in the sender's own TCP
- * window and other connections keep their turn.
+ * How fast one node may keep the gateway busy, with all its connections together. What it sends is counted in milliseconds
+ * of allowance; once it has used more than a burst ahead of time, it rests until time has caught up. A flood then stays in
+ * the sender's own TCP window and other nodes keep their turn.
  */
 import type { HubLimits } from "./limits.ts";
 
 export interface Pace {
   /** Counts what was just handled and says how many milliseconds to stop reading; 0 for none. */
   spend(operations: number, bytes: number, nowMs: number): number;
+  /** Whether time has caught up with all that was counted. */
+  isFresh(nowMs: number): boolean;
 }
 
 type PaceLimits = Pick<HubLimits, "operationsPerSecondMax" | "inboundBytesPerSecondMax" | "burstMs">;
@@ -22,5 +24,6 @@ export function createPace(limits: PaceLimits): Pace {
       const aheadMs = paidUntilMs - nowMs;
       return aheadMs > limits.burstMs ? aheadMs - limits.burstMs : 0;
     },
+    isFresh: (nowMs) => paidUntilMs <= nowMs,
   };
 }

@@ -4,10 +4,11 @@
  * disconnects, and keep the revocations.
  */
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
-import type { Clock } from "../../base/clock.ts";
+import { type Clock, sleep } from "../../base/clock.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import { keyFromSeed, type SigningKey } from "../credentials/nkeys.ts";
 import {
   CREDENTIAL_TTL_MS,
@@ -17,6 +18,7 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
+import { Pauses } from "../pauses.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { isSubject } from "../subjects-match.ts";
 import { type AccountClaims, type RevokedKeys, readAccount, readRevoked, revokedUntilS } from "./account-jwt.ts";
@@ -56,6 +58,8 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
 }
 
 const STATES = nodeState("");
+/** Other gateways that did not hear of a revocation in this time put back what they write over, a little later. */
+const ANNOUNCE_MS_MAX = 250;
 
 class NatsPlane implements Plane {
   readonly #options: NatsPlaneOptions;
@@ -64,11 +68,15 @@ class NatsPlane implements Plane {
   readonly #line: Line;
   readonly #presence = new Presence();
   readonly #revoker: Revoker;
+  readonly #pauses: Pauses;
+  readonly #strangers: SparingLog;
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
 
   constructor(options: NatsPlaneOptions) {
     this.#options = options;
     const { clock, log, url, system } = options;
+    this.#pauses = new Pauses(clock);
+    this.#strangers = sparingLog(log, clock);
     this.#account = keyFromSeed(options.accountSeed, "account");
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     this.#line = new Line({
@@ -81,7 +89,7 @@ class NatsPlane implements Plane {
     });
     this.#revoker = new Revoker({
       lookup: () => this.#lookup(),
-      withSystem: (task) => withSystem({ url, user: system }, task),
+      withSystem: (task) => withSystem({ url, user: system, account: this.#account.publicKey }, task),
       announce: (revoked) => this.#announce(revoked),
       operator: keyFromSeed(options.operatorSeed, "operator"),
       clock,
@@ -121,6 +129,8 @@ class NatsPlane implements Plane {
 
   async mint(nodeId: string): Promise<NodeCredentials> {
     const { clock, url, publicUrl } = this.#options;
+    const pauseMs = this.#pauses.leftMs(nodeId);
+    if (pauseMs > 0) throw new Error(`the node was cut off and stays away for another ${Math.ceil(pauseMs / 1000)} s`);
     const revoked = revokedUntilS(await this.#lookup(), nodeKey(this.#account, nodeId).publicKey);
     const nowMs = clock.now();
     return issueNodeCredentials(this.#account, {
@@ -136,6 +146,12 @@ class NatsPlane implements Plane {
     return this.#revoker.revoke(nodeKey(this.#account, nodeId).publicKey);
   }
 
+  /** The servers know no other way to drop a node than to refuse its credentials; it fetches new ones. */
+  cut(nodeId: string): Promise<void> {
+    this.#pauses.begin(nodeId);
+    return this.revoke(nodeId);
+  }
+
   async close(): Promise<void> {
     this.#revoker.close();
     await this.#line.close();
@@ -149,7 +165,9 @@ class NatsPlane implements Plane {
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
     });
-    await withSystem({ url, user: system }, async () => {});
+    await withSystem({ url, user: system, account: this.#account.publicKey }, async (record) => {
+      await record.read();
+    });
   }
 
   async #lookup(): Promise<AccountClaims> {
@@ -158,9 +176,10 @@ class NatsPlane implements Plane {
     return account;
   }
 
-  #announce(revoked: RevokedKeys): Promise<void> {
+  /** Under a flood the answer to a flush comes late: the node that floods must not be able to put its own end off. */
+  async #announce(revoked: RevokedKeys): Promise<void> {
     this.#line.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
-    return this.#line.flush();
+    await Promise.race([this.#line.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
   }
 
   #heardRevocations(payload: Uint8Array): void {
@@ -194,7 +213,7 @@ class NatsPlane implements Plane {
   /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
-    this.#options.log.error({ nodeId, err: error }, "plane: a subscriber failed");
+    this.#strangers.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId);
   }
 }

@@ -17,7 +17,7 @@ import {
   revokedUntilS,
   withRevoked,
 } from "./account-jwt.ts";
-import type { PushAccount } from "./system.ts";
+import type { AccountRecord } from "./system.ts";
 
 /** Gateways' clocks differ: a credential may be dated this far ahead of the one that revokes it. */
 const SKEW_S = 5;
@@ -28,9 +28,9 @@ const LOOK_AGAIN_MS = 5_000;
 
 export interface RevokerOptions {
   lookup: () => Promise<AccountClaims>;
-  /** Runs `task` with the right to push a new version of the account's JWT. */
-  withSystem: (task: (push: PushAccount) => Promise<void>) => Promise<void>;
-  /** Resolves when the servers have passed it on to the other gateways. */
+  /** Runs `task` with the right to write a new version of the account's JWT. */
+  withSystem: (task: (record: AccountRecord) => Promise<void>) => Promise<void>;
+  /** Resolves when the servers have passed it on to the other gateways, or are too busy to say so. */
   announce: (revoked: RevokedKeys) => Promise<void>;
   /** Signs for the operator. */
   operator: SigningKey;
@@ -84,28 +84,27 @@ export class Revoker {
       .then(() => {
         this.#writing = this.#next ?? Promise.resolve();
         this.#next = undefined;
-        return this.#options.withSystem((push) => this.#writeWanted(push));
+        return this.#options.withSystem((record) => this.#writeWanted(record));
       });
     return this.#next;
   }
 
-  async #writeWanted(push: PushAccount): Promise<void> {
-    const { lookup, announce } = this.#options;
+  async #writeWanted(record: AccountRecord): Promise<void> {
     const asked = new Map(this.#wanted);
-    const revoked = secondsToRevoke(await lookup(), asked);
+    const revoked = secondsToRevoke(await record.read(), asked);
     this.heard(revoked);
-    await announce(revoked);
-    await this.#writeKnown(push);
+    await this.#options.announce(revoked);
+    await this.#writeKnown(record);
     for (const [key, second] of asked) if (this.#wanted.get(key) === second) this.#wanted.delete(key);
   }
 
-  async #writeKnown(push: PushAccount): Promise<void> {
-    const { clock, lookup, operator } = this.#options;
+  async #writeKnown(record: AccountRecord): Promise<void> {
+    const { clock, operator } = this.#options;
     for (let writes = 0; ; writes++) {
-      const account = await lookup();
+      const account = await record.read();
       if (holds(account, this.#known)) return;
       if (writes === WRITES_MAX) throw new Error(`a revocation was not kept by the servers after ${writes} writes`);
-      await push(signJwt(operator, withRevoked(account, this.#known, this.#nowS())));
+      await record.write(signJwt(operator, withRevoked(account, this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }
   }
@@ -127,7 +126,7 @@ export class Revoker {
     if (this.#wanted.size > 0) await this.#write();
     if (holds(await lookup(), this.#known)) return;
     log.warn("a revocation was written over; it is written again");
-    await withSystem((push) => this.#writeKnown(push));
+    await withSystem((record) => this.#writeKnown(record));
   }
 
   #nowS(): number {

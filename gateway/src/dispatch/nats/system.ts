@@ -4,8 +4,9 @@
  */
 import { z } from "zod";
 import { keyFromSeed } from "../credentials/nkeys.ts";
+import { type AccountClaims, readAccount } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
-import { CLAIMS_UPDATE } from "./subjects.ts";
+import { CLAIMS_UPDATE, systemLookup } from "./subjects.ts";
 
 const ANSWER_MS_MAX = 5_000;
 
@@ -14,22 +15,35 @@ export interface SystemUser {
   seed: string;
 }
 
-/** Resolves when a server has taken the account's new JWT; it tells the others of the cluster by itself. */
-export type PushAccount = (jwt: string) => Promise<void>;
+/** The account's JWT, read and written on a connection that no node's messages travel on: a flood cannot hold it up. */
+export interface AccountRecord {
+  /** As the servers have it. */
+  read(): Promise<AccountClaims>;
+  /** Resolves when a server has taken the new JWT; it tells the others of the cluster by itself. */
+  write(jwt: string): Promise<void>;
+}
 
 const Answer = z.object({ error: z.object({ description: z.string() }).optional() });
 
 export async function withSystem(
-  { url, user }: { url: string; user: SystemUser },
-  task: (push: PushAccount) => Promise<void>,
+  { url, user, account }: { url: string; user: SystemUser; account: string },
+  task: (record: AccountRecord) => Promise<void>,
 ): Promise<void> {
   const key = keyFromSeed(user.seed, "user");
   const connection = await connectNats({ url, name: "tollgate revocation", jwt: user.jwt, key });
   try {
-    await task(async (jwt) => {
-      const answer = await connection.request(CLAIMS_UPDATE, jwt, { timeout: ANSWER_MS_MAX });
-      const { error } = Answer.parse(answer.json());
-      if (error !== undefined) throw new Error(`NATS refused the account's new JWT: ${error.description}`);
+    await task({
+      async read() {
+        const answer = await connection.request(systemLookup(account), new Uint8Array(0), { timeout: ANSWER_MS_MAX });
+        const claims = readAccount(answer.string());
+        if (claims === undefined) throw new Error("NATS did not answer with the account's JWT");
+        return claims;
+      },
+      async write(jwt) {
+        const answer = await connection.request(CLAIMS_UPDATE, jwt, { timeout: ANSWER_MS_MAX });
+        const { error } = Answer.parse(answer.json());
+        if (error !== undefined) throw new Error(`NATS refused the account's new JWT: ${error.description}`);
+      },
     });
   } finally {
     await connection.close();

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
+import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
 import { fault } from "../../faults.ts";
 import type { Node } from "../../fleet/fleet.ts";
@@ -30,6 +31,7 @@ type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) 
 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
   const { hostTokens, desk, catalogue, work } = options;
+  const log = sparingLog(options.log, options.door.clock);
   const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
   const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
     app.route({
@@ -60,7 +62,7 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
   route("GET", "/nodes/:id/stats", (_call, account, { id }) => desk.stats(account, id));
   route("POST", "/nodes/:id/try", async (call, account, { id }) => tryNode(work, await desk.own(account, id), call));
   route("POST", "/nodes/:id/credentials", async (_call, account, { id }) =>
-    credentials(options, await desk.own(account, id)),
+    credentials(options, await desk.own(account, id), log),
   );
   route("GET", "/models", async () => modelsForHosts(catalogue()));
   route("GET", "/earnings", ({ request }, account) =>
@@ -74,14 +76,14 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
   });
 }
 
-async function credentials(options: NodeApiOptions, node: Node): Promise<object> {
+async function credentials(options: NodeApiOptions, node: Node, log: SparingLog): Promise<object> {
   if (node.standing === "quarantined") throw fault("node_quarantined");
   if (node.standing === "retired") throw refusedMove("retired");
   if (node.models.length === 0) throw fault("no_elected_builds");
   if (options.mint === undefined) throw fault("not_implemented");
   const nodeId = publicId("node", node.id);
   const minted = await options.mint(nodeId).catch((cause) => {
-    options.log.error({ node: nodeId, err: cause }, "the dispatch plane minted no credentials");
+    log.error(nodeId, { node: nodeId, err: cause }, "the dispatch plane minted no credentials");
     throw fault("dispatch_admin_error", { cause });
   });
   const { active } = options.catalogue();

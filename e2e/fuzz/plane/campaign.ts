@@ -1,0 +1,163 @@
+/** A run: hostile nodes that send the frames of a seed, honest clients beside them, and everything that must stay true. */
+import { Random } from "../random.ts";
+import type { Target } from "../target.ts";
+import { type Answer, ask, BAIT_MODEL, baitBody, judgeBait, judgeHonest, type Known, knownTexts } from "./clients.ts";
+import { MISDEEDS } from "./lines.ts";
+import type { RawNode } from "./raw-node.ts";
+import { type Message, messageOf } from "./recipes.ts";
+
+/** Frames that leave in one write. */
+const BATCH = 20;
+/** One in so many batches ends with something worse than a frame. */
+const MISDEED_SHARE = 0.04;
+const HONEST_CLIENTS = 3;
+const BAIT_CLIENTS = 24;
+const KNOWN_SEED_INDEX = -1;
+const FINDINGS_KEPT_MAX = 50;
+
+export interface Tally {
+  frames: number;
+  byKind: Map<string, number>;
+  honest: number;
+  bait: Map<string, number>;
+  findings: string[];
+  /** Whole answers, by the suffix of their ids, with what was counted. */
+  counted: Map<string, NonNullable<Answer["usage"]>>;
+}
+
+export const emptyTally = (): Tally => ({
+  frames: 0,
+  byKind: new Map(),
+  honest: 0,
+  bait: new Map(),
+  findings: [],
+  counted: new Map(),
+});
+
+/** Asks for every known text once, while nobody disturbs: what they cost then, they cost ever after. */
+export async function learnTexts(seed: number, target: Target): Promise<Known[]> {
+  const texts = knownTexts(new Random(seed, KNOWN_SEED_INDEX));
+  return Promise.all(
+    texts.map(async ({ text, body }) => {
+      const { status, text: got, usage } = await ask(target, body);
+      if (status !== 200 || got !== text) throw new Error(`before the run, ${status}: ${got}`);
+      return { text, body, usage };
+    }),
+  );
+}
+
+export interface CampaignOptions {
+  seed: number;
+  /** Frames `from` to `to`. */
+  from: number;
+  to: number;
+  target: Target;
+  nodes: RawNode[];
+  known: Known[];
+  onProgress?: (frames: number) => void;
+}
+
+export async function campaign(options: CampaignOptions, tally: Tally): Promise<void> {
+  const { seed, from, to, nodes } = options;
+  let next = from;
+  let over = false;
+  const take = (): { first: number; last: number } => {
+    const first = next;
+    next = Math.min(to, next + BATCH);
+    return { first, last: next };
+  };
+  const sending = Promise.all(nodes.map((node) => sendFrames(node, options, tally, take))).finally(() => {
+    over = true;
+    // Whoever still waits for them is answered at once.
+    for (const node of nodes) node.leave();
+  });
+  const asking = [
+    ...Array.from({ length: HONEST_CLIENTS }, (_, i) => honestClient(options, tally, i, () => over)),
+    ...Array.from({ length: BAIT_CLIENTS }, (_, i) =>
+      baitClient(options, tally, new Random(seed, -100 - i), () => over),
+    ),
+  ];
+  await Promise.all([sending, ...asking]);
+}
+
+async function sendFrames(
+  node: RawNode,
+  { seed, nodes, onProgress }: CampaignOptions,
+  tally: Tally,
+  take: () => { first: number; last: number },
+): Promise<void> {
+  const manner = nodes.indexOf(node) % 2 === 0 ? "sly" : "wild";
+  for (;;) {
+    const { first, last } = take();
+    if (first === last) break;
+    while (!node.isConnected) if (!(await node.connect())) await new Promise((resolve) => setTimeout(resolve, 20));
+    const messages: Message[] = [];
+    for (let index = first; index < last; index++) {
+      const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
+      const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [BAIT_MODEL] };
+      messages.push(messageOf(new Random(seed, index), here, manner));
+    }
+    await node.publish(messages);
+    for (const { kind } of messages) count(tally.byKind, kind);
+    tally.frames += messages.length;
+    const random = new Random(seed, -1_000_000 - first);
+    if (random.chance(MISDEED_SHARE)) {
+      const { kind, commit } = random.weighted(MISDEEDS);
+      await commit(random, node);
+      count(tally.byKind, kind);
+    } else {
+      // Everything so far is read before more is sent: what is fuzzed is the gateway and not its socket's buffer.
+      await node.heardOut();
+    }
+    onProgress?.(tally.frames);
+  }
+}
+
+async function honestClient(
+  { target, known }: CampaignOptions,
+  tally: Tally,
+  first: number,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let i = first; !isOver(); i++) {
+    const due = known[i % known.length] as Known;
+    const answer = await ask(target, due.body);
+    note(tally, answer, judgeHonest(due, answer));
+    tally.honest += 1;
+  }
+}
+
+async function baitClient(
+  { target }: CampaignOptions,
+  tally: Tally,
+  random: Random,
+  isOver: () => boolean,
+): Promise<void> {
+  while (!isOver()) {
+    const answer = await ask(target, baitBody(random));
+    note(tally, answer, judgeBait(answer));
+    count(tally.bait, answer.code ?? String(answer.status));
+    // Where no node is free for it, it does not ask a thousand times a second.
+    if (answer.status !== 200) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+function note(tally: Tally, answer: Answer, finding: string | undefined): void {
+  if (finding !== undefined && tally.findings.length < FINDINGS_KEPT_MAX) tally.findings.push(finding);
+  const { id, usage } = answer;
+  if (answer.status !== 200 || answer.code !== undefined || id === undefined || usage === undefined) return;
+  tally.counted.set(id.slice(id.indexOf("-") + 1), usage);
+}
+
+function count(counts: Map<string, number>, kind: string): void {
+  counts.set(kind, (counts.get(kind) ?? 0) + 1);
+}
+
+export function tallyTable({ byKind, bait, honest }: Tally): string {
+  const row = ([kind, n]: [string, number]): string => `${kind.padEnd(26)}${String(n).padStart(9)}`;
+  return [
+    ...[...byKind].sort(([, a], [, b]) => b - a).map(row),
+    row(["honest answers", honest]),
+    ...[...bait].map(([code, n]) => row([`bait: ${code}`, n])),
+  ].join("\n");
+}

@@ -1,0 +1,99 @@
+/**
+ * Those who send requests during a run. Honest ones ask honest nodes for texts they know and must get exactly those; bait
+ * goes to the hostile nodes and may fail in any defined way, but what it reads must be of its own request.
+ */
+import type { Random } from "../random.ts";
+import type { Target } from "../target.ts";
+import { EVIL } from "./recipes.ts";
+
+export interface Answer {
+  status: number;
+  /** `chatcmpl-…`, where there was one. */
+  id: string | undefined;
+  text: string;
+  /** The error's code, of the answer or of the stream's end. */
+  code: string | undefined;
+  usage: { prompt_tokens: number; completion_tokens: number } | undefined;
+}
+
+interface Chunk {
+  id?: string;
+  error?: { code?: string };
+  usage?: Answer["usage"] | null;
+  choices?: { delta?: Content; message?: Content }[];
+}
+
+interface Content {
+  content?: string | null;
+  vendor_reasoning_content?: string;
+}
+
+export async function ask(target: Target, body: object): Promise<Answer> {
+  const response = await fetch(`http://127.0.0.1:${target.port}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${target.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ stream_options: { include_usage: true }, ...body }),
+  });
+  const raw = await response.text();
+  const lines = raw.startsWith("{")
+    ? [raw]
+    : raw.split("\n").flatMap((line) => (/^data: (?=\{)/.test(line) ? [line.slice(6)] : []));
+  const chunks = lines.map((line) => JSON.parse(line) as Chunk);
+  const contents = chunks.flatMap(({ choices = [] }) => choices.map(({ delta, message }) => delta ?? message ?? {}));
+  return {
+    status: response.status,
+    id: chunks[0]?.id,
+    text: contents.map(({ content }) => content ?? "").join(""),
+    code: chunks.find(({ error }) => error !== undefined)?.error?.code,
+    usage: chunks.findLast(({ usage }) => usage != null)?.usage ?? undefined,
+  };
+}
+
+/** Texts of which it is known, from before the run, what they cost. */
+export interface Known {
+  text: string;
+  body: object;
+  usage: Answer["usage"];
+}
+
+export const HONEST_MODEL = "tiny-3b";
+export const BAIT_MODEL = "small-8b";
+
+export function knownTexts(random: Random): Omit<Known, "usage">[] {
+  return Array.from({ length: 24 }, (_, i) => {
+    const text = random.times(1, 60, () => random.word(random.int(1, 9))).join(" ");
+    const content = `#script ${JSON.stringify({ text })}`;
+    const body = { model: HONEST_MODEL, messages: [{ role: "user", content }], max_tokens: 2_000, stream: i % 2 === 0 };
+    return { text, body };
+  });
+}
+
+/** What is wrong with an honest client's answer; nothing, as a rule. */
+export function judgeHonest(known: Known, answer: Answer): string | undefined {
+  const { status, code, text, usage } = answer;
+  if (status !== 200 || code !== undefined) return `an honest request was answered ${status} ${code ?? ""}`;
+  if (text !== known.text) return `an honest answer is not the one that was asked for: ${JSON.stringify(text)}`;
+  const costs = JSON.stringify(usage) === JSON.stringify(known.usage);
+  return costs ? undefined : `an honest answer was counted as ${JSON.stringify(usage)}`;
+}
+
+export const baitBody = (random: Random): object => ({
+  model: BAIT_MODEL,
+  messages: [{ role: "user", content: random.word(random.int(1, 30)) }],
+  max_tokens: random.pick([1, 100, 1_000, 1_000]),
+  stream: random.chance(0.5),
+});
+
+/** Every ending that a bad node can cause, or the crowd of its clients, and no other. */
+const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
+
+export function judgeBait(answer: Answer): string | undefined {
+  const { status, id, text, code } = answer;
+  if (text.includes(EVIL))
+    return `a client read what was made for another's job: ${JSON.stringify(text.slice(0, 200))}`;
+  const suffix = id?.slice(id.indexOf("-") + 1);
+  const strange = [...text.matchAll(/\[([0-9a-z]{26})\]/g)].find(([, mark]) => mark !== suffix);
+  if (strange !== undefined) return `the answer ${id} holds output of ${strange[1]}`;
+  const defined = code === undefined ? status === 200 : BAIT_CODES.includes(code);
+  return defined ? undefined : `bait was answered ${status} ${code ?? ""}`;
+}

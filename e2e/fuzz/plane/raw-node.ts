@@ -1,0 +1,173 @@
+/** A node made by hand: real credentials, a bare socket, and no manners. */
+import { connect, type Socket } from "node:net";
+import { keyFromSeed } from "../../../gateway/src/dispatch/credentials/nkeys.ts";
+import { decode, FrameError } from "../../../protocol/src/codec.ts";
+import type { Frame } from "../../../protocol/src/frames.ts";
+import type { Platform } from "../../platform.ts";
+
+/** A job it was offered and has not ended by itself. */
+export interface OpenJob {
+  job: string;
+  gateway: string;
+  embedding: boolean;
+  accepted: boolean;
+  seq: number;
+}
+
+interface Credentials {
+  plane_url: string;
+  jwt: string;
+  seed: string;
+}
+
+/** Jobs it keeps in mind: those that the gateway gave up long ago are of no more use than foreign ones. */
+const JOBS_MAX = 64;
+
+export class RawNode {
+  readonly id: string;
+  readonly jobs: OpenJob[] = [];
+  /** How often it had to connect. */
+  connects = 0;
+  gateway = "nobody";
+  readonly #credentials: Credentials;
+  #socket: Socket | undefined;
+  #heard: Buffer = Buffer.alloc(0);
+  #pongs = 0;
+  #wake = (): void => {};
+
+  static async join(platform: Platform, name: string, models: string[]): Promise<RawNode> {
+    const { base_url: baseUrl, host_token: token } = platform.ready;
+    const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+      const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+      const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+      const response = await fetch(`${baseUrl}/node/v1${path}`, init);
+      if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+      return (await response.json()) as T;
+    };
+    const { id } = await ask<{ id: string }>("POST", "/nodes", { name });
+    await ask("PUT", `/nodes/${id}/elections`, { models });
+    return new RawNode(id, await ask<Credentials>("POST", `/nodes/${id}/credentials`));
+  }
+
+  private constructor(id: string, credentials: Credentials) {
+    this.id = id;
+    this.#credentials = credentials;
+  }
+
+  /** The same node again, for another connection. */
+  twin(): RawNode {
+    return new RawNode(this.id, this.#credentials);
+  }
+
+  get isConnected(): boolean {
+    return this.#socket !== undefined && !this.#socket.destroyed && this.#socket.writable;
+  }
+
+  /** Resolves once the plane has let it in; says whether it did. */
+  async connect(): Promise<boolean> {
+    this.connects += 1;
+    this.leave();
+    this.jobs.length = 0;
+    this.#heard = Buffer.alloc(0);
+    const { hostname, port } = new URL(this.#credentials.plane_url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    this.#socket = socket;
+    const gone = new Promise<false>((resolve) => {
+      socket.once("close", () => {
+        this.#wake();
+        resolve(false);
+      });
+    });
+    // A reset is one of the ways to be cut off.
+    socket.on("error", () => {});
+    const greeting = new Promise<string>((resolve) => socket.once("data", (chunk: Buffer) => resolve(String(chunk))));
+    const hello = await Promise.race([greeting, gone]);
+    if (hello === false) return false;
+    const nonce = /"nonce":"([^"]+)"/.exec(hello)?.[1] ?? "";
+    const { jwt, seed } = this.#credentials;
+    const sig = keyFromSeed(seed).sign(Buffer.from(nonce)).toString("base64url");
+    socket.on("data", (chunk: Buffer) => this.#hear(chunk));
+    socket.write(`CONNECT ${JSON.stringify({ jwt, sig, verbose: false })}\r\nSUB tg.n.${this.id} 1\r\nPING\r\n`);
+    const pongs = this.#pongs;
+    while (this.#pongs === pongs && this.isConnected) await this.#news();
+    return this.isConnected;
+  }
+
+  /** Frames by subject, in one write. Resolves when the socket has room for more. */
+  async publish(messages: { subject: string; payload: Uint8Array }[]): Promise<void> {
+    const parts = messages.flatMap(({ subject, payload }) => [
+      Buffer.from(`PUB ${subject} ${payload.length}\r\n`),
+      payload,
+      Buffer.from("\r\n"),
+    ]);
+    await this.say(Buffer.concat(parts));
+  }
+
+  async say(bytes: Uint8Array): Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined || !this.isConnected || socket.write(bytes)) return;
+    await new Promise<void>((resolve) => {
+      socket.once("drain", resolve);
+      socket.once("close", () => resolve());
+    });
+  }
+
+  /** Resolves when the plane has read everything said so far; false if it cut the connection instead. */
+  async heardOut(): Promise<boolean> {
+    const pongs = this.#pongs;
+    await this.say(Buffer.from("PING\r\n"));
+    while (this.#pongs === pongs && this.isConnected) await this.#news();
+    return this.#pongs > pongs;
+  }
+
+  /** Resolves when the connection is gone. */
+  async gone(): Promise<void> {
+    while (this.isConnected) await this.#news();
+  }
+
+  leave(): void {
+    this.#socket?.destroy();
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #hear(chunk: Buffer): void {
+    this.#heard = this.#heard.length === 0 ? chunk : Buffer.concat([this.#heard, chunk]);
+    for (;;) {
+      const end = this.#heard.indexOf("\r\n");
+      if (end < 0) break;
+      const line = this.#heard.toString("latin1", 0, end);
+      const bytes = line.startsWith("MSG ") ? Number(line.slice(line.lastIndexOf(" ") + 1)) + 2 : 0;
+      if (this.#heard.length < end + 2 + bytes) break;
+      if (line === "PONG") this.#pongs += 1;
+      if (line === "PING") this.#socket?.write("PONG\r\n");
+      if (bytes > 0) this.#take(this.#heard.subarray(end + 2, end + bytes));
+      this.#heard = this.#heard.subarray(end + 2 + bytes);
+    }
+    this.#wake();
+  }
+
+  #take(payload: Uint8Array): void {
+    let frame: Frame;
+    try {
+      frame = decode(payload);
+    } catch (error) {
+      if (error instanceof FrameError) throw new Error("the gateway sent a malformed frame", { cause: error });
+      throw error;
+    }
+    if (frame.kind === "job") {
+      const { job, gateway, endpoint } = frame.header;
+      this.gateway = gateway;
+      this.jobs.push({ job, gateway, embedding: endpoint === "embedding", accepted: false, seq: 0 });
+      if (this.jobs.length > JOBS_MAX) this.jobs.shift();
+    } else if (frame.kind === "cancel") {
+      const { job } = frame;
+      const at = this.jobs.findIndex((open) => open.job === job);
+      if (at >= 0) this.jobs.splice(at, 1);
+    }
+  }
+}

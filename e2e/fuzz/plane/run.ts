@@ -1,0 +1,47 @@
+/**
+ * `node e2e/fuzz/plane/run.ts [--frames N] [--seed N]`: a run of its own, as long as asked for. Ends with 1 on any finding.
+ * The same seed makes the same frames; which jobs they are about depends on what the gateway offers when.
+ */
+import { parseArgs } from "node:util";
+import { type Memory, shownMemory } from "../memory.ts";
+import { openArena } from "./arena.ts";
+import { tallyTable } from "./campaign.ts";
+import { judged, runCampaign } from "./whole-run.ts";
+
+const { values } = parseArgs({
+  options: {
+    frames: { type: "string", default: "1000000" },
+    seed: { type: "string", default: String(Math.floor(Math.random() * 2 ** 31)) },
+  },
+});
+
+function whole(name: "frames" | "seed"): number {
+  const value = Number(values[name]);
+  if (!Number.isSafeInteger(value) || value < 0) throw new Error(`--${name} must be a whole number of 0 or more`);
+  return value;
+}
+
+const [frames, seed] = [whole("frames"), whole("seed")];
+console.log(`seed ${seed}`);
+const arena = await openArena();
+let wrong: string[] = [];
+try {
+  const startedAt = performance.now();
+  const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
+  const tell = (sent: number, memory: Memory): void =>
+    console.log(`${sent} of ${frames}, ${seconds()}, ${shownMemory(memory)}`);
+  const run = await runCampaign(arena, { frames, seed, tell });
+  console.log(`\n${tallyTable(run.tally)}\n`);
+  const reconnects = arena.nodes.reduce((sum, { connects }) => sum + connects, 0);
+  console.log(`seed ${seed}: ${run.tally.frames} frames in ${seconds()}, over ${reconnects} connections`);
+  console.log(
+    `longest turn of the loop: ${run.quietMs.toFixed(1)} ms without hostile nodes, ${run.worstMs.toFixed(1)} ms with them`,
+  );
+  console.log(`memory, garbage collected, at half: ${shownMemory(run.half)}; at the end: ${shownMemory(run.end)}`);
+  console.log(`the log grew by ${run.logBytes} bytes`);
+  wrong = await judged(arena, run);
+} finally {
+  await arena.close();
+}
+console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED:\n${wrong.join("\n")}`);
+process.exit(wrong.length === 0 ? 0 : 1);

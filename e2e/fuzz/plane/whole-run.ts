@@ -1,0 +1,89 @@
+/** A run from its quiet beginning to its verdict. */
+import type { Memory } from "../memory.ts";
+import type { Arena } from "./arena.ts";
+import { campaign, emptyTally, learnTexts, type Tally } from "./campaign.ts";
+import { ask, type Known } from "./clients.ts";
+
+/** No turn of the loop may take longer; where quiet traffic alone takes half of it, twice that. */
+const TURN_MS_MAX = 50;
+/** Of a run long enough to tell: the second half may not add more than this, resident and in live objects and buffers. */
+const RESIDENT_GROWTH_MB_MAX = 64;
+const LIVE_GROWTH_MB_MAX = 16;
+const LONG_RUN = 100_000;
+const QUIET_REQUESTS = 300;
+const TELL_EVERY = 25_000;
+
+export interface WholeRun {
+  tally: Tally;
+  frames: number;
+  quietMs: number;
+  worstMs: number;
+  half: Memory;
+  end: Memory;
+  logBytes: number;
+  logBytesBefore: number;
+}
+
+export interface RunOptions {
+  frames: number;
+  seed: number;
+  tell?: (frames: number, memory: Memory) => void;
+}
+
+export async function runCampaign(arena: Arena, { frames, seed, tell }: RunOptions): Promise<WholeRun> {
+  const { target, nodes, probe, loop } = arena;
+  const known = await learnTexts(seed, target);
+  await loop.read();
+  await quietTraffic(arena, known);
+  const quiet = await loop.read();
+  const logBytesBefore = await arena.logBytes();
+  const tally = emptyTally();
+  let told = 0;
+  let worstMs = 0;
+  const onProgress = (sent: number): void => {
+    if (tell === undefined || sent - told < TELL_EVERY) return;
+    told = sent;
+    void probe.now().then((memory) => tell(sent, memory));
+  };
+  const part = async (from: number, to: number): Promise<Memory> => {
+    await campaign({ seed, from, to, target, nodes, known, onProgress }, tally);
+    worstMs = Math.max(worstMs, (await loop.read()).worstMs);
+    const memory = await probe.settled();
+    // The collection that was asked for is no turn of the gateway's own.
+    await loop.read();
+    return memory;
+  };
+  const half = await part(0, Math.floor(frames / 2));
+  const end = await part(Math.floor(frames / 2), frames);
+  const logBytes = (await arena.logBytes()) - logBytesBefore;
+  return { tally, frames, quietMs: quiet.worstMs, worstMs, half, end, logBytes, logBytesBefore };
+}
+
+async function quietTraffic({ target }: Arena, known: Known[]): Promise<void> {
+  let left = QUIET_REQUESTS;
+  const client = async (): Promise<void> => {
+    while (left-- > 0) await ask(target, (known[left % known.length] as Known).body);
+  };
+  await Promise.all(Array.from({ length: 8 }, client));
+}
+
+/** Everything that is wrong with a run. */
+export async function judged(arena: Arena, run: WholeRun): Promise<string[]> {
+  const { tally, frames, half, end, quietMs, worstMs, logBytesBefore } = run;
+  const wrong: string[] = [];
+  const turnMax = Math.max(TURN_MS_MAX, 2 * quietMs);
+  if (worstMs > turnMax) wrong.push(`the loop was busy for ${worstMs} ms at a stretch, and ${turnMax} ms would do`);
+  if (tally.frames !== frames) wrong.push(`${tally.frames} of ${frames} frames were sent`);
+  if (frames >= LONG_RUN) wrong.push(...growth(half, end));
+  await arena.assertUnharmed(tally, logBytesBefore).catch((error: Error) => wrong.push(error.message));
+  return wrong;
+}
+
+function growth(half: Memory, end: Memory): string[] {
+  const residentMb = end.residentMb - half.residentMb;
+  const liveMb = end.heapMb + end.externalMb - half.heapMb - half.externalMb;
+  return [
+    ...(residentMb > RESIDENT_GROWTH_MB_MAX ? [`resident memory grew by ${residentMb} MB`] : []),
+    ...(liveMb > LIVE_GROWTH_MB_MAX ? [`live objects and buffers grew by ${liveMb} MB`] : []),
+  ];
+}

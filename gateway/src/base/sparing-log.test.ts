@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { Writable } from "node:stream";
+import { test } from "node:test";
+import { createLog } from "./log.ts";
+import { sparingLog } from "./sparing-log.ts";
+import { manualClock } from "./testing.ts";
+
+function setting() {
+  const lines: { msg: string; n?: number; unsaid?: number; of?: string }[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(JSON.parse(String(chunk)));
+      done();
+    },
+  });
+  const clock = manualClock();
+  return { lines, clock, log: sparingLog(createLog("info", sink), clock) };
+}
+
+test("of one stranger and message one line a minute, and then how many there would have been", () => {
+  const { lines, clock, log } = setting();
+  for (let n = 0; n < 1_000; n++) log.warn("a", { n }, "it floods");
+  log.warn("b", { n: 1 }, "it floods");
+  log.warn("a", { n: 2 }, "it does something else");
+  assert.deepEqual(
+    lines.map(({ msg, n, unsaid }) => [msg, n, unsaid]),
+    [
+      ["it floods", 0, undefined],
+      ["it floods", 1, undefined],
+      ["it does something else", 2, undefined],
+    ],
+  );
+  clock.advance(59_999);
+  log.warn("a", { n: 3 }, "it floods");
+  assert.equal(lines.length, 3);
+  clock.advance(1);
+  log.warn("a", { n: 4 }, "it floods");
+  log.warn("b", { n: 5 }, "it floods");
+  assert.deepEqual(
+    lines.slice(3).map(({ msg, n, unsaid }) => [msg, n, unsaid]),
+    [
+      ["it floods", 4, 1_000],
+      ["it floods", 5, undefined],
+    ],
+  );
+});
+
+test("of many strangers sixty lines a minute, and the others as a number", () => {
+  const { lines, clock, log } = setting();
+  for (let n = 0; n < 1_000; n++) log.info(`stranger ${n}`, { n }, "it comes");
+  assert.equal(lines.length, 60);
+  log.info("stranger 0", { n: 0 }, "it comes");
+  clock.advance(60_000);
+  log.info("another", {}, "it comes");
+  assert.deepEqual(
+    lines.slice(60).map(({ msg, unsaid, of }) => [msg, unsaid, of]),
+    [
+      ["more of the kind was not written", 941, "it comes"],
+      ["it comes", undefined, undefined],
+    ],
+  );
+});

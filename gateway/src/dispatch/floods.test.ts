@@ -1,0 +1,216 @@
+/** Nodes that say more than they may: they are cut off, the log stays short, and nothing piles up. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { encode } from "@tollgate/protocol/codec.ts";
+import { nodeState } from "@tollgate/protocol/subjects.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
+import type { DispatchOrder, DispatchSink } from "./offers.ts";
+import { type NodeLicence, Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+const order: DispatchOrder = {
+  request: "06dfk3zq9v8n2x4m7t1c5w0rbe",
+  header: { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
+  body: { messages: [{ role: "user", content: "hi" }] },
+};
+const FOREIGN = "16dfk3zq9v8n2x4m7t1c5w0rbe-01";
+const CUT_OFF = "a node sent more than it may and is cut off";
+const JUNK = Buffer.from("junk");
+
+describe("floods", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let roster: Roster;
+  let dispatcher: Dispatcher;
+  let lines: { msg: string; node: string; unsaid?: number }[];
+  let lookups: number;
+  let answerLookups: ((licence: NodeLicence) => void)[] | undefined;
+
+  beforeEach(() => {
+    clock = manualClock();
+    plane = new MemoryPlane();
+    lines = [];
+    lookups = 0;
+    answerLookups = undefined;
+    const log = createLog("info", { write: (line) => lines.push(JSON.parse(line)) });
+    const licence = async (id: string): Promise<NodeLicence> => {
+      lookups += 1;
+      if (answerLookups !== undefined) return new Promise((resolve) => answerLookups?.push(resolve));
+      return licenceOf(id);
+    };
+    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
+  });
+
+  const licenceOf = (id: string): NodeLicence => ({
+    nodeId: id as Uuid,
+    hostAccountId: `host-of-${id}` as Uuid,
+    models: ["tiny-3b"],
+  });
+  const online = async (id: string): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id, gatewayId: "gw1" });
+    node.report({ models: ["tiny-3b"], slots: 2 });
+    await turn();
+    assert.ok(roster.find(id) !== undefined, `${id} is online`);
+    return node;
+  };
+  const run = (): Promise<DispatchResult> => dispatcher.run(order, sink(), new AbortController().signal);
+  const written = (msg: string): number => lines.filter((line) => line.msg === msg).length;
+
+  test("malformed states: cut off, two lines, and none of the others' business", async () => {
+    await online("good");
+    for (let i = 0; i < 10_000; i++) plane.publish(nodeState("bad"), JUNK);
+    await turn();
+    assert.deepEqual(plane.cuts, ["bad"]);
+    assert.equal(written("a node sent a malformed state"), 1);
+    assert.equal(written(CUT_OFF), 1);
+    assert.ok(roster.find("good") !== undefined);
+  });
+
+  test("twenty states a second are heard for ever; two hundred may come at once, more may not", async () => {
+    const node = await online("a");
+    const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
+    for (let second = 0; second < 60; second++) {
+      clock.advance(1_000);
+      for (let i = 0; i < 20; i++) report();
+      await turn();
+    }
+    assert.deepEqual(plane.cuts, []);
+    clock.advance(10_000);
+    for (let i = 0; i < 200; i++) report();
+    await turn();
+    assert.deepEqual(plane.cuts, []);
+    for (let i = 0; i < 1_000; i++) report();
+    await turn();
+    assert.deepEqual(plane.cuts, ["a"]);
+    assert.equal(roster.find("a"), undefined, "what it ran is lost with its connections");
+    // It comes back, and is heard again.
+    clock.advance(1_000);
+    report();
+    await turn();
+    assert.ok(roster.find("a") !== undefined);
+  });
+
+  test("a node that is cut off again and again is told of once a minute, with the number", async () => {
+    for (let round = 0; round < 20; round++) {
+      for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);
+      await turn();
+      clock.advance(4_000);
+    }
+    assert.equal(plane.cuts.length, 20);
+    assert.equal(written(CUT_OFF), 2);
+    const [, second] = lines.filter(({ msg }) => msg === CUT_OFF);
+    assert.equal(second?.unsaid, 14);
+  });
+
+  test("states that wait for the records are replaced by the newest, and the records are read once", async () => {
+    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
+    answerLookups = [];
+    for (let i = 1; i <= 150; i++) node.report({ models: ["tiny-3b"], slots: i });
+    await turn();
+    assert.equal(lookups, 1);
+    // Its connection ends and comes back while they are still read.
+    for (let i = 0; i < 20; i++) {
+      plane.drop("a");
+      node.report({ models: ["tiny-3b"], slots: 200 + i });
+      await turn();
+    }
+    assert.equal(lookups, 1);
+    for (const answer of answerLookups) answer(licenceOf("a"));
+    await turn();
+    assert.equal(roster.find("a")?.slots, 219);
+  });
+
+  test("hosts who change their records all the time make nobody report all the time", async () => {
+    const node = await online("a");
+    clock.advance(1_000);
+    let asked = 0;
+    plane.subscribe("tg.q", () => {
+      asked += 1;
+      node.report({ models: ["tiny-3b"], slots: 2 });
+    });
+    for (let i = 0; i < 500; i++) await roster.review("a");
+    clock.advance(1_000);
+    await turn();
+    assert.ok(asked >= 2 && asked <= 5, `asked ${asked} times`);
+    assert.deepEqual(plane.cuts, []);
+  });
+
+  test("malformed frames: the eleventh cuts the node off", async () => {
+    const bad = await online("bad");
+    const running = run();
+    const job = await bad.job();
+    bad.say({ kind: "accepted", job });
+    for (let i = 0; i < 10_000; i++) bad.raw(JUNK);
+    assert.notEqual((await running).end, "finished");
+    assert.deepEqual(plane.cuts, ["bad"]);
+    assert.equal(written("a node sent a malformed frame"), 1);
+    // Ten a minute are a bug, not an attack.
+    const buggy = await online("buggy");
+    for (let i = 0; i < 100; i++) {
+      buggy.raw(JUNK);
+      clock.advance(6_000);
+      if (i % 2 === 0) buggy.report({ models: ["tiny-3b"], slots: 2 });
+    }
+    assert.deepEqual(plane.cuts, ["bad"]);
+  });
+
+  test("output of jobs that are not its own, signs of life, unknown kinds: much may come, a flood is cut off", async () => {
+    const foreign = {
+      kind: "deltas" as const,
+      deltas: [{ job: FOREIGN, seq: 0, channel: "answer" as const, text: "x" }],
+    };
+    const table: [string, (node: FakeNode, job: string) => void][] = [
+      ["late", (node) => node.say(foreign)],
+      ["progress", (node, job) => node.say({ kind: "progress", job, fraction: 0.5 })],
+      ["unknown", (node) => node.raw(Buffer.from([1, 99]))],
+      ["misplaced", (node) => node.raw(encode({ kind: "cancel", job: FOREIGN }))],
+      ["empty", (node, job) => node.delta(job, seq++, "")],
+    ];
+    let seq = 0;
+    for (const [id, say] of table) {
+      const node = await online(id);
+      const running = run();
+      const job = await node.job();
+      node.say({ kind: "accepted", job });
+      const before = plane.cuts.length;
+      for (let i = 0; i < 5_000; i++) say(node, job);
+      assert.equal(plane.cuts.length, before, `${id}: within bounds`);
+      for (let i = 0; i < 20_000; i++) say(node, job);
+      await turn();
+      assert.deepEqual(plane.cuts.slice(before), [id]);
+      assert.notEqual((await running).end, "finished");
+    }
+  });
+
+  test("gaps and failures are told of once a minute", async () => {
+    const node = await online("a");
+    for (let nth = 1; nth <= 20; nth++) {
+      const running = run();
+      const job = await node.job(nth);
+      node.say({ kind: "accepted", job });
+      if (nth % 2 === 0) node.delta(job, 7, "x");
+      else node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "" });
+      assert.notEqual((await running).end, "finished");
+    }
+    assert.equal(written("a node's output has a gap"), 1);
+    assert.equal(written("a node failed a job"), 1);
+  });
+
+  test("a node that comes and goes is told of once a minute", async () => {
+    for (let i = 0; i < 20; i++) {
+      await online("a");
+      plane.drop("a");
+    }
+    assert.deepEqual([written("a node came online"), written("a node went offline")], [1, 1]);
+  });
+});
+
+function sink(): DispatchSink {
+  return { begin() {}, delta: () => "more", vectors: () => "broken", finished: () => "answered", reachedClient: true };
+}

@@ -1,0 +1,112 @@
+/**
+ * How much a node may say, whatever plane carries it: so many states, so many frames that are malformed, so much about
+ * nothing (jobs that are not its own, signs of life, kinds we do not know). Output of jobs it runs is bounded by their caps
+ * and not counted here. Who passes a bound is cut off, and nothing more of it is looked at until the plane has dropped it:
+ * the look at this table comes before any frame is decoded.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import type { Plane } from "./plane.ts";
+
+interface Rate {
+  perSecond: number;
+  /** What may come at once after a quiet time. */
+  burst: number;
+}
+
+export type FrameKind = "states" | "malformed" | "idle";
+
+export const FRAME_RATES: Record<FrameKind, Rate> = {
+  states: { perSecond: 20, burst: 200 },
+  /** An honest agent sends none; one with a bug should not take its node's whole line down at the first of them. */
+  malformed: { perSecond: 1 / 6, burst: 10 },
+  /** Counted by `idleCost`. What was under way when a job was cancelled is such, so it must be ample. */
+  idle: { perSecond: 2_000, burst: 10_000 },
+};
+
+/** Decoding costs by the frame and by its bytes. */
+const IDLE_UNIT_BYTES = 1024;
+export const idleCost = (bytes: number): number => 1 + bytes / IDLE_UNIT_BYTES;
+
+/** A plane that was told to cut a node and still brings its frames is told again after this long. */
+const CUT_AGAIN_MS = 5_000;
+/** By then every allowance is full again, and there is nothing to remember. */
+const FORGET_AFTER_MS = 120_000;
+
+interface Spoken {
+  /** What is left of each allowance. */
+  left: Record<FrameKind, number>;
+  at: number;
+  /** Until when it is not listened to. */
+  deafUntil: number;
+}
+
+export interface FrameRatesOptions {
+  plane: Pick<Plane, "cut">;
+  clock: Clock;
+  log: Log;
+}
+
+export class FrameRates {
+  readonly #options: FrameRatesOptions;
+  readonly #log: SparingLog;
+  readonly #nodes = new Map<string, Spoken>();
+  #forgetAt = 0;
+
+  constructor(options: FrameRatesOptions) {
+    this.#options = options;
+    this.#log = sparingLog(options.log, options.clock);
+  }
+
+  /** Whether the node is listened to at all. */
+  hears(nodeId: string): boolean {
+    const spoken = this.#nodes.get(nodeId);
+    return spoken === undefined || spoken.deafUntil <= this.#options.clock.monotonic();
+  }
+
+  /** Counts a frame of the node; false when that was too much, and the node is cut off. */
+  count(nodeId: string, kind: FrameKind, cost = 1): boolean {
+    const now = this.#options.clock.monotonic();
+    const spoken = this.#spoken(nodeId, now);
+    if (spoken.deafUntil > now) return false;
+    spoken.left[kind] -= cost;
+    if (spoken.left[kind] >= 0) return true;
+    spoken.left[kind] = 0;
+    spoken.deafUntil = now + CUT_AGAIN_MS;
+    this.#log.warn(nodeId, { node: nodeId, what: kind }, "a node sent more than it may and is cut off");
+    this.#options.plane.cut(nodeId).catch((error) => {
+      this.#log.error(nodeId, { node: nodeId, err: error }, "a node could not be cut off");
+    });
+    return false;
+  }
+
+  /** Its connections are gone: what comes from now on comes from a new one. */
+  gone(nodeId: string): void {
+    const spoken = this.#nodes.get(nodeId);
+    if (spoken !== undefined) spoken.deafUntil = 0;
+  }
+
+  #spoken(nodeId: string, now: number): Spoken {
+    const known = this.#nodes.get(nodeId);
+    if (known === undefined) {
+      this.#forget(now);
+      const left = Object.fromEntries(Object.entries(FRAME_RATES).map(([kind, { burst }]) => [kind, burst]));
+      const spoken: Spoken = { left: left as Spoken["left"], at: now, deafUntil: 0 };
+      this.#nodes.set(nodeId, spoken);
+      return spoken;
+    }
+    const seconds = (now - known.at) / 1000;
+    for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
+      known.left[kind] = Math.min(burst, known.left[kind] + seconds * perSecond);
+    }
+    known.at = now;
+    return known;
+  }
+
+  #forget(now: number): void {
+    if (now < this.#forgetAt) return;
+    this.#forgetAt = now + FORGET_AFTER_MS;
+    for (const [nodeId, { at }] of this.#nodes) if (now - at >= FORGET_AFTER_MS) this.#nodes.delete(nodeId);
+  }
+}
