@@ -81,7 +81,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const plane = await openPlane(ground, secrets);
   const people = await openPeople(ground, { pool, broadcast }, secrets);
   const books = await openBooks(ground, store, secrets);
-  const fleet = openFleet({ pool, newId });
+  const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, enforce } = openDispatch(ground, { plane, fleet, broadcast });
   const limits = await openLimits(ground);
 

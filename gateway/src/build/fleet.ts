@@ -86,6 +86,8 @@ export async function licence(
 ): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
-  if (node === undefined || node.standing !== "ready" || node.hostSuspended) return undefined;
-  return { nodeId: node.id, hostAccountId: node.accountId, models: node.models };
+  if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;
+  const { id: uuid, accountId: hostAccountId, models, probation } = node;
+  const answersOwed = probation === null ? 0 : probation.needed - probation.answers;
+  return { nodeId: uuid, hostAccountId, models, answersOwed };
 }

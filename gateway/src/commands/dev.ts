@@ -35,6 +35,9 @@ export async function dev(args: string[]): Promise<number> {
     PLANE_PORT: process.env.PLANE_PORT ?? "0",
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
     AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
+    // They are the person's own: nobody has to be protected from them.
+    PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
+    HOST_SANCTION: process.env.HOST_SANCTION ?? "false",
   });
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
