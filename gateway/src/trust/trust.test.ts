@@ -12,6 +12,7 @@ import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
+import { questionOf } from "./canary.ts";
 import type { Verdict } from "./reliability.ts";
 import { type Trust, watchNodes } from "./trust.ts";
 
@@ -41,12 +42,13 @@ describe("trust in nodes", () => {
   let dispatcher: Dispatcher;
   let trust: Trust;
   let barred: [string, Verdict][];
+  let answered: [string, number][];
   let model: ActiveModel;
 
   const start = (automatic = true): void => {
     clock = manualClock();
     plane = new MemoryPlane();
-    barred = [];
+    [barred, answered] = [[], []];
     model = {
       id: "tiny-3b",
       kind: "generation",
@@ -68,6 +70,8 @@ describe("trust in nodes", () => {
       roster,
       quarantine: async (id, verdict) => void barred.push([id, verdict]),
       automatic,
+      draw: ({ canaries }) => questionOf(canaries?.[0] as Canary),
+      answered: async (id, answers) => void answered.push([id, answers]),
       newId: newIds(clock, random),
       clock,
       random,

@@ -12,6 +12,8 @@ import type { Roster } from "../dispatch/roster.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
+import type { DrawCanary } from "./canaries.ts";
+import { countAnswers } from "./probation.ts";
 import { keepProbing } from "./probes.ts";
 import { FAILURES_MAX, JOBS_WINDOW, Reliability, type Verdict } from "./reliability.ts";
 
@@ -25,6 +27,10 @@ export interface TrustOptions {
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
   /** False: what would lead to a quarantine is only logged, and no canary is asked. */
   automatic: boolean;
+  /** Draws the canaries that are asked. */
+  draw: DrawCanary;
+  /** Notes that a node on probation answered so many requests well. */
+  answered: (nodeId: string, answers: number) => Promise<void>;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -83,6 +89,7 @@ export function watchNodes(options: TrustOptions): Trust {
     const evidence = model === undefined ? undefined : tooFast(model, measured);
     if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
   });
+  const probation = countAnswers({ ...options, dispatcher, activeModel, record: options.answered });
   const probes = keepProbing({
     ...options,
     dispatcher,
@@ -97,7 +104,10 @@ export function watchNodes(options: TrustOptions): Trust {
       jobsWindow: JOBS_WINDOW,
       failuresMax: FAILURES_MAX,
     }),
-    stop: () => probes.stop(),
+    async stop() {
+      await probes.stop();
+      await probation.settled();
+    },
   };
 }
 
