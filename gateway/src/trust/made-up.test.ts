@@ -6,7 +6,7 @@ import { rightAnswer } from "./testing.ts";
 
 const random = systemRandom();
 const build = { id: "b", tokenizer: "t" };
-const ask = () => makeUp({ kind: "generation", build }, random);
+const ask = () => makeUp({ kind: "generation", build, contextLimit: 32_768 }, random);
 const judge = ({ judge }: ReturnType<typeof ask>, text: string) => judge({ text, vectors: [] });
 
 describe("canaries made up for one asking", () => {
@@ -41,11 +41,14 @@ describe("canaries made up for one asking", () => {
   test("short, unless the model thinks first", () => {
     assert.ok(ask().outputTokensMax <= 32);
     const reasoning = { open: "<think>", close: "</think>" };
-    assert.ok(makeUp({ kind: "generation", build: { ...build, reasoning } }, random).outputTokensMax > 1000);
+    assert.ok(
+      makeUp({ kind: "generation", build: { ...build, reasoning }, contextLimit: 32_768 }, random).outputTokensMax >
+        1000,
+    );
   });
 
   describe("for embeddings", () => {
-    const texts = () => makeUp({ kind: "embedding", build }, random);
+    const texts = () => makeUp({ kind: "embedding", build, contextLimit: 8192 }, random);
     /** Counts words: the least that an engine which reads its input does. */
     const bagOfWords = (text: string): Float32Array => {
       const vector = new Float32Array(256);

@@ -9,13 +9,14 @@ import { type Question, questionOf, questionOfAll } from "./canary.ts";
 
 /** Short: room for the answer and a few words around it, not for every answer there could be. */
 const ANSWER_TOKENS = 24;
-/** A model that thinks apart needs its thoughts before it. */
-const THINKING_TOKENS = 2048;
+/** A model that thinks apart needs room for its thoughts before it, and some think long. */
+const THINKING_TOKENS = 4096;
 const TRIPLES = 4;
 
-export function makeUp(model: Pick<ActiveModel, "kind" | "build">, random: Random): Question {
+export function makeUp(model: Pick<ActiveModel, "kind" | "build" | "contextLimit">, random: Random): Question {
   if (model.kind === "embedding") return questionOfAll(Array.from({ length: TRIPLES }, () => triple(random)));
-  const max_tokens = ANSWER_TOKENS + (model.build.reasoning === undefined ? 0 : THINKING_TOKENS);
+  const thinking = model.build.reasoning === undefined ? 0 : Math.min(THINKING_TOKENS, model.contextLimit >> 1);
+  const max_tokens = ANSWER_TOKENS + thinking;
   return questionOf({ ...pick(KINDS, random)(random), max_tokens });
 }
 

@@ -192,12 +192,17 @@ async function probeOnce(
   if (question !== undefined) entry.canaryDueAt = now + FRESH_FOR_MS;
   const deadline = new AbortController();
   const stopTimer = clock.after(PROBE_MS_MAX + outputTokensMax * TOKEN_MS_MAX, () => deadline.abort());
-  const job = { id: options.newId(), nodeId, model, texts, outputTokensMax, sampling: { temperature: 0 } };
+  const job = { id: options.newId(), nodeId, model, texts, outputTokensMax, sampling: samplingOf(model) };
   const result = await options.run(job, AbortSignal.any([stopped, deadline.signal])).finally(stopTimer);
   const asked = stopped.aborted ? "absent" : askedOf(result, model, deadline.signal.aborted);
   judge(options, nodeId, model, { entry, question, result, asked, overtime: deadline.signal.aborted });
   return asked;
 }
+
+/** The likeliest answer of a model is the one to judge it by; one that thinks goes round in circles without chance. */
+const samplingOf = ({ build }: ActiveModel): PrivateJob["sampling"] & object => ({
+  temperature: build.reasoning === undefined ? 0 : 0.6,
+});
 
 function askedOf(result: PrivateResult | undefined, model: ActiveModel, overtime: boolean): Asked {
   if (result === undefined || result.end === "no_capacity") return "absent";
