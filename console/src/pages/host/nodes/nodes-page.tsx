@@ -49,7 +49,7 @@ export function NodesPage() {
               </section>
             ),
         )}
-        {nodes.data?.data.map((node) => node.withheld !== null && <TrustNotice key={node.id} node={node} forHost />)}
+        <Withheld nodes={nodes.data?.data ?? []} />
         <Card flush>
           <Loaded query={nodes}>
             {({ data }) =>
@@ -67,6 +67,14 @@ export function NodesPage() {
       </div>
     </>
   );
+}
+
+/** One notice, however many nodes it is about. */
+function Withheld({ nodes }: { nodes: ListedNode[] }) {
+  const [first, ...others] = nodes.filter(({ withheld }) => withheld !== null);
+  if (first === undefined) return null;
+  const name = others.length === 0 ? first.name : `${first.name} (like ${others.length} more)`;
+  return <TrustNotice node={{ ...first, name }} forHost />;
 }
 
 function NodeTable({ nodes }: { nodes: ListedNode[] }) {

@@ -117,12 +117,10 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
 /** The operator has looked at it. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
   const clear = useClear(id);
+  // Told by the promise: this button is gone with what it ended.
+  const letWork = () => void clear.mutateAsync().then(() => toast(`${name} may work.`), toastError);
   return (
-    <Button
-      size="small"
-      busy={clear.isPending}
-      onClick={() => clear.mutate(undefined, { onSuccess: () => toast(`${name} may work.`), onError: toastError })}
-    >
+    <Button size="small" busy={clear.isPending} onClick={letWork}>
       Let it work
     </Button>
   );
