@@ -85,6 +85,38 @@ describe("a platform's life", () => {
     assert.equal(await first.stop(), 0);
   });
 
+  test("a local node left paused or in quarantine: the next start says so, what to do, and gets ready without it", async () => {
+    const flags = [...FLAGS, "--nodes", "2"];
+    const first = await startPlatform(dataDir, flags);
+    const own = (platform: Platform, path = "", method = "GET") =>
+      fetch(`${platform.ready.base_url}/node/v1/nodes${path}`, {
+        method,
+        headers: { authorization: `Bearer ${platform.ready.host_token}` },
+      });
+    const { data } = (await (await own(first)).json()) as { data: { id: string; name: string }[] };
+    const idOf = (name: string): string => data.find((node) => node.name === name)?.id as string;
+    const [one, two] = [idOf("local-1"), idOf("local-2")];
+    assert.equal((await own(first, `/${one}/pause`, "POST")).status, 200);
+    assert.equal(await first.stop(), 0);
+
+    const second = await startPlatform(dataDir, flags);
+    assert.match(second.output(), new RegExp(`local-1 is paused.*console/host/nodes/${one}`));
+    assert.match(second.output(), /Tollgate is ready/);
+    assert.equal(second.ready.pids.nodes.length, 2);
+    assert.equal((await chat(second, { text: "by the other one" })).status, 200);
+    const barring = tollgate(["admin", "node", "quarantine", two, "--reason", "smoke", "--data", dataDir]);
+    assert.equal(await barring.ended, 0, barring.output());
+    assert.equal(await second.stop(), 0);
+
+    const third = await startPlatform(dataDir, flags);
+    assert.match(third.output(), /local-1 is paused/);
+    assert.match(third.output(), new RegExp(`local-2 is in quarantine \\(smoke\\).*admin node release ${two}`));
+    assert.equal((await chat(third, { text: "nobody" })).status, 503);
+    assert.equal((await own(third, `/${one}/resume`, "POST")).status, 200);
+    await eventually("the resumed one serves", async () => (await chat(third, { text: "back" })).status === 200);
+    assert.equal(await third.stop(), 0);
+  });
+
   test("a node that dies is started again and serves", async () => {
     const platform = await startPlatform(dataDir, FLAGS);
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");

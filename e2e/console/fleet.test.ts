@@ -24,7 +24,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--no-node"]);
+    platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "20", HOST_SANCTION: "true" });
     const open = async (who: { email: string; password: string }): Promise<Page> => {
       const visit = await openBrowser({ baseUrl: platform.ready.base_url });
       visits.push(visit);
@@ -89,6 +89,8 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.getByText("barn is online").waitFor();
     await hostPage.getByRole("link", { name: "Open barn" }).click();
     await hostPage.getByText("It is connected and takes requests.").waitFor();
+    await hostPage.getByText("barn is on probation").waitFor();
+    await hostPage.getByText(/until it has answered 20 well\. So far: 0/).waitFor();
   });
 
   test("it serves a request; the earnings show it, with its signed receipt", async () => {
@@ -137,6 +139,27 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.getByRole("link", { name: "Open barn" }).click();
     await hostPage.getByText("Ask the operators of the platform.").waitFor();
     assert.equal(await hostPage.getByRole("button", { name: "Resume" }).count(), 0);
+  });
+
+  test("meanwhile its host's new node gets no work, which both read; an operator lets it work", async () => {
+    const registered = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "shed" }),
+    });
+    assert.equal(registered.status, 200);
+    await hostPage.goto("/console/host");
+    await hostPage.getByText("shed gets no work").waitFor();
+    await operatorPage.goto("/console/operator/nodes");
+    await operatorPage.getByRole("button", { name: /^shed/ }).click();
+    await operatorPage.getByText("It was registered while another node of its host was in quarantine.").waitFor();
+    await operatorPage.getByRole("button", { name: "Let it work" }).click();
+    await operatorPage.getByText("shed may work.").waitFor();
+    await operatorPage.getByText("shed gets no work").waitFor({ state: "detached" });
+    await hostPage.getByText("shed gets no work").waitFor({ state: "detached" });
+    await hostPage.getByRole("link", { name: "Open barn" }).click();
+    await operatorPage.goto("/console/operator/nodes");
+    await operatorPage.getByRole("button", { name: /^barn/ }).click();
   });
 
   test("released, it is paused; its host resumes it and it serves again", async () => {

@@ -24,6 +24,7 @@ import type { Gateway } from "./inference/gateway.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { loadCatalogue } from "./metering/catalogue.ts";
 import { serverSecrets } from "./server-secrets.ts";
+import { loadSecretCanaries } from "./trust/canaries.ts";
 
 export interface App extends People {
   ledger: Ledger;
@@ -64,8 +65,9 @@ export async function build(options: BuildOptions): Promise<App> {
 
 async function assemble(ground: Ground, close: () => Promise<void>): Promise<App> {
   const { config, log, clock, newId } = ground;
-  // Read once before anything is started, so that a mistake in it leaves nothing to clean up.
-  await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+  // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
+  const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
+  const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const store = await openStore(ground);
   const { pool } = store;
   const secrets = await serverSecrets({
@@ -81,7 +83,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const plane = await openPlane(ground, secrets);
   const people = await openPeople(ground, { pool, broadcast }, secrets);
   const books = await openBooks(ground, store, secrets);
-  const fleet = openFleet({ pool, newId });
+  const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, enforce } = openDispatch(ground, { plane, fleet, broadcast });
   const limits = await openLimits(ground);
 
@@ -102,7 +104,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     watch: metrics.watch,
     ...books,
   };
-  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast, enforce });
+  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast, enforce, secretCanaries });
   const payments = await openPurchases(ground, store);
   const cursors = openCursors(derived(secrets, "cursors"));
   const floor = { plane, fleet, broadcast, roster, dispatcher, enforce, trust };

@@ -121,6 +121,14 @@ const Environment = z.object({
     .max(10, "must be 10 or less")
     .default(0),
   AUTO_QUARANTINE: z.enum(["true", "false"], "must be true or false").default("true"),
+  PROBATION_ANSWERS: z.coerce
+    .number("must be a number of answers")
+    .int("must be a whole number")
+    .min(0, "must be 0 or more")
+    .max(10_000, "must be 10000 or less")
+    .default(20),
+  HOST_SANCTION: z.enum(["true", "false"], "must be true or false").default("true"),
+  CANARIES_FILE: z.string().min(1).optional(),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^(sk|rk)_(test|live)_\w+$/, "must be a Stripe secret key (sk_live_… or sk_test_…)")
@@ -173,6 +181,10 @@ export interface Config {
   jobMsMax: number;
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
+  /** How far nodes are trusted from the start: fleet/rules.ts has the words. */
+  nodeRules: { probationAnswers: number; hostSanction: boolean };
+  /** The operator's own canaries, which nobody else has read. Undefined: there are none. */
+  canariesFile: string | undefined;
   /** Undefined: credits cannot be bought. */
   payments: PaymentsConfig | undefined;
   logLevel: string;
@@ -262,6 +274,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     jobMsMax: e.JOB_MAX_S * 1000,
     autoQuarantine: e.AUTO_QUARANTINE === "true",
+    nodeRules: { probationAnswers: e.PROBATION_ANSWERS, hostSanction: e.HOST_SANCTION === "true" },
+    canariesFile: e.CANARIES_FILE,
     payments: paymentsConfig(e),
     logLevel: e.LOG_LEVEL,
   };

@@ -105,6 +105,11 @@ export const faults = {
     text: "The node is quarantined. An operator has to release it first.",
   },
   node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
+  too_many_nodes: {
+    status: 409,
+    retry: "never",
+    text: "A host account has at most 100 nodes that are not retired, and this one has as many.",
+  },
   no_elected_builds: { status: 409, retry: "never", text: "The node has elected no model yet." },
   not_implemented: { status: 501, retry: "never", text: "This platform has no dispatch plane configured." },
   dispatch_admin_error: {

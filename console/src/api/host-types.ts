@@ -5,6 +5,8 @@ type Schemas = components["schemas"];
 
 export type HostToken = Schemas["HostToken"];
 export type Node = Schemas["Node"];
+/** As lists show it, without the facts of its machine. */
+export type ListedNode = Schemas["ListedNode"];
 export type NodeList = Schemas["NodeList"];
 export type NodeDetail = Schemas["NodeDetail"];
 export type NodeState = Schemas["NodeState"];

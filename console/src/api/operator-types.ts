@@ -9,7 +9,8 @@ export type ModelCapacity = Schemas["ModelCapacity"];
 /** The event `load` of the operators' stream. */
 export type PlatformLoad = Schemas["LiveLoad"];
 export type PlatformAccount = Schemas["PlatformAccount"];
-export type PlatformNode = Schemas["PlatformNode"];
+/** As the list shows it, without the facts of its machine. */
+export type PlatformNode = Schemas["ListedPlatformNode"];
 export type PlatformNodeDetail = Schemas["PlatformNodeDetail"];
 export type KeyLimitsRequest = Schemas["KeyLimitsRequest"];
 export type Payout = Schemas["Payout"];

@@ -647,7 +647,7 @@ export interface paths {
         };
         /**
          * List the nodes
-         * @description All of the host's, the oldest first, in one page.
+         * @description All of the host's, the oldest first.
          */
         get: operations["listNodes"];
         put?: never;
@@ -951,6 +951,26 @@ export interface paths {
         get: operations["getPlatformNode"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/console/api/operator/nodes/{id}/clear": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a node work in spite of its host's quarantine
+         * @description For a node that gets no work because another of its host is in quarantine: an operator has looked.
+         */
+        post: operations["clearNode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1539,6 +1559,47 @@ export interface components {
             /** @constant */
             status: "sent_if_known";
         };
+        /** @description A node without the facts of its machine, which reading the node itself tells. */
+        ListedNode: {
+            /** @description The agent's own name and version. */
+            agent: string;
+            /** @description Unix time in seconds. */
+            created_at: number;
+            id: string;
+            /** @description The models it elected to serve. */
+            models: string[];
+            /** @description One of a kind among the host's nodes. */
+            name: string;
+            /** @constant */
+            object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
+            quarantine: components["schemas"]["Quarantine"] | null;
+            state: components["schemas"]["NodeState"];
+            withheld: components["schemas"]["Withheld"] | null;
+        };
+        ListedPlatformNode: {
+            /** @description The host's account. */
+            account: string;
+            /** @description Its name. */
+            account_name: string;
+            /** @description The agent's own name and version. */
+            agent: string;
+            /** @description Unix time in seconds. */
+            created_at: number;
+            id: string;
+            /** @description The models it elected to serve. */
+            models: string[];
+            /** @description One of a kind among the host's nodes. */
+            name: string;
+            /** @constant */
+            object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
+            quarantine: components["schemas"]["Quarantine"] | null;
+            state: components["schemas"]["NodeState"];
+            withheld: components["schemas"]["Withheld"] | null;
+        };
         LiveLoad: {
             capacity: components["schemas"]["ModelCapacity"][];
             held_micro: components["schemas"]["Money"];
@@ -1669,8 +1730,11 @@ export interface components {
             name: string;
             /** @constant */
             object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             state: components["schemas"]["NodeState"];
+            withheld: components["schemas"]["Withheld"] | null;
         };
         NodeDetail: {
             /** @description The agent's own name and version. */
@@ -1688,12 +1752,15 @@ export interface components {
             name: string;
             /** @constant */
             object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             state: components["schemas"]["NodeState"];
             stats: components["schemas"]["NodeStats"];
+            withheld: components["schemas"]["Withheld"] | null;
         };
         NodeList: {
-            data: components["schemas"]["Node"][];
+            data: components["schemas"]["ListedNode"][];
             /** @description Where the next page continues; null on the last one. */
             next_cursor: string | null;
             /** @constant */
@@ -1747,6 +1814,7 @@ export interface components {
             node: string;
             /** @constant */
             object: "node_stats";
+            probation: components["schemas"]["Probation"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             /** @description As the gateway that answers has seen it since it started. */
             reliability: {
@@ -1769,6 +1837,7 @@ export interface components {
                 prompt_tokens: number;
                 requests: number;
             };
+            withheld: components["schemas"]["Withheld"] | null;
         };
         OpenAccountRequest: {
             /**
@@ -2013,8 +2082,11 @@ export interface components {
             name: string;
             /** @constant */
             object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             state: components["schemas"]["NodeState"];
+            withheld: components["schemas"]["Withheld"] | null;
         };
         PlatformNodeDetail: {
             /** @description The host's account. */
@@ -2036,16 +2108,26 @@ export interface components {
             name: string;
             /** @constant */
             object: "node";
+            /** @description Null once the node is trusted. */
+            probation: components["schemas"]["Probation"] | null;
             quarantine: components["schemas"]["Quarantine"] | null;
             state: components["schemas"]["NodeState"];
             stats: components["schemas"]["NodeStats"];
+            withheld: components["schemas"]["Withheld"] | null;
         };
         PlatformNodeList: {
-            data: components["schemas"]["PlatformNode"][];
+            data: components["schemas"]["ListedPlatformNode"][];
             /** @description Where the next page continues; null on the last one. */
             next_cursor: string | null;
             /** @constant */
             object: "list";
+        };
+        /** @description A new node gets one request at a time. */
+        Probation: {
+            /** @description Requests that it answered well, since it was registered or since its last quarantine. */
+            answers: number;
+            /** @description So many end the probation. */
+            needed: number;
         };
         /** @description Why the node gets no work. */
         Quarantine: {
@@ -2309,6 +2391,11 @@ export interface components {
             /** @description Of the mailed link. */
             token: string;
         };
+        /**
+         * @description Why a node in good standing gets no work. `host_quarantine`: it was registered while another node of its host was in quarantine; it works once that one is released, or an operator has looked.
+         * @enum {string}
+         */
+        Withheld: "host_quarantine";
     };
     responses: {
         /**
@@ -4958,7 +5045,12 @@ export interface operations {
     };
     listNodes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+            };
             header?: {
                 /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
                 "x-tollgate-account"?: components["parameters"]["account"];
@@ -4968,7 +5060,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The nodes. */
+            /** @description A page of nodes. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["x-request-id"];
@@ -4982,6 +5074,7 @@ export interface operations {
              * @description Something that was sent is wrong. The message names it and its rule.
              *
              *     - no code, type `invalid_request_error`
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
              */
             400: {
                 headers: {
@@ -5832,6 +5925,49 @@ export interface operations {
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["operator_only"];
             404: components["responses"]["node_not_found"];
+            500: components["responses"]["internal_error"];
+        };
+    };
+    clearNode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The node's id, `node_…`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PlatformNode"];
+                };
+            };
+            401: components["responses"]["not_authenticated"];
+            403: components["responses"]["cross_site_blocked.operator_only"];
+            404: components["responses"]["node_not_found"];
+            /**
+             * @description The state of things does not allow it.
+             *
+             *     - `node_state_conflict`: Nothing of its host keeps this node from work.
+             */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             500: components["responses"]["internal_error"];
         };
     };

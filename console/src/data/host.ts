@@ -1,7 +1,10 @@
 /** A host's tokens and nodes. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
+import type { ListedNode } from "../api/host-types.ts";
 import { queryClient } from "./client.ts";
+
+const PAGE = 100;
 
 /** Nodes come and go by themselves; while somebody looks they are read again this often. */
 export const LOOK_AGAIN_MS = 5_000;
@@ -25,10 +28,22 @@ export const useRevokeHostToken = () =>
     onSuccess: readTokens,
   });
 
+/** All of them, page by page: a host has a hundred at most that are not retired. */
+async function everyNode(): Promise<{ data: ListedNode[] }> {
+  const data: ListedNode[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const query = { limit: PAGE, ...(cursor !== undefined && { cursor }) };
+    const page = await ask(api.GET("/console/api/nodes", { params: { query } }));
+    data.push(...page.data);
+    cursor = page.next_cursor;
+  }
+  return { data };
+}
+
 export const nodesQuery = queryOptions({
   queryKey: ["nodes", "list"],
   refetchInterval: LOOK_AGAIN_MS,
-  queryFn: () => ask(api.GET("/console/api/nodes")),
+  queryFn: everyNode,
 });
 
 export const nodeQuery = (id: string) =>

@@ -48,6 +48,12 @@ export const useQuarantine = (id: string) =>
     onSuccess: readAgain,
   });
 
+export const useClear = (id: string) =>
+  useMutation({
+    mutationFn: () => ask(api.POST("/console/api/operator/nodes/{id}/clear", { params: { path: { id } } })),
+    onSuccess: readAgain,
+  });
+
 export const useRelease = (id: string) =>
   useMutation({
     mutationFn: () => ask(api.POST("/console/api/operator/nodes/{id}/release", { params: { path: { id } } })),

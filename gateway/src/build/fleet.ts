@@ -8,6 +8,7 @@ import type { Plane } from "../dispatch/plane.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Gateway } from "../inference/gateway.ts";
+import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
 import type { Ground } from "./ground.ts";
 
@@ -45,7 +46,15 @@ export function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor)
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
 export async function openTrust(
   ground: Ground,
-  { gateway, plane, fleet, roster, broadcast, enforce }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce },
+  {
+    gateway,
+    plane,
+    fleet,
+    roster,
+    broadcast,
+    enforce,
+    secretCanaries: secrets,
+  }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce; secretCanaries: SecretCanaries },
 ): Promise<Trust> {
   const { config, clock, random, newId, log, onClose } = ground;
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
@@ -57,10 +66,19 @@ export async function openTrust(
     gateway,
     roster,
     automatic: config.autoQuarantine,
+    draw: drawFrom({ secrets, random }),
     newId,
     clock,
     random,
     log,
+    async answered(nodeId, answers) {
+      const id = parseId("node", nodeId);
+      invariant(id !== undefined, "a connected node has a public id");
+      if (!(await fleet.answered(id, answers))) return;
+      log.info({ node: nodeId }, "a node came through its probation");
+      await enforce(nodeId);
+      await broadcast.send(NODE_TOPIC, nodeId);
+    },
     async quarantine(nodeId, { reason, evidence }) {
       const id = parseId("node", nodeId);
       invariant(id !== undefined, "a connected node has a public id");
@@ -87,6 +105,8 @@ export async function licence(
 ): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
-  if (node === undefined || node.standing !== "ready" || node.hostSuspended) return undefined;
-  return { nodeId: node.id, hostAccountId: node.accountId, models: node.models };
+  if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;
+  const { id: uuid, accountId: hostAccountId, models, probation } = node;
+  const answersOwed = probation === null ? 0 : probation.needed - probation.answers;
+  return { nodeId: uuid, hostAccountId, models, answersOwed };
 }

@@ -8,8 +8,11 @@ import { closeSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
+import { parseId, publicId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { App } from "../build.ts";
 import { SETTINGS } from "../config.ts";
+import type { ListedNode } from "../fleet/fleet.ts";
 
 const AGENT = fileURLToPath(new URL("../../../host/bin/tollgate-host.mjs", import.meta.url));
 const ONLINE_WITHIN_MS = 60_000;
@@ -121,6 +124,62 @@ export class LocalNode {
       });
     });
   }
+}
+
+/** What the records know of the local nodes of these names. */
+export async function localNodes(
+  { hostTokens, fleet }: Pick<App, "hostTokens" | "fleet">,
+  { host_token }: { host_token: string },
+  names: string[],
+): Promise<ListedNode[]> {
+  const holder = await hostTokens.authenticate(`Bearer ${host_token}`);
+  if (holder === undefined) return [];
+  const found: ListedNode[] = [];
+  for (let page = await fleet.list(holder.accountId, { limit: 100 }); page.length > 0; ) {
+    found.push(...page);
+    page = await fleet.list(holder.accountId, { after: page.at(-1)?.id, limit: 100 });
+  }
+  return found.filter(({ name }) => names.includes(name));
+}
+
+interface Place {
+  consoleUrl: string;
+  dataDir: string;
+}
+
+/** Waits until a node whose agent is connected takes requests; where its record keeps it from them, says so instead. */
+export async function untilServing(
+  { fleet, nodeOnline }: Pick<App, "fleet" | "nodeOnline">,
+  nodeId: string,
+  place: Place,
+): Promise<string | undefined> {
+  const id = parseId("node", nodeId);
+  const node = id === undefined ? undefined : await fleet.find(null, id);
+  const note = node === undefined ? undefined : noteOn(node, place);
+  if (note !== undefined) return note;
+  return await new Promise((resolve, reject) => {
+    const cancel = systemClock.after(ONLINE_WITHIN_MS, () => resolve(`${nodeId} takes no requests yet.`));
+    nodeOnline(nodeId)
+      .then(() => resolve(undefined), reject)
+      .finally(cancel);
+  });
+}
+
+/** Why a node gets no requests and what to do about it; undefined for one that may serve. */
+export function noteOn(
+  { id, name, standing, quarantine, withheld, hostSuspended }: ListedNode,
+  { consoleUrl, dataDir }: Place,
+): string | undefined {
+  const node = publicId("node", id);
+  const page = `${consoleUrl}/host/nodes/${node}`;
+  if (standing === "paused") return `${name} is paused and takes no requests. Resume it: ${page}`;
+  if (standing === "quarantined") {
+    const release = `npx tollgate admin node release ${node} --data ${dataDir}`;
+    return `${name} is in quarantine (${quarantine?.reason ?? "no reason"}). Release it (${release}), then start again and resume it: ${page}`;
+  }
+  if (hostSuspended) return `${name} gets no requests: the local host's account is suspended.`;
+  if (withheld !== null) return `${name} gets no requests: another local node is in quarantine. See ${page}`;
+  return undefined;
 }
 
 /** A node needs none of the gateway's settings, and some of them are secrets. */

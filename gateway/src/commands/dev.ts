@@ -16,7 +16,7 @@ import { loadCatalogue } from "../metering/catalogue.ts";
 import { type DemoProvider, openDemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
 import { DEV_HELP, type DevFlags, parseDevFlags } from "./dev-flags.ts";
-import { LocalNode, type Online } from "./dev-nodes.ts";
+import { LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
 import { Screen } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
@@ -35,6 +35,9 @@ export async function dev(args: string[]): Promise<number> {
     PLANE_PORT: process.env.PLANE_PORT ?? "0",
     // The local nodes run stand-ins for the models: canaries and speed ceilings would find them out.
     AUTO_QUARANTINE: process.env.AUTO_QUARANTINE ?? "false",
+    // They are the person's own: nobody has to be protected from them.
+    PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
+    HOST_SANCTION: process.env.HOST_SANCTION ?? "false",
   });
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
@@ -93,13 +96,13 @@ class DevPlatform {
     const baseUrl = `http://${config.host}:${gateway.port}`;
     this.#payments?.deliveries.to(`${baseUrl}/webhooks/stripe`);
     const accounts = await devAccounts(gateway, dataDir);
-    const online = await this.#startNodes(gateway, baseUrl, accounts);
     const consoleUrl = `${baseUrl}/console`;
+    const { online, notes } = await this.#startNodes(gateway, baseUrl, accounts);
     if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
     const model = flags.models?.[0] ?? "tiny-3b";
     const paymentsUrl = this.#payments?.url;
     const signIn = accounts.builder;
-    screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, model });
+    screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model });
   }
 
   /** With `--payments demo`, the configuration that sells credits through the stand-in. */
@@ -122,27 +125,39 @@ class DevPlatform {
     this.#o.screen.done();
   }
 
-  async #startNodes(gateway: RunningGateway, gatewayUrl: string, accounts: DevAccounts): Promise<Online[]> {
+  /** A node that was left paused or in quarantine keeps nobody waiting: what is to know of it is in the notes. */
+  async #startNodes(
+    gateway: RunningGateway,
+    gatewayUrl: string,
+    accounts: DevAccounts,
+  ): Promise<{ online: Online[]; notes: string[] }> {
     const { flags, models, dataDir, log, screen } = this.#o;
     if (flags.nodes > 0) screen.step(`starting ${flags.nodes === 1 ? "a local node" : `${flags.nodes} local nodes`}`);
-    const starting = Array.from({ length: flags.nodes }, (_, i) =>
-      LocalNode.start({
-        name: `local-${i + 1}`,
-        gatewayUrl,
-        hostToken: accounts.host_token,
-        engine: flags.engine,
-        models,
-        dataDir,
-        log,
-      }),
-    );
+    const names = Array.from({ length: flags.nodes }, (_, i) => `local-${i + 1}`);
+    const left = await localNodes(gateway, accounts, names);
+    const barred = left.filter(({ standing }) => standing === "quarantined");
+    const starting = names
+      .filter((name) => !barred.some((node) => node.name === name))
+      .map((name) =>
+        LocalNode.start({
+          name,
+          gatewayUrl,
+          hostToken: accounts.host_token,
+          engine: flags.engine,
+          models,
+          dataDir,
+          log,
+        }),
+      );
     const settled = await Promise.allSettled(starting);
     const failed = settled.find((result) => result.status === "rejected");
     const started = settled.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
     this.#nodes = started.map(({ node }) => node);
     if (failed !== undefined) throw failed.reason;
-    await Promise.all(started.map(({ online }) => gateway.nodeOnline(online.node)));
-    return started.map(({ online }) => online);
+    const online = started.map(({ online }) => online);
+    const place = { consoleUrl: `${gatewayUrl}/console`, dataDir };
+    const notes = await Promise.all(online.map(({ node }) => untilServing(gateway, node, place)));
+    return { online, notes: [...barred.map((node) => noteOn(node, place)), ...notes].flatMap((note) => note ?? []) };
   }
 
   async #writeReadyFile(

@@ -9,6 +9,8 @@ export interface Ready {
   apiKey: string;
   signIn: { email: string; password: string };
   online: Online[];
+  /** What a person has to know of nodes that do not serve. */
+  notes: string[];
   /** The model of the example. */
   model: string;
 }
@@ -28,9 +30,10 @@ export class Screen {
     this.#lineOpen = this.#out.isTTY;
   }
 
-  ready({ baseUrl, consoleUrl, paymentsUrl, apiKey, signIn, online, model }: Ready): void {
+  ready({ baseUrl, consoleUrl, paymentsUrl, apiKey, signIn, online, notes, model }: Ready): void {
     this.done();
     const nodes = online.map(({ engine, models, slots }) => `${engine} (${models.length} models, ${slots} slots)`);
+    const told = notes.map((note) => `\n  Note           ${note}`).join("");
     const question = JSON.stringify({
       model,
       stream: true,
@@ -43,7 +46,7 @@ export class Screen {
   API key        ${apiKey}
   Console        ${consoleUrl}
   Sign in        ${signIn.email} / ${signIn.password}
-  Node           ${nodes.length === 0 ? "none" : nodes.join(", ")}${paymentsUrl === undefined ? "" : `\n  Payments       ${paymentsUrl}`}
+  Node           ${nodes.length === 0 ? "none" : nodes.join(", ")}${paymentsUrl === undefined ? "" : `\n  Payments       ${paymentsUrl}`}${told}
 
   Try it:
 

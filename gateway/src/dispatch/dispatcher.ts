@@ -36,6 +36,8 @@ export interface DispatchResult {
   ttftMs: number | null;
   /** The node's part of the time, for measuring it. Null when it gave no output. */
   pace: Pace | null;
+  /** One of the platform's own jobs (`runOn`): nobody asked for the answer, so it earns a node no trust. */
+  own?: boolean;
 }
 
 export interface Pace {
@@ -54,6 +56,8 @@ export interface Measured {
   tokens: TokenCounts;
   /** From the offer to the last output: no honest node can have had less time than this. */
   spanMs: number;
+  /** One of the platform's own jobs. */
+  own: boolean;
 }
 
 export interface TokenCounts {
@@ -129,15 +133,15 @@ export function openDispatcher(options: {
       const attempt = await offers.make(order, 1, node, sink, signal);
       over(attempt);
       const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
-      return resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 });
+      return { ...resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }), own: true };
     },
-    measured(model, { pace }, tokens) {
+    measured(model, { pace, own = false }, tokens) {
       if (pace === null) return;
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
       speeds.note(nodeId, model, { ttftMs, tokensPerSecond: long ? ((tokens.output - 1) * 1000) / outputMs : null });
-      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs });
+      for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own });
     },
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),

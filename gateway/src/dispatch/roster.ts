@@ -20,6 +20,8 @@ export interface NodeLicence {
   hostAccountId: Uuid;
   /** The models its host elected. */
   models: string[];
+  /** Honest answers that it still owes; until then it gets one request at a time. Absent or 0: it is trusted. */
+  answersOwed?: number;
 }
 
 export interface RosterNode {
@@ -29,6 +31,8 @@ export interface RosterNode {
   /** What it says it can serve, and of these what its host elected. */
   reported: string[];
   models: Set<string>;
+  /** How many jobs it says it can run at once, and how many of them it is trusted with. */
+  reportedSlots: number;
   slots: number;
   /** What the node last said it runs, plus what was sent since, minus what ended since. */
   outstanding: number;
@@ -59,6 +63,8 @@ export class Roster {
   readonly #waiting = new Map<string, { state: NodeState }>();
   /** Records that are being read. */
   readonly #lookups = new Map<string, Promise<NodeLicence | undefined>>();
+  /** What this gateway has under way on each node, whatever the node says of it and however often it comes and goes. */
+  readonly #underWay = new Map<string, number>();
   /** Grows whenever the records are said to have changed. */
   #readings = 0;
   #asking = false;
@@ -124,10 +130,16 @@ export class Roster {
   /** A job was sent to the node, or one that was ended. */
   sent(node: RosterNode): void {
     node.outstanding += 1;
+    this.#underWay.set(node.id, (this.#underWay.get(node.id) ?? 0) + 1);
   }
 
   ended(node: RosterNode): void {
-    node.outstanding = Math.max(0, node.outstanding - 1);
+    // It may have left and come back since the job was sent.
+    const now = this.#nodes.get(node.id) ?? node;
+    now.outstanding = Math.max(0, now.outstanding - 1);
+    const left = (this.#underWay.get(node.id) ?? 1) - 1;
+    if (left > 0) this.#underWay.set(node.id, left);
+    else this.#underWay.delete(node.id);
     this.#notify();
   }
 
@@ -204,6 +216,7 @@ export class Roster {
     if (licence === undefined) return this.#withdraw(id);
     node.licence = licence;
     node.models = elected(node.reported, licence);
+    node.slots = trustedSlots(node.reportedSlots, licence);
     this.#notify();
   }
 
@@ -258,6 +271,7 @@ export class Roster {
       licence,
       reported: [],
       models: new Set(),
+      reportedSlots: 0,
       slots: 0,
       outstanding: 0,
       draining: false,
@@ -267,8 +281,11 @@ export class Roster {
     node.licence = licence;
     node.reported = state.models;
     node.models = elected(state.models, licence);
-    node.slots = state.slots;
-    node.outstanding = state.busy;
+    node.reportedSlots = state.slots;
+    node.slots = trustedSlots(state.slots, licence);
+    // A node on probation is not believed when it says that it is free.
+    const underWay = onProbation(licence) ? (this.#underWay.get(id) ?? 0) : 0;
+    node.outstanding = Math.max(state.busy, underWay);
     node.draining = state.draining;
     node.seenAt = this.#options.clock.monotonic();
     if (known === undefined) {
@@ -324,6 +341,11 @@ export class Roster {
     for (const run of [...this.#changed]) run();
   }
 }
+
+const onProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
+
+const trustedSlots = (reported: number, licence: NodeLicence): number =>
+  onProbation(licence) ? Math.min(reported, 1) : reported;
 
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));

@@ -1,6 +1,7 @@
 /** Nodes as their hosts enrolled them: registration, elections, standing. A node of another account looks absent. */
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { NODE_RULES, type NodeRecord, type NodeRules, type Probation, trustOf, type Withheld } from "./rules.ts";
 import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
 
 export interface Node {
@@ -16,7 +17,14 @@ export interface Node {
   createdAt: Date;
   /** Why it is in quarantine; null when it is not. */
   quarantine: Quarantine | null;
+  /** How far it is from being trusted with more than one request at a time; null once it is. */
+  probation: Probation | null;
+  /** Why it gets no work although its own standing is good; null where nothing keeps it from it. */
+  withheld: Withheld | null;
 }
+
+/** As lists show it: what a host wrote of its machine is read one node at a time. */
+export type ListedNode = Omit<Node, "hardware">;
 
 export interface Quarantine {
   reason: string;
@@ -32,12 +40,22 @@ export type MoveOutcome =
   | { kind: "refused"; standing: NodeStanding }
   | { kind: "absent" };
 
+/** How many nodes a host account may have that are not retired. */
+export const NODES_MAX = 100;
+
+export class TooManyNodes extends Error {
+  override name = "TooManyNodes";
+}
+
 /** Null where an account is asked for: any account's, because the platform itself asks. */
 export type Owner = Uuid | null;
 
 export interface Fleet {
+  readonly rules: NodeRules;
+  /** Throws `TooManyNodes` when the account has as many as it may, and none of this name. */
   register(accountId: Uuid, node: { name: string; hardware: Record<string, unknown>; agent: string }): Promise<Node>;
-  list(accountId: Uuid): Promise<Node[]>;
+  /** The oldest first. */
+  list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
   elect(owner: Owner, id: Uuid, models: string[]): Promise<MoveOutcome>;
   move(
@@ -47,18 +65,41 @@ export interface Fleet {
   ): Promise<MoveOutcome>;
   quarantine(id: Uuid, why: Omit<Quarantine, "at">): Promise<MoveOutcome>;
   release(id: Uuid, by: string): Promise<MoveOutcome>;
+  /** An operator lets a node work that its host's quarantine kept from it. Refused: nothing keeps it. */
+  clear(id: Uuid, by: string): Promise<MoveOutcome>;
+  /** The node answered so many requests well. True when with these it came through its probation. */
+  answered(id: Uuid, answers: number): Promise<boolean>;
   /** The nodes that were barred lately, so that credentials from before may still be alive. */
   barredSince(moment: Date): Promise<Uuid[]>;
 }
 
-/** Nodes as `toNode` reads them; a condition may follow, of `n` and its account `a`. */
-export const NODE = `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.hardware, n.agent,
+/**
+ * A node's host is whoever owns its account, with every other account of theirs. `n` was registered after another node of
+ * its host came into a quarantine that is still open, retired or not, and no operator has looked since.
+ */
+const HOST_QUARANTINED = `n.cleared_at is null and exists (
+    select from node_quarantine o join node m on m.id = o.node_id
+     where o.released_at is null and o.node_id <> n.id and o.at <= n.created_at
+       and m.account_id in (
+         select n.account_id
+         union all select theirs.account_id from account_owner mine
+           join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id))`;
+
+/** Nodes as `toListed` reads them; a condition may follow, of `n` and its account `a`. */
+export const LISTED_NODE = nodeColumns([]);
+/** Nodes as `toNode` reads them. */
+export const NODE = nodeColumns(["n.hardware"]);
+
+function nodeColumns(more: string[]): string {
+  return `select n.id, n.account_id as "accountId", n.name, n.state as standing, n.agent,${more.map((of) => ` ${of},`).join("")}
   n.created_at as "createdAt", a.suspended_at is not null as "hostSuspended",
+  n.honest_answers as "honestAnswers", ${HOST_QUARANTINED} as "hostQuarantined",
   array(select e.model from node_election e where e.node_id = n.id order by e.model) as models,
   case when q.id is null then null
        else jsonb_build_object('reason', q.reason, 'evidence', q.evidence, 'by', q.by, 'at', q.at) end as quarantine
   from node n join account a on a.id = n.account_id
   left join node_quarantine q on q.node_id = n.id and q.released_at is null`;
+}
 
 /** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
 interface Beside {
@@ -66,15 +107,15 @@ interface Beside {
   values: unknown[];
 }
 
-export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
-  const { pool, newId } = options;
+export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRules }): Fleet {
+  const { pool, newId, rules = NODE_RULES } = options;
 
   const find = async (owner: Owner, id: Uuid): Promise<Node | undefined> => {
     const { rows } = await pool.query(`${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`, [
       id,
       owner,
     ]);
-    return rows[0] === undefined ? undefined : toNode(rows[0]);
+    return rows[0] === undefined ? undefined : toNode(rows[0], rules);
   };
 
   const move = async (
@@ -90,7 +131,8 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
     // The old standing in the condition: of two moves at once, one sees the other's result.
     const { rows } = await pool.query(
       `with moved as (
-         update node set state = $3, state_changed_at = case when state = $3 then state_changed_at else now() end
+         update node set state = $3, state_changed_at = case when state = $3 then state_changed_at else now() end,
+                         honest_answers = case when $3 = 'quarantined' then 0 else honest_answers end
           where id = $1 and state = $2 returning id
        )${beside.sql.map((sql, i) => `, beside${i} as (${sql})`).join("")}
        select id from moved`,
@@ -101,22 +143,29 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
   };
 
   return {
+    rules,
     find,
     move,
     async register(accountId, { name, hardware, agent }) {
-      const id = newId();
       // A host that registers the same name again means the same node: a re-installed machine, a lost file.
-      const { rows } = await pool.query(
-        `insert into node (id, account_id, name, hardware, agent) values ($1, $2, $3, $4, $5)
-         on conflict (account_id, name) do update set hardware = excluded.hardware, agent = excluded.agent
-         returning id`,
-        [id, accountId, name, hardware, agent],
-      );
-      return (await find(accountId, rows[0].id)) as Node;
+      const { rows } = await pool.query<{ id: Uuid | null }>("select node_register($1, $2, $3, $4, $5, $6) as id", [
+        newId(),
+        accountId,
+        name,
+        hardware,
+        agent,
+        NODES_MAX,
+      ]);
+      const id = rows[0]?.id ?? undefined;
+      if (id === undefined) throw new TooManyNodes(`an account has at most ${NODES_MAX} nodes`);
+      return (await find(accountId, id)) as Node;
     },
-    async list(accountId) {
-      const { rows } = await pool.query(`${NODE} where n.account_id = $1 order by n.id`, [accountId]);
-      return rows.map(toNode);
+    async list(accountId, { after, limit }) {
+      const { rows } = await pool.query(
+        `${LISTED_NODE} where n.account_id = $1 and ($2::uuid is null or n.id > $2) order by n.id limit $3`,
+        [accountId, after ?? null, limit],
+      );
+      return rows.map((row) => toListed(row, rules));
     },
     elect: (owner, id, models) =>
       move(owner, id, models.length === 0 ? "unelect" : "elect", {
@@ -144,6 +193,25 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
         ],
         values: [by],
       }),
+    async clear(id, by) {
+      const node = await find(null, id);
+      if (node === undefined) return { kind: "absent" };
+      if (node.withheld === null) return { kind: "refused", standing: node.standing };
+      await pool.query("update node set cleared_at = now(), cleared_by = $2 where id = $1 and cleared_at is null", [
+        id,
+        by,
+      ]);
+      return { kind: "moved", node: (await find(null, id)) as Node };
+    },
+    async answered(id, answers) {
+      // Only while it is on probation: no write for every request of a node that is trusted.
+      const { rows } = await pool.query<{ through: boolean }>(
+        `update node set honest_answers = honest_answers + $2
+          where id = $1 and honest_answers < $3 and state <> 'quarantined' returning honest_answers >= $3 as through`,
+        [id, answers, rules.probationAnswers],
+      );
+      return rows[0]?.through ?? false;
+    },
     async barredSince(moment) {
       const { rows } = await pool.query(
         "select id from node where state in ('quarantined', 'retired') and state_changed_at > $1",
@@ -154,10 +222,15 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId }): Fleet {
   };
 }
 
-export function toNode(row: Record<string, unknown>): Node {
-  const quarantine = row.quarantine as (Omit<Quarantine, "at"> & { at: string }) | null;
+export const toNode = (row: Record<string, unknown>, rules: NodeRules): Node => toListed(row, rules) as Node;
+
+export function toListed(row: Record<string, unknown>, rules: NodeRules): ListedNode {
+  const { quarantine, honestAnswers, hostQuarantined, ...rest } = row as unknown as NodeRecord & {
+    quarantine: (Omit<Quarantine, "at"> & { at: string }) | null;
+  };
   return {
-    ...row,
+    ...(rest as unknown as ListedNode),
+    ...trustOf({ honestAnswers, hostQuarantined }, rules),
     quarantine: quarantine === null ? null : { ...quarantine, at: new Date(quarantine.at) },
-  } as Node;
+  };
 }

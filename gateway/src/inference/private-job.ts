@@ -2,7 +2,7 @@
  * A job of the platform's own on one node: a probe, a canary, a host's test of its machine. It goes the way of a request
  * from the prompt to the counted output, but nobody pays for it, nobody is paid, and it leaves no record.
  */
-import type { JobBody } from "@tollgate/protocol/frames.ts";
+import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { suffixOf, type Uuid } from "../base/ids.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -18,6 +18,7 @@ export interface PrivateJob {
   /** For a generation model the first is the prompt; an embedding model takes them all. */
   texts: string[];
   outputTokensMax: number;
+  sampling?: JobHeader["sampling"];
 }
 
 export interface PrivateResult {
@@ -54,7 +55,7 @@ export async function runPrivately(
     // As a stream, so that its pace can be seen.
     stream: true,
     output_tokens_max: outputTokensMax,
-    sampling: {},
+    sampling: job.sampling ?? {},
   };
   const result = await gw.dispatcher.runOn(job.nodeId, { request: suffixOf(job.id), header, body }, relay, signal);
   if (result === undefined) return undefined;

@@ -17,10 +17,12 @@ const Build = z.strictObject({
 });
 
 /** A question whose answer tells whether a node runs the model it claims. */
-const Canary = z.union([
+export const Canary = z.union([
   z.strictObject({
     prompt: z.string().min(1).max(4000),
     expect: z.string().min(1).refine(isRegExp, "must be a regular expression"),
+    /** What an answer must not hold beside what is expected, so that naming everything does not pass. */
+    forbid: z.string().min(1).refine(isRegExp, "must be a regular expression").optional(),
     max_tokens: z.int().min(1).max(4096),
   }),
   /** For embeddings: the first two texts mean much the same, the third does not. */
@@ -42,6 +44,7 @@ const Model = z.strictObject({
   admission_max: z.int().min(1).optional(),
   /** Overrides the class's ceiling: a node that is faster does not run this model. */
   tps_max: z.number().positive().optional(),
+  /** Beside those that the gateway makes up. An empty list: this model is asked none at all. */
   canaries: z.array(Canary).max(16).optional(),
 });
 
@@ -81,7 +84,8 @@ export interface ActiveModel {
   admissionMax: number | undefined;
   /** Tokens per second that nobody reaches who runs this model. */
   speedMax: number;
-  canaries: Canary[];
+  /** Null: nodes are asked no canaries for this model. */
+  canaries: Canary[] | null;
 }
 
 export interface Catalogue {
@@ -151,6 +155,6 @@ function activeModel(entry: CatalogueEntry, priceVersion: number, name: string):
     build,
     admissionMax: entry.admission_max,
     speedMax: entry.tps_max ?? SPEED_CEILINGS[entry.class],
-    canaries: entry.canaries ?? [],
+    canaries: entry.canaries?.length === 0 ? null : (entry.canaries ?? []),
   };
 }

@@ -3,6 +3,7 @@ import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type Pico, pico } from "../base/money.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 import { openUsage, type Usage } from "../history/usage.ts";
 import { type NodeDirectory, openNodeDirectory } from "./nodes.ts";
 import { partOf } from "./text-search.ts";
@@ -42,11 +43,11 @@ const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.c
          order by i.email) as owners
   from account a join ledger_account l on l.id = a.id`;
 
-export function openDirectory({ pool }: { pool: pg.Pool }): Directory {
+export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rules?: NodeRules }): Directory {
   const usage = openUsage({ pool });
   return {
     spendByKey: (accountId, since) => usage.byKey(accountId, since),
-    nodes: openNodeDirectory({ pool }),
+    nodes: openNodeDirectory({ pool, rules }),
     async search({ text, kind, before, limit }) {
       const { rows } = await pool.query(
         `${ENTRY} where ($1::uuid is null or a.id < $1) and ($2::text is null or a.kind = $2)

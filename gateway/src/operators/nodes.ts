@@ -1,11 +1,16 @@
 /** Every host's nodes, as operators see them: with the host's name; found by name, host and standing. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { NODE, type Node, toNode } from "../fleet/fleet.ts";
+import { LISTED_NODE, type ListedNode, NODE, type Node, toListed, toNode } from "../fleet/fleet.ts";
+import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 import type { NodeStanding } from "../fleet/states.ts";
 import { partOf } from "./text-search.ts";
 
 export const STANDINGS = ["registered", "ready", "paused", "quarantined", "retired"] as const satisfies NodeStanding[];
+
+export interface ListedEntry extends ListedNode {
+  hostName: string;
+}
 
 export interface NodeEntry extends Node {
   hostName: string;
@@ -23,31 +28,28 @@ export interface NodeSearch {
 
 export interface NodeDirectory {
   /** Newest first. */
-  search(search: NodeSearch): Promise<NodeEntry[]>;
+  search(search: NodeSearch): Promise<ListedEntry[]>;
   find(id: Uuid): Promise<NodeEntry | undefined>;
 }
 
-const ENTRY = `select n.*, h.name as "hostName" from (${NODE}) n join account h on h.id = n."accountId"`;
+const entries = (nodes: string): string =>
+  `select n.*, h.name as "hostName" from (${nodes}) n join account h on h.id = n."accountId"`;
 
-export function openNodeDirectory({ pool }: { pool: pg.Pool }): NodeDirectory {
+export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rules?: NodeRules }): NodeDirectory {
   return {
     async search({ text, standing, host, before, limit }) {
       const { rows } = await pool.query(
-        `${ENTRY} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
+        `${entries(LISTED_NODE)} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
             and ($3::text is null or n.standing = $3) and ($4::uuid is null or n."accountId" = $4)
           order by n.id desc limit $5`,
         [before ?? null, partOf(text), standing ?? null, host ?? null, limit],
       );
-      return rows.map(toEntry);
+      // The host's name is a column like any other, which comes through as it is.
+      return rows.map((row) => toListed(row, rules) as ListedEntry);
     },
     async find(id) {
-      const { rows } = await pool.query(`${ENTRY} where n.id = $1`, [id]);
-      return rows[0] === undefined ? undefined : toEntry(rows[0]);
+      const { rows } = await pool.query(`${entries(NODE)} where n.id = $1`, [id]);
+      return rows[0] === undefined ? undefined : (toNode(rows[0], rules) as NodeEntry);
     },
   };
 }
-
-const toEntry = ({ hostName, ...row }: Record<string, unknown> & { hostName: string }): NodeEntry => ({
-  ...toNode(row),
-  hostName,
-});

@@ -6,6 +6,39 @@ export interface CanaryAnswer {
   vectors: Float32Array[];
 }
 
+/** A question to a node whose answer is known. */
+export interface Question {
+  /** For a generation model one prompt; for an embedding model the texts to embed. */
+  texts: string[];
+  outputTokensMax: number;
+  /** Why the answer is wrong; undefined when it is right. Never quotes it. */
+  judge(answer: CanaryAnswer): string | undefined;
+}
+
+export const questionOf = (canary: Canary): Question => ({
+  texts: canaryTexts(canary),
+  outputTokensMax: "near" in canary ? 0 : canary.max_tokens,
+  judge: (answer) => judgeCanary(canary, answer),
+});
+
+/** Several canaries of an embedding model in one question: vectors drawn at random pass one of them every second time. */
+export function questionOfAll(canaries: Canary[]): Question {
+  const questions = canaries.map(questionOf);
+  return {
+    texts: questions.flatMap(({ texts }) => texts),
+    outputTokensMax: 0,
+    judge({ vectors }) {
+      let first = 0;
+      for (const { texts, judge } of questions) {
+        const wrong = judge({ text: "", vectors: vectors.slice(first, first + texts.length) });
+        if (wrong !== undefined) return wrong;
+        first += texts.length;
+      }
+      return undefined;
+    },
+  };
+}
+
 /** The texts to send. An embedding canary sends one text twice: an honest engine gives the same vector. */
 export function canaryTexts(canary: Canary): string[] {
   return "near" in canary ? [canary.near[0], canary.near[1], canary.far, canary.near[0]] : [canary.prompt];
@@ -13,7 +46,10 @@ export function canaryTexts(canary: Canary): string[] {
 
 /** Why the canary failed; undefined when it passed. Never quotes the answer. */
 export function judgeCanary(canary: Canary, { text, vectors }: CanaryAnswer): string | undefined {
-  if (!("near" in canary)) return new RegExp(canary.expect).test(text) ? undefined : "unexpected answer";
+  if (!("near" in canary)) {
+    if (!new RegExp(canary.expect).test(text)) return "unexpected answer";
+    return canary.forbid !== undefined && new RegExp(canary.forbid).test(text) ? "more than one answer" : undefined;
+  }
   const [a, b, far, again] = vectors;
   if (a === undefined || b === undefined || far === undefined || again === undefined) return "vectors missing";
   if (!vectors.every((vector) => vector.every(Number.isFinite) && norm(vector) > 0)) return "not vectors of numbers";

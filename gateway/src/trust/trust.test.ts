@@ -15,6 +15,7 @@ import { Roster } from "../dispatch/roster.ts";
 import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import type { ActiveModel, Canary } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
+import { questionOf } from "./canary.ts";
 import type { Verdict } from "./reliability.ts";
 import { type Trust, watchNodes } from "./trust.ts";
 
@@ -52,12 +53,13 @@ describe("trust in nodes", () => {
   let dispatcher: Dispatcher;
   let trust: Trust;
   let barred: [string, Verdict][];
+  let answered: [string, number][];
   let model: ActiveModel;
 
   const start = (automatic = true): void => {
     clock = manualClock();
     plane = new MemoryPlane();
-    barred = [];
+    [barred, answered] = [[], []];
     model = {
       id: "tiny-3b",
       kind: "generation",
@@ -79,6 +81,11 @@ describe("trust in nodes", () => {
       roster,
       quarantine: async (id, verdict) => void barred.push([id, verdict]),
       automatic,
+      draw: ({ canaries }) => {
+        const [first] = canaries ?? [];
+        return first === undefined ? undefined : questionOf(first);
+      },
+      answered: async (id, answers) => void answered.push([id, answers]),
       newId: newIds(clock, random),
       clock,
       random,
@@ -272,7 +279,9 @@ describe("trust in nodes", () => {
 
     test("a node that is always done at once: five misses and a question of our own bar it", async () => {
       const honest = await automaton("honest", () => "it is 12");
-      await automaton("idle", () => undefined);
+      let lazy = false;
+      await automaton("idle", () => (lazy ? undefined : "it is 12"));
+      lazy = true;
       for (let i = 0; i < 60 && barred.length === 0; i++) {
         // The one without a measured speed is asked first only if the other has more to do.
         honest.report({ models: ["tiny-3b"], slots: 4, busy: 1 });

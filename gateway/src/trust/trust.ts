@@ -11,11 +11,12 @@ import type { Measured } from "../dispatch/dispatcher.ts";
 import type { Attempt } from "../dispatch/offers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Gateway } from "../inference/gateway.ts";
-import { type PrivateJob, runPrivately } from "../inference/private-job.ts";
+import { runPrivately } from "../inference/private-job.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
-import { jobOf, keepProbing } from "./probes.ts";
+import type { DrawCanary } from "./canaries.ts";
+import { countAnswers } from "./probation.ts";
+import { keepProbing } from "./probes.ts";
 import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
-import { takeSecondLook } from "./second-look.ts";
 
 /** A shorter answer proves nothing about speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -27,6 +28,10 @@ export interface TrustOptions {
   quarantine: (nodeId: string, verdict: Verdict) => Promise<void>;
   /** False: what would lead to a quarantine is only logged, and no canary is asked. */
   automatic: boolean;
+  /** Draws the canaries that are asked. */
+  draw: DrawCanary;
+  /** Notes that a node on probation answered so many requests well. */
+  answered: (nodeId: string, answers: number) => Promise<void>;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -71,16 +76,12 @@ export function watchNodes(options: TrustOptions): Trust {
       .finally(() => barring.delete(nodeId));
   };
 
-  const run = (job: PrivateJob, signal: AbortSignal) => runPrivately(gateway, job, signal);
-  const stopping = new AbortController();
-  const looking = new Map<string, Promise<void>>();
-
   /** A builder can bring about misses; only a node that has nothing to say to us either is barred for them. */
-  const confirm = async (nodeId: string, model: ActiveModel, record: Reliability, verdict: Verdict): Promise<void> => {
-    const probe = await takeSecondLook({ run, clock }, jobOf(options, nodeId, model), stopping.signal);
+  const confirm = async (nodeId: string, model: string, record: Reliability, verdict: Verdict): Promise<void> => {
+    const probe = await probes.ask(nodeId, model);
     if (probe === "answered") record.forgetMisses();
-    // Unasked: the next miss asks again.
-    else if (probe !== "unasked") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
+    // It could not be asked: the next miss asks again.
+    else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
   dispatcher.onAttempt(({ node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
@@ -95,11 +96,10 @@ export function watchNodes(options: TrustOptions): Trust {
     const isDoubtful = verdict.reason === "failures" && record.restsOnMisses;
     if (!automatic || !isDoubtful) {
       suspect(node.id, verdict);
-    } else if (model !== undefined && !looking.has(node.id) && !stopping.signal.aborted) {
-      const look = confirm(node.id, model, record, verdict)
-        .catch((error) => log.error({ err: error, node: node.id }, "a second look failed on our side"))
-        .finally(() => looking.delete(node.id));
-      looking.set(node.id, look);
+    } else {
+      confirm(node.id, modelId, record, verdict).catch((error) =>
+        log.error({ err: error, node: node.id }, "a second look failed on our side"),
+      );
     }
   });
   dispatcher.onMeasured((measured) => {
@@ -107,13 +107,14 @@ export function watchNodes(options: TrustOptions): Trust {
     const evidence = model === undefined ? undefined : tooFast(model, measured);
     if (evidence !== undefined) suspect(measured.nodeId, { reason: "speed", evidence });
   });
+  const probation = countAnswers({ ...options, dispatcher, activeModel, record: options.answered });
   const probes = keepProbing({
     ...options,
     dispatcher,
     activeModel,
     canaries: automatic,
     suspect,
-    run,
+    run: (job, signal) => runPrivately(gateway, job, signal),
   });
   return {
     reliability: (nodeId) => ({
@@ -122,8 +123,8 @@ export function watchNodes(options: TrustOptions): Trust {
       failuresMax: FAILURES_MAX,
     }),
     async stop() {
-      stopping.abort();
-      await Promise.all([probes.stop(), ...looking.values()]);
+      await probes.stop();
+      await probation.settled();
     },
   };
 }

@@ -56,6 +56,7 @@ export const REMEDIES: Record<string, string | undefined> = {
   node_not_found: "tollgate-host register makes this machine a node of your account",
   node_quarantined: "tollgate-host status shows the evidence; an operator of the platform releases the node",
   node_state_conflict: "tollgate-host status shows the node's state",
+  too_many_nodes: "register under the name of a node that you use no more: tollgate-host status --all lists them",
   no_elected_builds: "tollgate-host elect chooses the models to serve",
   not_implemented: "this platform has no dispatch plane: ask its operator",
   dispatch_admin_error: "the platform could not issue credentials: try again, or ask its operator",

@@ -35,6 +35,16 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
   return `${remedy ?? "put the cause right"}; then ask an operator of the platform to release the node`;
 }
 
+/** Why a node in good standing gets no work. Codes that are newer than this program stand as they are. */
+export function withheldReason(withheld: string): string {
+  return withheld === "host_quarantine"
+    ? "it was registered while another node of yours was in quarantine"
+    : tame(withheld);
+}
+
+export const WITHHELD_REMEDY =
+  "tollgate-host status --all shows which node is quarantined; this one works once that one is released, or an operator has looked";
+
 export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] {
   const { at } = quarantine;
   const evidence = JSON.stringify(quarantine.evidence ?? {});

@@ -56,6 +56,27 @@ test("the platform's own reasons are explained", async (t) => {
   ]);
 });
 
+test("a new node: how far its probation is", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, slots: 1, probation: { answers: 7, needed: 20 } };
+  assert.equal(await run(status), 0);
+  assert.equal(terminal.lines.at(-1), "probation  7 of 20 honest answers; until then one request at a time");
+});
+
+test("a node kept from work because of another one: why, and what to do; in the list, too", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  const withheld = "host_quarantine";
+  gateway.answers[`GET /nodes/${NODE}/stats`] = { ...STATS, state: "ready", connected: false, withheld };
+  assert.equal(await run(status), 0);
+  assert.deepEqual(terminal.lines.slice(-2), [
+    "no work: it was registered while another node of yours was in quarantine",
+    "next: tollgate-host status --all shows which node is quarantined; this one works once that one is released, or an operator has looked",
+  ]);
+  gateway.answers["GET /nodes"] = { data: [{ ...NODE_OBJECT, withheld }] };
+  await run(status, "--all");
+  assert.match(terminal.lines.at(-1) ?? "", /ready {2}tiny-3b {2}\(no work\) {2}\(this machine\)$/);
+});
+
 test("--json is the gateway's answer with the name", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(status, "--json"), 0);

@@ -1,7 +1,7 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
 import { answer, type Command, type CommandContext } from "./command.ts";
-import type { Node, Quarantine, Stats } from "./gateway/shapes.ts";
-import { quarantineLines, quarantineRemedy } from "./quarantine.ts";
+import type { Node, Probation, Quarantine, Stats } from "./gateway/shapes.ts";
+import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 import { count, counted, dollars, milliseconds, perSecond } from "./terminal/figures.ts";
 import { type Paint, tame } from "./terminal/paint.ts";
@@ -41,7 +41,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
       node.id,
       tame(node.name),
       paintState(node.state, paint),
-      `${node.models.join(", ") || "nothing elected"}${node.id === own ? paint.dim("  (this machine)") : ""}`,
+      `${node.models.join(", ") || "nothing elected"}${node.withheld == null ? "" : paint.bad("  (no work)")}${node.id === own ? paint.dim("  (this machine)") : ""}`,
     ]),
   );
 }
@@ -55,6 +55,8 @@ function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
   ]);
   const speedLines = table(speeds);
   const quarantine = stats.quarantine ?? node.quarantine;
+  const probation = stats.probation ?? node.probation;
+  const withheld = stats.state === "quarantined" ? null : (stats.withheld ?? node.withheld);
   return [
     ...facts([
       ["node", `${node.id} (${tame(node.name)})`],
@@ -68,9 +70,11 @@ function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
           `earned ${dollars(today.earned_micro)}`,
       ],
       ...(reliability == null ? [] : [["failures", failuresOf(reliability)] as [string, string]]),
+      ...(probation == null ? [] : [["probation", probationOf(probation)] as [string, string]]),
     ]),
     ...(quarantine == null ? [] : quarantineLines(quarantine, paint)),
-    ...nextOf(stats.state, quarantine).map((line) => `next: ${line}`),
+    ...(withheld == null ? [] : [paint.bad(`no work: ${withheldReason(withheld)}`), `next: ${WITHHELD_REMEDY}`]),
+    ...(withheld == null ? nextOf(stats.state, quarantine).map((line) => `next: ${line}`) : []),
   ];
 }
 
@@ -79,6 +83,9 @@ const slotsOf = ({ connected, slots, busy, draining }: Stats): string => {
   const taken = slots == null ? "connected" : `${busy ?? 0} of ${slots} busy`;
   return draining ? `${taken}, finishing up` : taken;
 };
+
+const probationOf = ({ answers, needed }: Probation): string =>
+  `${count(answers)} of ${counted(needed, "honest answer")}; until then one request at a time`;
 
 const failuresOf = ({ jobs, failures, jobs_window, failures_max }: NonNullable<Stats["reliability"]>): string =>
   jobs === 0

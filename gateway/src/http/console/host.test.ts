@@ -61,16 +61,17 @@ describe("200", () => {
       name: "barn",
       state: "registered",
       models: [],
-      hardware: { gpu: "one" },
       agent: "tollgate-host 0.1",
       quarantine: null,
+      probation: { answers: 0, needed: 20 },
+      withheld: null,
     };
     const inList = (await listed(owner, "nodes")).find(({ id }) => id === shown.id);
     const { created_at, ...rest } = inList ?? {};
     assert.deepEqual(rest, shown);
     const one = await owner.browser.send("GET", at(node));
     const { stats, ...object } = one.body as { stats: Record<string, unknown> };
-    assert.deepEqual(object, { ...shown, created_at });
+    assert.deepEqual(object, { ...shown, hardware: { gpu: "one" }, created_at });
     assert.deepEqual(stats.today, { requests: 0, prompt_tokens: 0, completion_tokens: 0, earned_micro: "0.000000" });
     assert.deepEqual([stats.object, stats.connected, stats.node], ["node_stats", false, shown.id]);
     const models = await listed(owner, "node-models");
@@ -78,6 +79,42 @@ describe("200", () => {
       models.map(({ model }) => model),
       ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"],
     );
+  });
+
+  test("nodes in pages: a hundred machines at length weigh no more than their names, and none is missed", async () => {
+    const many = await signedIn(testConsole, [{ kind: "host" }]);
+    await testConsole.pool.query(
+      `insert into node (id, account_id, name, hardware)
+         select gen_random_uuid(), $1, 'n' || i, jsonb_build_object('notes', repeat('x', 60000))
+           from generate_series(1, 100) i`,
+      [many.accountIds[0]],
+    );
+    const seen = new Set<unknown>();
+    for (let cursor: unknown; cursor !== null; ) {
+      const { body, text } = await many.browser.send(
+        "GET",
+        `${API}/nodes${cursor === undefined ? "" : `?cursor=${cursor}`}`,
+      );
+      assert.ok(text.length < 64 * 1024, `${text.length} characters`);
+      const data = body.data as { id: string }[];
+      assert.ok(data.length <= 50);
+      for (const { id } of data) seen.add(id);
+      cursor = body.next_cursor;
+    }
+    assert.equal(seen.size, 100);
+    const { body } = await many.browser.send("GET", `${API}/nodes?limit=2`);
+    assertRefused(await owner.browser.send("GET", `${API}/nodes?cursor=${body.next_cursor}`), 400, "invalid_cursor");
+    assertRefused(await owner.browser.send("GET", `${API}/nodes?limit=101`), 400, "limit");
+  });
+
+  test("a node that is kept from work because of another says so", async () => {
+    const host = await signedIn(testConsole, [{ kind: "host" }]);
+    const account = host.accountIds[0] as Uuid;
+    const bad = await newNode("bad", account);
+    await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
+    const { body } = await host.browser.send("GET", at(await newNode("next", account)));
+    assert.deepEqual([body.state, body.withheld], ["registered", "host_quarantine"]);
+    assert.equal((body.stats as { withheld: string }).withheld, "host_quarantine");
   });
 
   test("elections, pause and resume: registered → ready ⇄ paused", async () => {

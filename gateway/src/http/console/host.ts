@@ -33,7 +33,9 @@ export function hostRoutes(route: ConsoleRoute, guards: Guards, { hostTokens, de
     json(tokenObject((await hostTokens.find(account.id, id)) as SecretRecord));
   });
 
-  route("GET", "/console/api/nodes", guards.host, async ({ account, json }) => json(await desk.list(account.id)));
+  route("GET", "/console/api/nodes", guards.host, async ({ account, query, json }) =>
+    json(await desk.list(account.id, query)),
+  );
   route("GET", "/console/api/nodes/:id", guards.host, async ({ account, params, json }) => {
     const node = await desk.own(account.id, params.id);
     json({ ...desk.show(node), stats: await desk.stats(account.id, params.id) });

@@ -68,7 +68,7 @@ export function consoleParts(ground: ConsoleGround): ConsoleParts {
     earnings: { work, receiptOfHost: async (host: Uuid, id: Uuid) => signed(await history.findServed(host, id)) },
     operator: {
       audit: openAudit({ pool, newId }),
-      directory: openDirectory({ pool }),
+      directory: openDirectory({ pool, rules: fleet.rules }),
       overview,
       payouts: openPayouts({ pool, newId }),
       ledger,

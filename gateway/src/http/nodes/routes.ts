@@ -50,7 +50,7 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
   };
 
   route("POST", "/nodes", async (call, account) => desk.register(account, await call.readJson()));
-  route("GET", "/nodes", (_call, account) => desk.list(account));
+  route("GET", "/nodes", ({ request }, account) => desk.list(account, queryOf(request.url)));
   route("GET", "/nodes/:id", async (_call, account, { id }) => desk.show(await desk.own(account, id)));
   route("PUT", "/nodes/:id/elections", async (call, account, { id }) => {
     // Whose node it is comes first: a wrong body must not tell that a node exists.
@@ -65,9 +65,7 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
     credentials(options, await desk.own(account, id), log),
   );
   route("GET", "/models", async () => modelsForHosts(catalogue()));
-  route("GET", "/earnings", ({ request }, account) =>
-    earningsList(work, account, new URL(request.url ?? "", "http://node").searchParams),
-  );
+  route("GET", "/earnings", ({ request }, account) => earningsList(work, account, queryOf(request.url)));
   route("GET", "/requests/:id/receipt", async (_call, account, params) => {
     const id = parseId("req", params.id ?? "");
     const receipt = id === undefined ? undefined : await options.receiptOfHost(account, id);
@@ -75,6 +73,8 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
     return receipt;
   });
 }
+
+const queryOf = (url = ""): URLSearchParams => new URL(url, "http://node").searchParams;
 
 async function credentials(options: NodeApiOptions, node: Node, log: SparingLog): Promise<object> {
   if (node.standing === "quarantined") throw fault("node_quarantined");

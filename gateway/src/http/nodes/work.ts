@@ -4,7 +4,7 @@ import { type NewId, parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, type Pico, pico } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import type { Node } from "../../fleet/fleet.ts";
+import type { ListedNode, Node } from "../../fleet/fleet.ts";
 import type { EarningLine, Earnings } from "../../history/earnings.ts";
 import type { PrivateJob, PrivateResult } from "../../inference/private-job.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
@@ -69,10 +69,12 @@ export async function nodeStats(work: NodeWork, node: Node, shown: { state: stri
     },
     reliability: { jobs, failures, jobs_window: jobsWindow, failures_max: failuresMax },
     quarantine: quarantineObject(node),
+    probation: node.probation,
+    withheld: node.withheld,
   };
 }
 
-export function quarantineObject({ quarantine }: Node): object | null {
+export function quarantineObject({ quarantine }: ListedNode): object | null {
   if (quarantine === null) return null;
   const { reason, evidence, at } = quarantine;
   return { reason, evidence, at: Math.floor(at.getTime() / 1000) };
@@ -148,7 +150,10 @@ export async function tryNode(work: NodeWork, node: Node, call: OpenCall): Promi
   const job = { id: work.newId(), nodeId: id, model, texts: [prompt], outputTokensMax: capOf(model, max_tokens) };
   const result = await work.runPrivately(job, call.gone);
   if (result === undefined) {
-    const message = `The node is not connected, or does not serve ${model.id} right now.`;
+    const message =
+      node.withheld === null
+        ? `The node is not connected, or does not serve ${model.id} right now.`
+        : "The node gets no work while another node of its host is in quarantine.";
     throw fault("node_state_conflict", { message });
   }
   if (result.end === "no_capacity") {

@@ -17,12 +17,18 @@ export const Quarantine = z.object({
   evidence: z.unknown(),
 });
 
+/** A new node gets one request at a time until it has answered so many well. */
+export const Probation = z.object({ answers: z.number().nonnegative(), needed: z.number().nonnegative() });
+
 export const Node = z.object({
   id: NodeId,
   name: z.string(),
   state: z.string().default("unknown"),
   models: z.array(z.string()).default([]),
   quarantine: Quarantine.nullish(),
+  probation: Probation.nullish(),
+  /** Why it gets no work although its own standing is good. */
+  withheld: z.string().nullish(),
 });
 export const NodePage = z.object({ data: z.array(Node), next_cursor: z.string().nullish() });
 
@@ -49,6 +55,8 @@ export const Stats = z.object({
   today: z.object({ requests: Count, prompt_tokens: Count, completion_tokens: Count, earned_micro: Micro }),
   reliability: z.object({ jobs: Count, failures: Count, jobs_window: Count, failures_max: Count }).nullish(),
   quarantine: Quarantine.nullish(),
+  probation: Probation.nullish(),
+  withheld: z.string().nullish(),
 });
 
 export const Earning = z.object({
@@ -92,6 +100,7 @@ export const Credentials = z.object({
 export type Node = z.infer<typeof Node>;
 export type Quarantine = z.infer<typeof Quarantine>;
 export type CatalogueModel = z.infer<typeof CatalogueModel>;
+export type Probation = z.infer<typeof Probation>;
 export type Stats = z.infer<typeof Stats>;
 export type Earning = z.infer<typeof Earning>;
 export type EarningsPage = z.infer<typeof EarningsPage>;

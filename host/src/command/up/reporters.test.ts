@@ -42,6 +42,16 @@ function live(reporter: Reporter, clock: ManualClock): void {
   reporter.close();
 }
 
+test("elsewhere: a node that gets no work because of another says so, once", () => {
+  const { terminal, reporter: plain } = reporter({});
+  const withheld: Stats = { ...STATS, state: "ready", connected: false, withheld: "host_quarantine" };
+  for (const stats of [withheld, withheld, STATS]) plain.stats(stats);
+  assert.deepEqual(terminal.lines, [
+    "no work  it was registered while another node of yours was in quarantine; tollgate-host status says what to do",
+    "online   requests come in again",
+  ]);
+});
+
 test("elsewhere: one line per change", () => {
   const { terminal, clock, reporter: plain } = reporter({});
   live(plain, clock);

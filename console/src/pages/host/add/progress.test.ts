@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HostToken, Node } from "../../../api/host-types.ts";
+import type { HostToken, ListedNode } from "../../../api/host-types.ts";
 import { progressOf } from "./progress.ts";
 
-const node = (id: string, more: Partial<Node> = {}): Node => ({
+const node = (id: string, more: Partial<ListedNode> = {}): ListedNode => ({
   id,
   object: "node",
   name: id,
   state: "registered",
   models: [],
-  hardware: {},
   agent: "",
   quarantine: null,
+  probation: null,
+  withheld: null,
   created_at: 1,
   ...more,
 });

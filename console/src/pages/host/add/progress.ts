@@ -1,9 +1,9 @@
 /** How far the machine has come, as the platform sees it: compared with what was there when the page was opened. */
 import { useState } from "react";
-import type { HostToken, Node } from "../../../api/host-types.ts";
+import type { HostToken, ListedNode } from "../../../api/host-types.ts";
 
 export interface Seen {
-  nodes: Node[] | undefined;
+  nodes: ListedNode[] | undefined;
   tokens: HostToken[] | undefined;
   /** Of the token that was made on this page. */
   secret: string | undefined;
@@ -11,7 +11,7 @@ export interface Seen {
 
 export interface Progress {
   /** The node that appeared since. */
-  node: Node | undefined;
+  node: ListedNode | undefined;
   loggedIn: boolean;
   elected: boolean;
   online: boolean;

@@ -1,13 +1,13 @@
 /** Single figures of a node for the cells of a table. */
 import type { ReactNode } from "react";
-import type { Node, NodeStats } from "../../../api/host-types.ts";
+import type { ListedNode, NodeStats } from "../../../api/host-types.ts";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 
 export interface NodeRow {
-  node: Node;
+  node: ListedNode;
   /** Undefined until it is known; null where it could not be read. */
   stats: NodeStats | null | undefined;
 }

@@ -12,6 +12,7 @@ import { meaningOfState, NodeState } from "../../../ui/node-state.tsx";
 import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
+import { TrustNotice } from "../../../ui/trust-notice.tsx";
 import { NodeModels } from "./node-models.tsx";
 import { NodeMoves } from "./node-moves.tsx";
 
@@ -50,6 +51,7 @@ function Details({ node }: { node: NodeDetail }) {
         {quarantine !== null && state === "quarantined" && (
           <QuarantineNotice name={name} quarantine={quarantine} forHost />
         )}
+        <TrustNotice node={node} forHost />
         <Figures stats={stats} />
         <NodeModels node={node} />
         <Card

@@ -2,7 +2,7 @@
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
-import type { Node, NodeList } from "../../../api/host-types.ts";
+import type { ListedNode } from "../../../api/host-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { buttonClasses } from "../../../ui/button.tsx";
@@ -13,6 +13,7 @@ import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
+import { TrustNotice } from "../../../ui/trust-notice.tsx";
 import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
 
 /** However many nodes a host has, their figures are asked for at most this often, all together. */
@@ -48,6 +49,7 @@ export function NodesPage() {
               </section>
             ),
         )}
+        <Withheld nodes={nodes.data?.data ?? []} />
         <Card flush>
           <Loaded query={nodes}>
             {({ data }) =>
@@ -67,7 +69,15 @@ export function NodesPage() {
   );
 }
 
-function NodeTable({ nodes }: { nodes: Node[] }) {
+/** One notice, however many nodes it is about. */
+function Withheld({ nodes }: { nodes: ListedNode[] }) {
+  const [first, ...others] = nodes.filter(({ withheld }) => withheld !== null);
+  if (first === undefined) return null;
+  const name = others.length === 0 ? first.name : `${first.name} (like ${others.length} more)`;
+  return <TrustNotice node={{ ...first, name }} forHost />;
+}
+
+function NodeTable({ nodes }: { nodes: ListedNode[] }) {
   const navigate = useNavigate();
   const refetchInterval = Math.max(LOOK_AGAIN_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
   const details = useQueries({ queries: nodes.map(({ id }) => ({ ...nodeQuery(id), refetchInterval })) });
@@ -87,7 +97,7 @@ function NodeTable({ nodes }: { nodes: Node[] }) {
   );
 }
 
-function Figures({ nodes }: { nodes: UseQueryResult<NodeList> }) {
+function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
   const money = useQuery(hostMoneyQuery);
   return (
     <Stats label="At a glance">

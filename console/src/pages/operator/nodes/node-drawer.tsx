@@ -1,9 +1,9 @@
-/** One node for operators: how it does, why it is quarantined, and both moves. */
+/** One node for operators: how it does, why it gets no work, and what they decide about it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import type { PlatformNodeDetail } from "../../../api/operator-types.ts";
-import { platformNodeQuery, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
+import { platformNodeQuery, useClear, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
@@ -15,7 +15,8 @@ import { meaningOfState, NodeState } from "../../../ui/node-state.tsx";
 import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
-import { toast } from "../../../ui/toast.tsx";
+import { toast, toastError } from "../../../ui/toast.tsx";
+import { TrustNotice } from "../../../ui/trust-notice.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 interface Props {
@@ -49,6 +50,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
         </p>
       </div>
       {quarantine !== null && state === "quarantined" && <QuarantineNotice name={name} quarantine={quarantine} />}
+      <TrustNotice node={node} action={node.withheld !== null && <Clear node={node} />} />
       <Moves node={node} />
       <Part title="Work">
         <Facts>
@@ -109,6 +111,18 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
         <MachineFacts node={node} />
       </Part>
     </div>
+  );
+}
+
+/** The operator has looked at it. */
+function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
+  const clear = useClear(id);
+  // Told by the promise: this button is gone with what it ended.
+  const letWork = () => void clear.mutateAsync().then(() => toast(`${name} may work.`), toastError);
+  return (
+    <Button size="small" busy={clear.isPending} onClick={letWork}>
+      Let it work
+    </Button>
   );
 }
 

@@ -39,8 +39,9 @@ describe("200", () => {
     assert.deepEqual([shown?.account, shown?.account_name], [publicId("acc", accountId()), "The barn"]);
     assert.deepEqual([shown?.name, shown?.state], ["barn", "ready"]);
     const one = await operator.browser.send("GET", at(node));
-    const { stats, ...object } = one.body as Record<string, unknown>;
+    const { stats, hardware, ...object } = one.body as Record<string, unknown>;
     assert.deepEqual(object, shown);
+    assert.deepEqual(hardware, {});
     assert.equal((stats as { object: string }).object, "node_stats");
   });
 
@@ -100,6 +101,25 @@ describe("200", () => {
   });
 });
 
+test("200: a node that its host's quarantine keeps from work is cleared by name; 409 where nothing keeps it", async () => {
+  const bad = await newNode("bad of its host");
+  await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
+  const [next, third] = [await newNode("next of its host"), await newNode("third of its host")];
+  assert.equal((await operator.browser.send("GET", at(next))).body.withheld, "host_quarantine");
+  const cleared = await operator.browser.send("POST", `${at(next)}/clear`);
+  assert.deepEqual([cleared.status, cleared.body.withheld], [200, null]);
+  const [act] = await lastActs(operator, 1);
+  assert.deepEqual([act?.action, act?.subject, act?.outcome], ["node.clear", publicId("node", next.id), "done"]);
+  assertRefused(await operator.browser.send("POST", `${at(next)}/clear`), 409, "node_state_conflict");
+  assert.equal(
+    (await operator.browser.send("GET", at(third))).body.withheld,
+    "host_quarantine",
+    "one node, not its host",
+  );
+  assertRefused(await host.browser.send("POST", `${at(third)}/clear`), 403, "operator_only");
+  await fleet.release(bad.id, operator.email);
+});
+
 test("400: a quarantine says why", async () => {
   const node = await newNode("for 400");
   for (const [body, rule] of [
@@ -134,6 +154,7 @@ test("404 node_not_found: no such node", async () => {
       await operator.browser.send("GET", `${NODES}/${id}`),
       await quarantine(`${NODES}/${id}`, { reason: "r" }),
       await operator.browser.send("POST", `${NODES}/${id}/release`),
+      await operator.browser.send("POST", `${NODES}/${id}/clear`),
     ]) {
       assertRefused(answer, 404, "node_not_found");
     }

@@ -1,8 +1,8 @@
-/** Every host's nodes, as operators handle them: found, quarantined with a reason, released. */
+/** Every host's nodes, as operators handle them: found, quarantined with a reason, released, cleared for work. */
 import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { fault } from "../../../faults.ts";
-import type { NodeEntry } from "../../../operators/nodes.ts";
+import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
 import { parseFields } from "../../fields.ts";
 import { PageFields, page } from "../../lists/pages.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
@@ -31,7 +31,7 @@ export function nodeRoutes(route: ConsoleRoute, guards: Guards, options: Operato
     if (node === undefined) throw fault("node_not_found");
     return node;
   };
-  const show = (node: NodeEntry): object => ({
+  const show = (node: ListedEntry): object => ({
     ...desk.show(node),
     account: publicId("acc", node.accountId),
     account_name: node.hostName,
@@ -83,18 +83,30 @@ export function nodeRoutes(route: ConsoleRoute, guards: Guards, options: Operato
     );
     json(show(await find(params.id)));
   });
+  route("POST", "/console/api/operator/nodes/:id/clear", guards.operator, async ({ who, params, json }) => {
+    const { id } = await find(params.id);
+    const [operator, subject] = [who.email, publicId("node", id)];
+    await audit.record({ operator, action: "node.clear", subject }, async () => {
+      const outcome = await fleet.clear(id, operator);
+      if (outcome.kind === "refused") throw fault("node_state_conflict", { message: NOT_WITHHELD });
+      return desk.moved(outcome);
+    });
+    json(show(await find(params.id)));
+  });
 }
+
+export const NOT_WITHHELD = "Nothing of its host keeps this node from work.";
 
 /** What the records say of a node in this state: they do not know which of the ready ones are connected. */
 const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
 
 /** Reads on where rows were read that do not match, until there are enough or no more. */
 async function readMatching(
-  read: (before: Uuid | undefined) => Promise<NodeEntry[]>,
-  matches: (node: NodeEntry) => boolean,
+  read: (before: Uuid | undefined) => Promise<ListedEntry[]>,
+  matches: (node: ListedEntry) => boolean,
   { before, limit }: { before: Uuid | undefined; limit: number },
-): Promise<NodeEntry[]> {
-  const found: NodeEntry[] = [];
+): Promise<ListedEntry[]> {
+  const found: ListedEntry[] = [];
   for (let from = before; ; ) {
     const rows = await read(from);
     found.push(...rows.filter(matches));

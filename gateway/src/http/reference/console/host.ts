@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
 import { SecretName } from "../../console/keys.ts";
-import { Elections } from "../../nodes/desk.ts";
+import { Elections, OwnNodesQuery } from "../../nodes/desk.ts";
 import { codes } from "../fault-answers.ts";
 import * as nodes from "../nodes/answers.ts";
 import { NODE_MOVE_FAULTS } from "../nodes/endpoints.ts";
@@ -34,6 +34,7 @@ export const answers = {
   HostTokenList,
   NewHostToken,
   Node: nodes.Node,
+  ListedNode: nodes.ListedNode,
   NodeList: nodes.NodeList,
   NodeDetail: nodes.NodeDetail,
   NodeState: nodes.NodeState,
@@ -41,6 +42,8 @@ export const answers = {
   NodeModel: nodes.NodeModel,
   NodeModelList: nodes.NodeModelList,
   Quarantine: nodes.Quarantine,
+  Probation: nodes.Probation,
+  Withheld: nodes.Withheld,
   Earning: nodes.Earning,
   EarningList: nodes.EarningList,
 };
@@ -115,9 +118,11 @@ const fleet: ConsoleSpec[] = [
     at: "GET /console/api/nodes",
     tag: TAG,
     summary: "List the nodes",
-    description: "All of the host's, the oldest first, in one page.",
+    description: "All of the host's, the oldest first.",
     guard: "host",
-    success: { description: "The nodes.", json: nodes.NodeList, example: sampleList(samples.sampleNode) },
+    query: OwnNodesQuery,
+    success: { description: "A page of nodes.", json: nodes.NodeList, example: sampleList(samples.sampleListedNode) },
+    faults: codes("invalid_cursor"),
   },
   {
     id: "getNode",

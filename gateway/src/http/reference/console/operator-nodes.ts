@@ -1,10 +1,11 @@
 /** Every host's nodes, as operators handle them. */
 import { z } from "zod";
+import { fault } from "../../../faults.ts";
 import { ReasonFields } from "../../console/operator/accounts.ts";
-import { NodesQuery } from "../../console/operator/nodes.ts";
+import { NOT_WITHHELD, NodesQuery } from "../../console/operator/nodes.ts";
 import { codes } from "../fault-answers.ts";
-import { Node, NodeStats } from "../nodes/answers.ts";
-import { sampleNode, sampleStats } from "../nodes/samples.ts";
+import { ListedNode, Node, NodeStats } from "../nodes/answers.ts";
+import { sampleListedNode, sampleNode, sampleStats } from "../nodes/samples.ts";
 import { Id, listOf, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 
@@ -12,12 +13,15 @@ const TAG = "Operators: nodes";
 
 const owner = { account: Id("acc").describe("The host's account."), account_name: z.string().describe("Its name.") };
 const PlatformNode = z.strictObject({ ...Node.shape, ...owner });
-const PlatformNodeList = listOf(PlatformNode);
+const ListedPlatformNode = z.strictObject({ ...ListedNode.shape, ...owner });
+const PlatformNodeList = listOf(ListedPlatformNode);
 const PlatformNodeDetail = z.strictObject({ ...PlatformNode.shape, stats: NodeStats });
 
-export const answers = { PlatformNode, PlatformNodeList, PlatformNodeDetail };
+export const answers = { PlatformNode, ListedPlatformNode, PlatformNodeList, PlatformNodeDetail };
 
-const samplePlatformNode = { ...sampleNode, account: sampleId("acc"), account_name: "Barn" };
+const sampleOwner = { account: sampleId("acc"), account_name: "Barn" };
+const samplePlatformNode = { ...sampleNode, ...sampleOwner };
+const sampleListed = { ...sampleListedNode, ...sampleOwner };
 const NODE_PATH = { id: "The node's id, `node_…`." };
 
 export const endpoints: ConsoleSpec[] = [
@@ -34,7 +38,7 @@ export const endpoints: ConsoleSpec[] = [
       state: "Only nodes in this state, as the gateway that answers sees it.",
       host: "Only nodes of this host's account, `acc_…`.",
     },
-    success: { description: "A page of nodes.", json: PlatformNodeList, example: sampleList(samplePlatformNode) },
+    success: { description: "A page of nodes.", json: PlatformNodeList, example: sampleList(sampleListed) },
     faults: codes("invalid_cursor"),
   },
   {
@@ -81,5 +85,16 @@ export const endpoints: ConsoleSpec[] = [
     path: NODE_PATH,
     success: { description: "The node.", json: PlatformNode, example: { ...samplePlatformNode, state: "paused" } },
     faults: codes("node_not_found", "node_state_conflict"),
+  },
+  {
+    id: "clearNode",
+    at: "POST /console/api/operator/nodes/{id}/clear",
+    tag: TAG,
+    summary: "Let a node work in spite of its host's quarantine",
+    description: "For a node that gets no work because another of its host is in quarantine: an operator has looked.",
+    guard: "operator",
+    path: NODE_PATH,
+    success: { description: "The node.", json: PlatformNode, example: samplePlatformNode },
+    faults: [...codes("node_not_found"), fault("node_state_conflict", { message: NOT_WITHHELD })],
   },
 ];

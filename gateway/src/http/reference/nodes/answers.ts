@@ -18,19 +18,40 @@ export const Quarantine = z
   })
   .describe("Why the node gets no work.");
 
-export const Node = z.strictObject({
+export const Probation = z
+  .strictObject({
+    answers: Count.describe("Requests that it answered well, since it was registered or since its last quarantine."),
+    needed: Count.describe("So many end the probation."),
+  })
+  .describe("A new node gets one request at a time.");
+
+export const Withheld = z
+  .enum(["host_quarantine"])
+  .describe(
+    "Why a node in good standing gets no work. `host_quarantine`: it was registered while another node of its host was in quarantine; it works once that one is released, or an operator has looked.",
+  );
+
+/** What lists show, too. */
+const listed = {
   id: Id("node"),
   object: z.literal("node"),
   name: z.string().describe("One of a kind among the host's nodes."),
   state: NodeState,
   models: z.array(z.string()).describe("The models it elected to serve."),
-  hardware: Facts.describe("As its agent described the machine."),
   agent: z.string().describe("The agent's own name and version."),
   quarantine: Quarantine.nullable(),
+  probation: Probation.nullable().describe("Null once the node is trusted."),
+  withheld: Withheld.nullable(),
   created_at: Time,
-});
+};
 
-export const NodeList = listOf(Node);
+export const ListedNode = z
+  .strictObject(listed)
+  .describe("A node without the facts of its machine, which reading the node itself tells.");
+
+export const Node = z.strictObject({ ...listed, hardware: Facts.describe("As its agent described the machine.") });
+
+export const NodeList = listOf(ListedNode);
 
 const Speed = z.number().nullable();
 
@@ -63,6 +84,8 @@ export const NodeStats = z.strictObject({
     })
     .describe("As the gateway that answers has seen it since it started."),
   quarantine: Quarantine.nullable(),
+  probation: Probation.nullable(),
+  withheld: Withheld.nullable(),
 });
 
 export const NodeDetail = z.strictObject({ ...Node.shape, stats: NodeStats });

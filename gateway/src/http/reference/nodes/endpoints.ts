@@ -1,6 +1,6 @@
 /** The node API, endpoint by endpoint. */
 import { fault } from "../../../faults.ts";
-import { Elections, Registration } from "../../nodes/desk.ts";
+import { Elections, OwnNodesQuery, Registration } from "../../nodes/desk.ts";
 import { EarningsQuery, Try } from "../../nodes/work.ts";
 import type { Access, EndpointSpec } from "../endpoints.ts";
 import { codes } from "../fault-answers.ts";
@@ -21,7 +21,7 @@ export const nodeEndpoints: EndpointSpec[] = [
     tag: "Nodes",
     summary: "Register a node",
     description:
-      "A name that the host has used before means the same node: its machine and agent are noted anew, everything else stays.",
+      "A name that the host has used before means the same node: its machine and agent are noted anew, everything else stays. The facts of the machine have at most 8 KiB as JSON.",
     access: HOST,
     body: {
       fields: Registration,
@@ -30,17 +30,20 @@ export const nodeEndpoints: EndpointSpec[] = [
     success: {
       description: "The node.",
       json: answers.Node,
-      example: { ...samples.sampleNode, state: "registered", models: [] },
+      example: { ...samples.sampleNode, state: "registered", models: [], probation: { answers: 0, needed: 20 } },
     },
+    faults: codes("too_many_nodes"),
   },
   {
     id: "listNodes",
     at: "GET /node/v1/nodes",
     tag: "Nodes",
     summary: "List the nodes",
-    description: "All of the host's, the oldest first, in one page.",
+    description: "All of the host's, the oldest first.",
     access: HOST,
-    success: { description: "The nodes.", json: answers.NodeList, example: sampleList(samples.sampleNode) },
+    query: OwnNodesQuery,
+    success: { description: "A page of nodes.", json: answers.NodeList, example: sampleList(samples.sampleListedNode) },
+    faults: codes("invalid_cursor"),
   },
   {
     id: "getNode",

@@ -1,17 +1,20 @@
 /** The examples of what both doors of a host answer with. A test holds each against its schema. */
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 
-export const sampleNode = {
+export const sampleListedNode = {
   id: sampleId("node"),
   object: "node",
   name: "workshop-1",
   state: "online",
   models: ["small-8b"],
-  hardware: { gpu: "RTX 4090", memory_gib: 64 },
   agent: "tollgate-host/0.1.0",
   quarantine: null,
+  probation: null,
+  withheld: null,
   created_at: SAMPLE_TIME,
 };
+
+export const sampleNode = { ...sampleListedNode, hardware: { gpu: "RTX 4090", memory_gib: 64 } };
 
 export const sampleStats = {
   object: "node_stats",
@@ -25,6 +28,8 @@ export const sampleStats = {
   today: { requests: 1, prompt_tokens: 14, completion_tokens: 9, earned_micro: "0.735000" },
   reliability: { jobs: 1, failures: 0, jobs_window: 20, failures_max: 5 },
   quarantine: null,
+  probation: null,
+  withheld: null,
 };
 
 export const sampleModel = {

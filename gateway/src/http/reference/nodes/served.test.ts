@@ -39,7 +39,7 @@ before(async () => {
   host = own;
   token = (await platform.hostTokens.issue(host, "a token")).token;
   node = await registered("a node", ["tiny-3b"]);
-  const { id: nodeId } = (await platform.fleet.list(host))[0] as { id: Uuid };
+  const { id: nodeId } = (await platform.fleet.list(host, { limit: 1 }))[0] as { id: Uuid };
   const { id: keyId } = await platform.apiKeys.issue(builder, "a key");
   request = await serveRequest(platform, { builder, keyId, host, nodeId });
 });
@@ -121,9 +121,10 @@ describe("what they are answered", () => {
 
   test("nodes whose state does not allow it", async () => {
     const [fresh, barred, old] = [await registered("fresh"), await registered("barred"), await registered("old")];
-    const idOf = async (name: string) => (await platform.fleet.list(host)).find((one) => one.name === name)?.id as Uuid;
-    await platform.fleet.quarantine(await idOf("barred"), { reason: "a test", evidence: { tps: 1 }, by: "platform" });
-    await platform.fleet.move(host, await idOf("old"), "retire");
+    const nodes = await platform.fleet.list(host, { limit: 100 });
+    const idOf = (name: string) => nodes.find((one) => one.name === name)?.id as Uuid;
+    await platform.fleet.quarantine(idOf("barred"), { reason: "a test", evidence: { tps: 1 }, by: "platform" });
+    await platform.fleet.move(host, idOf("old"), "retire");
     for (const move of ["pause", "resume"]) {
       for (const one of [fresh, barred, old]) await send(409, "POST", `/nodes/${one}/${move}`);
     }
@@ -131,6 +132,21 @@ describe("what they are answered", () => {
     platform.world.mint = async () => CREDENTIALS;
     for (const one of [fresh, barred, old]) await send(409, "POST", `/nodes/${one}/credentials`);
     await send(200, "GET", `/nodes/${barred}/stats`);
+    const { withheld } = await send(200, "GET", `/nodes/${await registered("after it")}`);
+    assert.equal(withheld, "host_quarantine");
+  });
+
+  test("the list in pages, and an account with as many nodes as it may have", async () => {
+    const { next_cursor } = await send(200, "GET", "/nodes?limit=1");
+    await send(200, "GET", `/nodes?limit=100&cursor=${next_cursor}`);
+    for (const query of ["limit=0", "limit=101", "cursor=none"]) await send(400, "GET", `/nodes?${query}`);
+    await platform.pool.query(
+      `insert into node (id, account_id, name) select gen_random_uuid(), $1, 'one of many ' || i
+         from generate_series(1, 100) i`,
+      [host],
+    );
+    await send(409, "POST", "/nodes", { body: { name: "one too many" } });
+    await send(200, "POST", "/nodes", { body: { name: "new" } });
   });
 
   test("credentials", async () => {

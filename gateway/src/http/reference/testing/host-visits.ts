@@ -21,7 +21,9 @@ export async function visitNodes({ all: { browser }, platform, host, node }: Cas
   await fleet.move(host, old.id, "retire");
   const at = (of: { id: Uuid }, path: string) => `${API}/nodes/${publicId("node", of.id)}${path}`;
   for (const one of [node, fresh, barred, old]) await browser.ask(200, "GET", at(one, ""));
-  await browser.ask(200, "GET", `${API}/nodes`);
+  const { next_cursor } = await browser.ask(200, "GET", `${API}/nodes?limit=1`);
+  await browser.ask(200, "GET", `${API}/nodes?cursor=${next_cursor}`);
+  for (const wrong of ["limit=0", "cursor=none"]) await browser.ask(400, "GET", `${API}/nodes?${wrong}`);
   for (const move of ["pause", "resume"]) {
     await browser.ask(200, "POST", at(node, `/${move}`));
     await browser.ask(409, "POST", at(fresh, `/${move}`));

@@ -20,6 +20,11 @@ export async function visitPlatform(cast: Cast): Promise<void> {
   const act = (status: number, verb: string, name = node.name) =>
     browser.ask(status, "POST", `${API}/operator/nodes/${name}/${verb}`, { body: { reason: "a test" } });
   await act(200, "quarantine");
+  const after = await platform.fleet.register(host, { name: "after it", hardware: {}, agent: "" });
+  const { withheld } = await browser.ask(200, "GET", `${API}/operator/nodes/${publicId("node", after.id)}`);
+  assert.equal(withheld, "host_quarantine");
+  await act(200, "clear", publicId("node", after.id));
+  await act(409, "clear", publicId("node", after.id));
   await act(200, "release");
   await act(409, "release");
   await browser.ask(200, "GET", `${API}/operator/nodes?limit=1`);

@@ -1,0 +1,128 @@
+/** What the records say of a node holds on every gateway: two of them here, on one database and one plane. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, publicId, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type Config, parseConfig } from "../config.ts";
+import { announce, type Broadcast, NODE_TOPIC, openBroadcast } from "../db/broadcast.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { Roster } from "../dispatch/roster.ts";
+import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
+import { type Fleet, openFleet } from "../fleet/fleet.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
+import { openDispatch, openTrust } from "./fleet.ts";
+import type { Ground, Stop } from "./ground.ts";
+
+const MODEL = "tiny-3b";
+const catalogue: Catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+const [random, log] = [systemRandom(), createLog("silent")];
+const newId = newIds(systemClock, random);
+
+interface Running {
+  roster: Roster;
+  dispatcher: Dispatcher;
+}
+
+describe("two gateways", () => {
+  let db: TestDatabase;
+  let plane: MemoryPlane;
+  let fleet: Fleet;
+  let host: Uuid;
+  let gateways: [Running, Running];
+  let stops: Stop[];
+
+  const open = async (config: Config): Promise<Running> => {
+    const { pool, connection } = db;
+    const broadcast: Broadcast = await openBroadcast({ pool, connection, clock: systemClock, log });
+    stops.push(() => broadcast.close());
+    const ground = {
+      config,
+      log,
+      random,
+      newId,
+      clock: systemClock,
+      gatewayId: String(stops.length),
+      progress: () => {},
+      onLost: () => {},
+      onClose: (stop: Stop) => void stops.push(stop),
+    } satisfies Ground;
+    const floor = { plane, fleet, broadcast };
+    const { roster, dispatcher, enforce } = openDispatch(ground, floor);
+    // Probes end before they begin; they have tests of their own.
+    const meter = () => ({ countPrompt: () => Promise.reject(new Error("no probes here")) });
+    const gateway = { dispatcher, catalogue: () => catalogue, meter };
+    await openTrust(ground, {
+      ...floor,
+      gateway: gateway as unknown as Gateway,
+      roster,
+      enforce,
+      secretCanaries: new Map(),
+    });
+    return { roster, dispatcher };
+  };
+  beforeEach(async () => {
+    [db, plane, stops] = [await openTestDatabase(), new MemoryPlane(), []];
+    const config = parseConfig({ PROBATION_ANSWERS: "2" });
+    fleet = openFleet({ pool: db.pool, newId, rules: config.nodeRules });
+    host = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+    gateways = [await open(config), await open(config)];
+  });
+  afterEach(async () => {
+    for (const stop of stops.reverse()) await stop();
+    await db.close();
+  });
+
+  const join = async (name: string): Promise<{ id: Uuid; node: string; report: () => void }> => {
+    const { id } = await fleet.register(host, { name, hardware: {}, agent: "" });
+    await fleet.elect(host, id, [MODEL]);
+    const node = publicId("node", id);
+    const fake = new FakeNode(plane, { id: node, gatewayId: "0" });
+    const report = (): void => fake.report({ models: [MODEL], slots: 4 });
+    report();
+    return { id, node, report };
+  };
+  const slots = (node: string): (number | undefined)[] => gateways.map(({ roster }) => roster.find(node)?.slots);
+  const answered = ({ dispatcher }: Running, nodeId: string): void => {
+    const pace = { nodeId, ttftMs: 5, spanMs: 50, outputMs: 45 };
+    const result = { end: "finished", finish: "stop", server: null, attempts: 1, queueMs: 1, ttftMs: 5, pace } as const;
+    dispatcher.measured(MODEL, result, { prompt: 3, output: 9 });
+  };
+
+  test("count a node's honest answers together, and both trust it with the last one", async () => {
+    const { id, node } = await join("fresh");
+    await eventually("both know it", () => slots(node).every((count) => count === 1));
+    answered(gateways[0], node);
+    await eventually("it is counted", async () => (await fleet.find(null, id))?.probation?.answers === 1);
+    answered(gateways[1], node);
+    await eventually("both trust it", () => slots(node).every((count) => count === 4));
+    await fleet.quarantine(id, { reason: "r", evidence: {}, by: "platform" });
+    await fleet.release(id, "an operator");
+    await fleet.move(host, id, "resume");
+    await announce(db.pool, NODE_TOPIC, node);
+    await eventually("both begin anew", () => slots(node).every((count) => count === 1));
+  });
+
+  test("neither offers work to a node registered after another of its host was barred; both do once it is cleared", async () => {
+    const bad = await join("bad");
+    await eventually("both know it", () => slots(bad.node).every((count) => count === 1));
+    await fleet.quarantine(bad.id, { reason: "r", evidence: {}, by: "platform" });
+    const next = await join("next");
+    await eventually("both have read its record", async () => {
+      await announce(db.pool, NODE_TOPIC, bad.node);
+      return slots(bad.node).every((count) => count === undefined);
+    });
+    next.report();
+    assert.deepEqual(slots(next.node), [undefined, undefined]);
+    await fleet.clear(next.id, "an operator");
+    await announce(db.pool, NODE_TOPIC, next.node);
+    await eventually("both offer it work", () => {
+      next.report();
+      return slots(next.node).every((count) => count === 1);
+    });
+  });
+});

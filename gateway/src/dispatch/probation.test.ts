@@ -1,0 +1,149 @@
+/** Nodes on probation: one request at a time, whatever they say of themselves. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Dispatcher, type Measured, openDispatcher } from "./dispatcher.ts";
+import { Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+const MODEL = "tiny-3b";
+
+describe("a node on probation", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let roster: Roster;
+  let dispatcher: Dispatcher;
+  let owed: number;
+  let barred: boolean;
+  beforeEach(() => {
+    [clock, plane, owed, barred] = [manualClock(), new MemoryPlane(), 20, false];
+    const log = createLog("silent");
+    roster = new Roster({
+      plane,
+      clock,
+      random: systemRandom(),
+      log,
+      licence: async (id) =>
+        barred ? undefined : { nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL], answersOwed: owed },
+    });
+    dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
+  });
+
+  const join = async (): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id: "a", gatewayId: "gw1" });
+    await report(node);
+    return node;
+  };
+  const report = async (node: FakeNode, busy = 0): Promise<void> => {
+    node.report({ models: [MODEL], slots: 8, busy });
+    await turn();
+  };
+  let requests = 0;
+  const ask = (gone = new AbortController()) => {
+    const header = { model: MODEL, endpoint: "chat" as const, stream: true, output_tokens_max: 9, sampling: {} };
+    const request = String(requests++).padStart(26, "0");
+    const sink = {
+      begin() {},
+      delta: () => "more" as const,
+      vectors: () => "broken" as const,
+      finished: () => "answered" as const,
+      reachedClient: false,
+    };
+    return dispatcher.run({ request, header, body: { messages: [] } }, sink, gone.signal);
+  };
+  const jobs = (node: FakeNode): number => node.heard.filter(({ kind }) => kind === "job").length;
+  const finish = (node: FakeNode, job: string): void => {
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, "words");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
+
+  test("one slot is all the platform counts on", async () => {
+    await join();
+    assert.equal(roster.slots(MODEL), 1);
+    assert.equal(dispatcher.slots(MODEL), 1);
+    assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 1, busy: 0 });
+  });
+
+  test("it gets the second request when the first has ended, however often it says that it is free", async () => {
+    const node = await join();
+    const answers = [ask(), ask()];
+    const first = await node.job(1);
+    node.say({ kind: "accepted", job: first });
+    for (let i = 0; i < 5; i++) await report(node);
+    assert.equal(jobs(node), 1);
+    node.delta(first, 0, "words");
+    node.say({ kind: "done", job: first, seq: 1, finish: "stop" });
+    finish(node, await node.job(2));
+    assert.deepEqual(
+      (await Promise.all(answers)).map(({ end }) => end),
+      ["finished", "finished"],
+    );
+  });
+
+  test("leaving the roster and coming back does not free its slot", async () => {
+    const node = await join();
+    const answers = [ask()];
+    const first = await node.job(1);
+    node.say({ kind: "accepted", job: first });
+    barred = true;
+    await roster.review("a");
+    assert.equal(roster.find("a"), undefined);
+    barred = false;
+    await roster.review("a");
+    await report(node);
+    answers.push(ask());
+    await turn();
+    assert.equal(jobs(node), 1);
+    node.delta(first, 0, "words");
+    node.say({ kind: "done", job: first, seq: 1, finish: "stop" });
+    finish(node, await node.job(2));
+    await Promise.all(answers);
+  });
+
+  test("once it owes no more answers a review gives it all its slots", async () => {
+    const node = await join();
+    const answers = [ask(), ask(), ask()];
+    const first = await node.job(1);
+    node.say({ kind: "accepted", job: first });
+    owed = 0;
+    await roster.review("a");
+    assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 8, busy: 3 });
+    for (const nth of [2, 3]) finish(node, await node.job(nth));
+    node.delta(first, 0, "words");
+    node.say({ kind: "done", job: first, seq: 1, finish: "stop" });
+    await Promise.all(answers);
+  });
+
+  test("an answer is told apart by who asked for it: a request, or the platform itself", async () => {
+    const node = await join();
+    const seen: Measured[] = [];
+    dispatcher.onMeasured((measured) => seen.push(measured));
+    const tokens = { prompt: 3, output: 1 };
+    const answer = ask();
+    finish(node, await node.job(1));
+    dispatcher.measured(MODEL, await answer, tokens);
+    const header = { model: MODEL, endpoint: "chat" as const, stream: true, output_tokens_max: 9, sampling: {} };
+    const sink = {
+      begin() {},
+      delta: () => "more" as const,
+      vectors: () => "broken" as const,
+      finished: () => "answered" as const,
+      reachedClient: false,
+    };
+    const order = { request: "z".repeat(26), header, body: { messages: [] } };
+    const own = dispatcher.runOn("a", order, sink, new AbortController().signal);
+    finish(node, await node.job(2));
+    const result = await own;
+    assert.ok(result !== undefined);
+    dispatcher.measured(MODEL, result, tokens);
+    assert.deepEqual(
+      seen.map(({ own }) => own),
+      [false, true],
+    );
+  });
+});

@@ -1,0 +1,230 @@
+/** How far the records trust a node: probation, what a quarantine means for the rest of its host, how many it may have. */
+import assert from "node:assert/strict";
+import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { migrate } from "../db/migrate.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const PLATFORM = { reason: "canary", evidence: {}, by: "platform" };
+
+describe("trust in the records", () => {
+  let db: TestDatabase;
+  let fleet: Fleet;
+  before(async () => {
+    db = await openTestDatabase();
+    fleet = openFleet({ pool: db.pool, newId });
+  });
+  after(() => db.close());
+
+  const openIdentity = async (): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into identity (id, email, name) values ($1, $2, 'a person')", [
+      id,
+      `${id}@example.com`,
+    ]);
+    return id;
+  };
+  const openHost = async (...owners: Uuid[]): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [id]);
+    for (const owner of owners) {
+      await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [owner, id]);
+    }
+    return id;
+  };
+  const register = (account: Uuid, name = newId() as string): Promise<Node> =>
+    fleet.register(account, { name, hardware: {}, agent: "test" });
+  const read = async (id: Uuid): Promise<Node> => (await fleet.find(null, id)) as Node;
+  const withheld = async (id: Uuid): Promise<boolean> => (await read(id)).withheld === "host_quarantine";
+
+  describe("probation", () => {
+    test("ends with the twentieth honest answer, said once; a quarantine begins it anew", async () => {
+      const { id, probation } = await register(await openHost());
+      assert.deepEqual(probation, { answers: 0, needed: 20 });
+      assert.equal(await fleet.answered(id, 19), false);
+      assert.deepEqual((await read(id)).probation, { answers: 19, needed: 20 });
+      assert.equal(await fleet.answered(id, 3), true);
+      assert.equal((await read(id)).probation, null);
+      assert.equal(await fleet.answered(id, 1), false, "nothing is counted of a node that is trusted");
+      await fleet.quarantine(id, PLATFORM);
+      assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
+      assert.equal(await fleet.answered(id, 20), false, "what comes in late does not count for what was barred");
+      await fleet.release(id, "an operator");
+      assert.deepEqual((await read(id)).probation, { answers: 0, needed: 20 });
+    });
+
+    test("of gateways that count at once exactly one hears that it ended", async () => {
+      const { id } = await register(await openHost());
+      const heard = await Promise.all(Array.from({ length: 40 }, () => fleet.answered(id, 1)));
+      assert.equal(heard.filter(Boolean).length, 1);
+    });
+
+    test("off, and nobody is on it", async () => {
+      const rules = { probationAnswers: 0, hostSanction: true };
+      const { id } = await register(await openHost());
+      assert.equal((await openFleet({ pool: db.pool, newId, rules }).find(null, id))?.probation, null);
+    });
+  });
+
+  describe("a host with a node in quarantine", () => {
+    test("gets no work on nodes it registers afterwards; those from before go on", async () => {
+      const host = await openHost(await openIdentity());
+      const [bad, old] = [await register(host), await register(host)];
+      await fleet.quarantine(bad.id, PLATFORM);
+      const next = await register(host);
+      assert.equal(next.withheld, "host_quarantine");
+      assert.equal(await withheld(old.id), false);
+      assert.equal(await withheld(bad.id), false, "it has a reason of its own");
+      assert.equal(
+        (await fleet.list(host, { limit: 10 })).find(({ id }) => id === next.id)?.withheld,
+        "host_quarantine",
+      );
+      await fleet.release(bad.id, "an operator");
+      assert.equal(await withheld(next.id), false);
+    });
+
+    test("is whoever owns the account: another account of the same person, whoever owns it too", async () => {
+      const [person, partner] = [await openIdentity(), await openIdentity()];
+      const [first, second, shared] = [await openHost(person), await openHost(person), await openHost(partner, person)];
+      const stranger = await openHost(partner);
+      await fleet.quarantine((await register(first)).id, PLATFORM);
+      assert.equal((await register(second)).withheld, "host_quarantine");
+      assert.equal((await register(shared)).withheld, "host_quarantine");
+      assert.equal((await register(stranger)).withheld, null);
+      assert.equal((await register(await openHost())).withheld, null);
+    });
+
+    test("no trick helps: the same name again, another name, the bad node retired, an account opened later", async () => {
+      const person = await openIdentity();
+      const host = await openHost(person);
+      const bad = await register(host, "box");
+      await fleet.quarantine(bad.id, PLATFORM);
+      const again = await register(host, "box");
+      assert.deepEqual([again.id, again.standing], [bad.id, "quarantined"]);
+      const renamed = await register(host, "box-2");
+      assert.equal((await register(host, "box-2")).id, renamed.id);
+      assert.equal(await withheld(renamed.id), true);
+      await fleet.move(host, bad.id, "retire");
+      assert.equal(await withheld(renamed.id), true, "retired is not released");
+      assert.equal((await register(host, "box")).standing, "retired");
+      assert.equal((await register(await openHost(person))).withheld, "host_quarantine");
+      await fleet.elect(host, renamed.id, ["m"]);
+      await fleet.move(host, renamed.id, "pause");
+      await fleet.move(host, renamed.id, "resume");
+      assert.equal(await withheld(renamed.id), true);
+    });
+
+    test("an operator looks and clears one node; the next one is kept again", async () => {
+      const host = await openHost(await openIdentity());
+      const bad = await register(host);
+      await fleet.quarantine(bad.id, PLATFORM);
+      const next = await register(host);
+      const cleared = await fleet.clear(next.id, "op@example.com");
+      assert.equal(cleared.kind === "moved" && cleared.node.withheld, null);
+      assert.equal((await fleet.clear(next.id, "op@example.com")).kind, "refused", "nothing keeps it any more");
+      assert.equal((await fleet.clear(newId(), "op@example.com")).kind, "absent");
+      const { rows } = await db.pool.query("select cleared_by from node where id = $1", [next.id]);
+      assert.deepEqual(rows, [{ cleared_by: "op@example.com" }]);
+      assert.equal((await register(host)).withheld, "host_quarantine");
+    });
+
+    test("off, and nothing of it holds", async () => {
+      const host = await openHost();
+      await fleet.quarantine((await register(host)).id, PLATFORM);
+      const rules = { probationAnswers: 20, hostSanction: false };
+      const lenient = openFleet({ pool: db.pool, newId, rules });
+      assert.equal((await lenient.register(host, { name: "n", hardware: {}, agent: "" })).withheld, null);
+    });
+  });
+
+  describe("an account has at most 100 nodes", () => {
+    const fill = (host: Uuid, count: number) =>
+      db.pool.query(
+        "insert into node (id, account_id, name) select gen_random_uuid(), $1, 'n' || i from generate_series(1, $2::int) i",
+        [host, count],
+      );
+
+    test("also when many are registered at once; retired ones do not count, known names always work", async () => {
+      const host = await openHost();
+      await fill(host, NODES_MAX - 5);
+      const outcomes = await Promise.allSettled(Array.from({ length: 20 }, (_, i) => register(host, `more ${i}`)));
+      assert.equal(outcomes.filter(({ status }) => status === "fulfilled").length, 5);
+      for (const outcome of outcomes) {
+        if (outcome.status === "rejected") assert.ok(outcome.reason instanceof TooManyNodes, String(outcome.reason));
+      }
+      const known = await register(host, "n1");
+      await fleet.move(host, known.id, "retire");
+      await register(host, "in its place");
+      await assert.rejects(register(host, "one too many"), TooManyNodes);
+      assert.equal((await register(await openHost())).standing, "registered", "another account has its own");
+    });
+
+    test("pages hold so many, the oldest first, without the machine's facts", async () => {
+      const host = await openHost();
+      const made: Uuid[] = [];
+      for (let i = 0; i < 5; i++) made.push((await register(host)).id);
+      const first = await fleet.list(host, { limit: 3 });
+      const rest = await fleet.list(host, { after: first.at(-1)?.id, limit: 3 });
+      assert.deepEqual(
+        [...first, ...rest].map(({ id }) => id),
+        made,
+      );
+      assert.ok(first.every((node) => !("hardware" in node)));
+    });
+  });
+});
+
+test("nodes from before probation: who served twenty is through, who was barred begins anew", async (t) => {
+  const migrations = fileURLToPath(new URL("../../sql/", import.meta.url));
+  const before = await mkdtemp(join(tmpdir(), "tollgate-sql-"));
+  t.after(() => rm(before, { recursive: true }));
+  for (const name of await readdir(migrations)) {
+    if (name < "0015") await symlink(join(migrations, name), join(before, name));
+  }
+  const db = await openTestDatabase({ migrations: before });
+  t.after(db.close);
+  const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
+  await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
+  for (const [id, state] of [
+    [busy, "ready"],
+    [fresh, "paused"],
+    [barred, "quarantined"],
+  ]) {
+    await db.pool.query(
+      "insert into node (id, account_id, name, state, hardware) values ($1::uuid, $2, $1::uuid::text, $3, $4)",
+      [id, host, state, { notes: "x".repeat(60_000) }],
+    );
+  }
+  for (const [id, hour, requests] of [
+    [busy, "2026-01-01T00:00Z", 15],
+    [busy, "2026-01-01T01:00Z", 5],
+    [fresh, "2026-01-01T00:00Z", 19],
+    [barred, "2026-01-01T00:00Z", 500],
+  ]) {
+    await db.pool.query("insert into earning_hour values ($1, $2, $3, 'tiny-3b', $4, 1, 1, 1)", [
+      host,
+      hour,
+      id,
+      requests,
+    ]);
+  }
+  const { applied } = await migrate(db.pool, { directory: migrations, log: createLog("silent") });
+  assert.ok(applied.includes("0016_probation.sql"));
+  const fleet = openFleet({ pool: db.pool, newId });
+  const probations = await Promise.all(
+    [busy, fresh, barred].map(async (id) => (await fleet.find(host, id))?.probation),
+  );
+  assert.deepEqual(probations, [null, { answers: 19, needed: 20 }, { answers: 0, needed: 20 }]);
+  const listed = await fleet.list(host, { limit: 100 });
+  assert.ok(JSON.stringify(listed).length < 4096, "what was written at length before does not weigh on lists");
+  assert.equal(JSON.stringify((await fleet.find(host, busy))?.hardware).length > 60_000, true);
+});

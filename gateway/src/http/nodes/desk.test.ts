@@ -1,0 +1,46 @@
+/** What a host may write of its node when it registers it. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Fault } from "../../faults.ts";
+import { parseFields } from "../fields.ts";
+import { Registration } from "./desk.ts";
+
+/** The field that a refusal names and the rule; undefined when it is taken. */
+function refusal(fields: object): [param: unknown, message: string] | undefined {
+  try {
+    parseFields(Registration, { name: "box", ...fields });
+    return undefined;
+  } catch (error) {
+    return [(error as Fault).extra.param, (error as Fault).message];
+  }
+}
+
+const nested = (levels: number): unknown => (levels === 0 ? 1 : { in: nested(levels - 1) });
+/** An object of exactly so many bytes as JSON. */
+const sized = (bytes: number) => ({ n: "x".repeat(bytes - '{"n":""}'.length) });
+
+test("a machine's facts have at most 8 KiB as JSON, counted in bytes", () => {
+  assert.equal(refusal({ hardware: sized(8192) }), undefined);
+  assert.deepEqual(refusal({ hardware: sized(8193) }), [
+    "hardware",
+    "hardware must have at most 8 KiB (8192 bytes) as JSON",
+  ]);
+  assert.equal(refusal({ hardware: { n: "ü".repeat(4100) } })?.[0], "hardware");
+  assert.equal(
+    refusal({ hardware: Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [i, i])) })?.[0],
+    "hardware",
+  );
+});
+
+test("they are a note of a few levels, of text that can be kept", () => {
+  assert.equal(refusal({ hardware: nested(8) }), undefined);
+  assert.deepEqual(refusal({ hardware: nested(9) }), ["hardware", "hardware must be at most 8 levels deep"]);
+  assert.equal(refusal({ hardware: { deep: JSON.parse(`${"[".repeat(4000)}${"]".repeat(4000)}`) } })?.[0], "hardware");
+  for (const text of ["a\u0000b", "\ud800"]) assert.equal(refusal({ hardware: { text } })?.[0], "hardware", text);
+});
+
+test("name and agent are one short line", () => {
+  for (const fields of [{ name: "x".repeat(201) }, { name: "a\nb" }, { agent: "x".repeat(65) }, { agent: "a\u0000" }]) {
+    assert.equal(refusal(fields)?.[0], Object.keys(fields)[0]);
+  }
+});

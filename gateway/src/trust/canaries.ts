@@ -1,0 +1,94 @@
+/**
+ * Where canaries come from: made up for one asking, the operator's own (`CANARIES_FILE`), and the published ones of the
+ * catalogue. Each set has the same chance, so that at least every second canary is one that nobody could look up. The
+ * operator's are secret: no message quotes them.
+ */
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import type { Random } from "../base/random.ts";
+import { type ActiveModel, Canary, type Catalogue } from "../metering/catalogue.ts";
+import { type Question, questionOf } from "./canary.ts";
+import { makeUp } from "./made-up.ts";
+
+/** By model. */
+export type SecretCanaries = Map<string, Canary[]>;
+
+/** `unknown`: none of the published ones. Undefined where a model is asked none. */
+export type DrawCanary = (model: ActiveModel, which: "any" | "unknown") => Question | undefined;
+
+export function drawFrom({ secrets, random }: { secrets: SecretCanaries; random: Random }): DrawCanary {
+  return (model, which) => {
+    if (model.canaries === null) return undefined;
+    const own = secrets.get(model.id) ?? [];
+    const sets = [own, which === "any" ? model.canaries : []].filter((set) => set.length > 0);
+    const set = sets[random.below(sets.length + 1)];
+    return set === undefined ? makeUp(model, random) : questionOf(set[random.below(set.length)] as Canary);
+  };
+}
+
+const CanariesFile = z.record(z.string(), z.array(Canary).min(1, "must not be empty").max(1024), "must be an object");
+
+export class CanariesError extends Error {
+  override name = "CanariesError";
+}
+
+export async function loadSecretCanaries(file: string | undefined, catalogue: Catalogue): Promise<SecretCanaries> {
+  if (file === undefined) return new Map();
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (cause) {
+    throw new CanariesError(`CANARIES_FILE ${file} cannot be read: ${(cause as NodeJS.ErrnoException).code}`);
+  }
+  return parseSecretCanaries(text, { name: file, catalogue });
+}
+
+export function parseSecretCanaries(
+  text: string,
+  { name, catalogue }: { name: string; catalogue: Catalogue },
+): SecretCanaries {
+  const refuse = (mistakes: string[]): never => {
+    throw new CanariesError(`CANARIES_FILE ${name}: ${mistakes.join("; ")}`);
+  };
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // What the parser says would quote the file.
+    return refuse(["it is not JSON"]);
+  }
+  const result = CanariesFile.safeParse(json);
+  if (!result.success) return refuse(result.error.issues.map(mistakeOf));
+  const secrets: SecretCanaries = new Map(Object.entries(result.data));
+  const mistakes = [...secrets].flatMap(([id, canaries]) => misfits(id, canaries, catalogue.active.get(id)));
+  return mistakes.length > 0 ? refuse(mistakes) : secrets;
+}
+
+function misfits(id: string, canaries: Canary[], model: ActiveModel | undefined): string[] {
+  if (model === undefined) return [`${id} is no active model of the catalogue`];
+  if (model.canaries === null) return [`${id} is asked none: its canaries in the catalogue are an empty list`];
+  const form = model.kind === "embedding" ? "near and far" : "prompt, expect and max_tokens";
+  return canaries.flatMap((canary, i) =>
+    "near" in canary === (model.kind === "embedding") ? [] : [`${id}[${i}] must have ${form}`],
+  );
+}
+
+const FIELDS = ["prompt", "expect", "forbid", "max_tokens", "near", "far"];
+
+function mistakeOf(issue: z.core.$ZodIssue): string {
+  const [model, index, ...rest] = issue.path;
+  const place = model === undefined ? "it" : `${String(model)}${index === undefined ? "" : `[${String(index)}]`}`;
+  if (index === undefined) return `${place} ${plain(issue)}`;
+  // Of the two forms of a canary the one that it has more of.
+  const branches = issue.code === "invalid_union" ? issue.errors : [[issue]];
+  const closest = branches.toSorted((a, b) => a.length - b.length)[0]?.[0];
+  const inner = issue.code === "invalid_union" ? closest?.path[0] : rest[0];
+  const field = FIELDS.find((name) => name === inner);
+  if (closest !== undefined && field !== undefined) return `${place}.${field} ${plain(closest)}`;
+  return `${place} must have prompt, expect and max_tokens, or near and far, and nothing else`;
+}
+
+/** Our own rules by their words; the library's by their kind, because its words may quote what it found. */
+function plain({ code, message }: Pick<z.core.$ZodIssue, "code" | "message">): string {
+  return message.startsWith("must ") ? message : `is wrong (${code})`;
+}

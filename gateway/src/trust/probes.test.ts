@@ -1,0 +1,284 @@
+/** Who is asked what and when, and what comes of the answers. Nodes here are functions from a job to its result. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import type { Measured } from "../dispatch/dispatcher.ts";
+import type { Roster, RosterNode } from "../dispatch/roster.ts";
+import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
+import type { ActiveModel, Canary } from "../metering/catalogue.ts";
+import { drawFrom } from "./canaries.ts";
+import { keepProbing, type Probes } from "./probes.ts";
+import type { Verdict } from "./reliability.ts";
+import { rightAnswer } from "./testing.ts";
+
+const random = systemRandom();
+const PUBLISHED: Canary[] = [
+  { prompt: "What is 7 + 5? Answer with the number only.", expect: "\\b12\\b", max_tokens: 24 },
+  { prompt: "Which city is the capital of France? Answer with one word.", expect: "(?i:paris)", max_tokens: 24 },
+  { prompt: "What does a keeper keep alight at sea?", expect: "(?i:lighthouse)", max_tokens: 24 },
+];
+
+describe("probes", () => {
+  let clock: ManualClock;
+  let model: ActiveModel;
+  let node: RosterNode;
+  let joined: ((node: RosterNode) => void)[];
+  let measured: ((measured: Measured) => void)[];
+  let jobs: PrivateJob[];
+  let suspected: Verdict[];
+  let answer: (job: PrivateJob, signal: AbortSignal) => Promise<Partial<PrivateResult> | undefined>;
+  let probes: Probes;
+
+  const start = (canaries = true): void => {
+    [clock, joined, measured, jobs, suspected] = [manualClock(), [], [], [], []];
+    model = {
+      id: "m",
+      kind: "generation",
+      contextLimit: 4096,
+      prices: { in: pico(1n), out: pico(1n) },
+      priceVersion: 1,
+      build: { id: "b", tokenizer: "t" },
+      admissionMax: undefined,
+      speedMax: 1000,
+      canaries: PUBLISHED,
+    };
+    node = {
+      id: "a",
+      licence: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
+      reported: ["m"],
+      models: new Set(["m"]),
+      reportedSlots: 4,
+      slots: 4,
+      outstanding: 0,
+      draining: false,
+      seenAt: 0,
+      shunnedUntil: 0,
+    };
+    const roster = {
+      onJoin: (run: (node: RosterNode) => void) => void joined.push(run),
+      onGone: () => {},
+      nodes: () => [node],
+      find: (id: string) => (id === "a" ? node : undefined),
+    } as unknown as Roster;
+    probes = keepProbing({
+      roster,
+      dispatcher: { onMeasured: (run) => void measured.push(run) },
+      async run(job, signal) {
+        jobs.push(job);
+        const result = await answer(job, signal);
+        if (result === undefined) return undefined;
+        const text = result.text ?? "";
+        return {
+          end: "finished",
+          finish: "stop",
+          text,
+          reasoning: "",
+          vectors: [],
+          promptTokens: 5,
+          completionTokens: text === "" ? 0 : 3,
+          ttftMs: 1,
+          tokensPerSecond: 1,
+          ...result,
+        };
+      },
+      activeModel: (id) => (id === "m" ? model : undefined),
+      canaries,
+      draw: drawFrom({ secrets: new Map(), random }),
+      suspect: (_node, verdict) => void suspected.push(verdict),
+      newId: newIds(clock, random),
+      clock,
+      random,
+      log: createLog("silent"),
+    });
+  };
+  beforeEach(() => start());
+
+  /** The promises of one probe after another settle. */
+  const settle = async (): Promise<void> => {
+    for (let i = 0; i < 5; i++) await turn();
+  };
+  const join = async (): Promise<void> => {
+    for (const run of joined) run(node);
+    await settle();
+  };
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= 10_000) {
+      clock.advance(10_000);
+      await settle();
+    }
+  };
+
+  test("one constant answer passes no longer: the node is suspected as soon as it has joined", async () => {
+    for (const constant of [
+      "12 Paris lighthouse",
+      "4242",
+      "the first word",
+      Array.from({ length: 99 }, (_, i) => i).join(" "),
+    ]) {
+      start();
+      answer = async () => ({ text: constant });
+      await join();
+      assert.deepEqual(
+        suspected.map(({ reason, evidence }) => [reason, evidence.failures]),
+        [["canary", 2]],
+        constant,
+      );
+      assert.equal(jobs.length, 2);
+    }
+  });
+
+  test("a node that says the prompt back is suspected, too", async () => {
+    answer = async ({ texts }) => ({ text: texts[0] ?? "" });
+    await join();
+    assert.equal(suspected.length, 1);
+  });
+
+  test("an honest model is asked for days and never suspected; half of its canaries at least are unknown ones", async () => {
+    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "Some prose about it." });
+    await join();
+    const published = PUBLISHED.map((canary) => ("prompt" in canary ? canary.prompt : ""));
+    assert.ok(!published.includes(jobs[0]?.texts[0] ?? ""), "the first is none that could be looked up");
+    await pass(2 * 24 * 3_600_000);
+    assert.deepEqual(suspected, []);
+    const asked = jobs.flatMap(({ texts }) => (texts[0]?.startsWith("Write two sentences") ? [] : texts));
+    const known = asked.filter((text) => published.includes(text));
+    assert.ok(asked.length >= 90, `${asked.length} canaries in two days`);
+    assert.ok(
+      known.length > 0 && known.length < asked.length * 0.7,
+      `${known.length} of ${asked.length} are published`,
+    );
+  });
+
+  test("traffic that keeps a node measured and busy does not keep canaries away", async () => {
+    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "prose" });
+    await join();
+    const first = jobs.length;
+    for (let i = 0; i < 31; i++) {
+      node.outstanding = 1;
+      for (const run of measured)
+        run({ nodeId: "a", model: "m", tokens: { prompt: 1, output: 9 }, spanMs: 9, own: false });
+      await pass(60_000);
+    }
+    assert.equal(jobs.length, first + 1, "asked while it has a slot free");
+    node.outstanding = 4;
+    await pass(2 * 3_600_000);
+    assert.equal(jobs.length, first + 1, "never beyond its slots");
+  });
+
+  test("a probe that ends without a word counts like a failed canary, when canaries are off and when they are on", async () => {
+    for (const canaries of [true, false]) {
+      for (const text of ["", " \n"]) {
+        start(canaries);
+        answer = async () => ({ text });
+        await join();
+        assert.deepEqual(
+          suspected.map(({ reason, evidence }) => [reason, evidence.why]),
+          [["canary", "empty answer"]],
+        );
+      }
+    }
+  });
+
+  test("thoughts are an answer to a probe; to a canary only what follows them is", async () => {
+    model.build = { id: "b", tokenizer: "t", reasoning: { open: "<think>", close: "</think>" } };
+    answer = async ({ texts }) => ({ text: rightAnswer(texts[0] ?? "") ?? "", reasoning: "hmm, 12, Paris…" });
+    await join();
+    await pass(6 * 60_000);
+    assert.deepEqual(suspected, []);
+    assert.ok((jobs[0]?.outputTokensMax ?? 0) >= 1024, "there is room for thinking");
+    start();
+    answer = async ({ texts }) => ({ text: "", reasoning: rightAnswer(texts[0] ?? "") ?? "hmm" });
+    await join();
+    assert.equal(suspected.length, 1);
+  });
+
+  test("what failed on the way is no wrong answer, and a node that declines is not asked in a loop", async () => {
+    for (const end of ["failed", "quiet", "no_capacity"] as const) {
+      start();
+      answer = async () => ({ end });
+      await join();
+      assert.equal(jobs.length, 1, end);
+      await pass(60 * 60_000);
+      assert.ok(jobs.length < 20, `${jobs.length} times in an hour`);
+      assert.deepEqual(suspected, []);
+    }
+  });
+
+  test("a node that failed a canary cannot get away by declining the next ones", async () => {
+    answer = async () => (jobs.length === 1 ? { text: "no idea" } : { end: "no_capacity" });
+    await join();
+    assert.equal(jobs.length, 2);
+    await pass(120_000);
+    assert.deepEqual(
+      suspected.map(({ evidence }) => evidence.why),
+      ["it declined to be asked again"],
+    );
+  });
+
+  test("an answer that never comes to its end is a wrong one", async () => {
+    answer = (_job, signal) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
+    await join();
+    await pass(4 * 60_000);
+    assert.deepEqual(
+      suspected.map(({ evidence }) => evidence.why),
+      ["no answer in time"],
+    );
+  });
+
+  describe("asking a node now", () => {
+    test("tells what came of it", async () => {
+      node.outstanding = 4;
+      for (const [result, says] of [
+        [{ text: "words" }, "answered"],
+        [{ text: "" }, "empty"],
+        [{ end: "failed" }, "failed"],
+        [{ end: "quiet" }, "failed"],
+        [{ end: "no_capacity" }, "absent"],
+        [undefined, "absent"],
+      ] as const) {
+        answer = async () => result;
+        assert.equal(await probes.ask("a", "m"), says);
+      }
+      const asked = jobs.length;
+      assert.equal(await probes.ask("nobody", "m"), "absent");
+      assert.equal(await probes.ask("a", "no model"), "absent");
+      assert.equal(jobs.length, asked);
+    });
+
+    test("embeddings: whole vectors are an answer", async () => {
+      model.kind = "embedding";
+      answer = async () => ({ text: "", vectors: [Float32Array.of(1, 0)] });
+      assert.equal(await probes.ask("a", "m"), "answered");
+    });
+
+    test("several at once are one question", async () => {
+      answer = async () => ({ text: "words" });
+      assert.deepEqual(await Promise.all([probes.ask("a", "m"), probes.ask("a", "m")]), ["answered", "answered"]);
+      assert.equal(jobs.length, 1);
+    });
+
+    test("twice empty is enough to be suspected", async () => {
+      node.outstanding = 1;
+      answer = async () => ({ text: "" });
+      await probes.ask("a", "m");
+      assert.equal(suspected.length, 0);
+      await probes.ask("a", "m");
+      assert.equal(suspected.length, 1);
+    });
+
+    test("stopping ends it, and blames nobody", async () => {
+      answer = (_job, signal) =>
+        new Promise((resolve) => signal.addEventListener("abort", () => resolve({ end: "cancelled" })));
+      const asked = probes.ask("a", "m");
+      await probes.stop();
+      assert.equal(await asked, "absent");
+      assert.deepEqual(suspected, []);
+    });
+  });
+});
