@@ -6,6 +6,7 @@ test("without any variable the defaults hold", () => {
   const config = parseConfig({});
   assert.equal(config.port, 8080);
   assert.equal(config.internalPort, 9090);
+  assert.equal(parseConfig({ HOST: "0.0.0.0" }).internalHost, "127.0.0.1", "it does not follow HOST");
   assert.equal(config.databaseUrl, undefined);
   assert.equal(config.dispatchDeadlineMs, 10_000);
   assert.equal(parseConfig({ PORT: "" }).port, 8080, "an empty variable is not set");

@@ -45,6 +45,7 @@ const OidcProviders = z
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
+  INTERNAL_HOST: z.string().min(1).default("127.0.0.1"),
   INTERNAL_PORT: Port.default(9090),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }).optional(),
   DATA_DIR: z.string().min(1).default("./data"),
@@ -139,6 +140,8 @@ export const SETTINGS: string[] = Object.keys(Environment.shape);
 export interface Config {
   host: string;
   port: number;
+  /** Where health and metrics are told. Loopback unless somebody else is to read them. */
+  internalHost: string;
   internalPort: number;
   /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
   publicUrl: string | undefined;
@@ -230,6 +233,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   return {
     host: e.HOST,
     port: e.PORT,
+    internalHost: e.INTERNAL_HOST,
     internalPort: e.INTERNAL_PORT,
     publicUrl: e.PUBLIC_URL,
     dataDir: resolve(e.DATA_DIR),
