@@ -40,7 +40,10 @@ async function open(t: TestContext): Promise<Door> {
     limits,
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
-    ledger: { hold: () => assert.fail("nothing is held for a request that never came") },
+    ledger: {
+      hasCredit: () => true,
+      hold: () => assert.fail("nothing is held for a request that never came"),
+    },
   } as unknown as Gateway;
   const app = bareServer(door, IMPATIENT);
   openAiRoutes(app, { door, gateway, base64Compat: false });

@@ -55,6 +55,11 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Visitor): P
   return { leave: (tokens) => gw.limits.leave(key.id, call.id, tokens) };
 }
 
+/** Refuses an account without any credit before its body is read; what a request takes is the hold's to decide. */
+export async function checkCredit(gw: Pick<Gateway, "ledger">, { accountId }: Holder): Promise<void> {
+  if (!(await gw.ledger.hasCredit(accountId))) throw fault("insufficient_credits");
+}
+
 /** Takes one of the model's places on the platform, or refuses with a 429. */
 export async function enterModel(gw: Gateway, visitor: Visitor, model: ActiveModel, stream: boolean): Promise<Pass> {
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));

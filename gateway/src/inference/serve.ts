@@ -1,7 +1,7 @@
 /**
- * One request, top to bottom: authenticate, limits, read and validate, count the prompt, take the hold, dispatch, relay,
- * count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the `Endpoint` they
- * bring. The order of the refusals is part of the contract.
+ * One request, top to bottom: authenticate, limits, credit, read and validate, count the prompt, take the hold, dispatch,
+ * relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the
+ * `Endpoint` they bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
 import { fault } from "../faults.ts";
@@ -11,7 +11,7 @@ import { countPrompt, findModel, type Hold, outputCap, placeHold } from "./admit
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
-import { checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
+import { checkCredit, checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
@@ -25,6 +25,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   const pass = await enterKey(gw, visitor); // 429
   let done: Done = { tokens: 0, answer: () => {} };
   try {
+    await checkCredit(gw, key); // 402
     const ask = endpoint.parse(await call.readJson(), call.sdk); // 413 · 415 · 400
     const model = findModel(gw, ask, endpoint.kind); // 404
     const meter = gw.meter(model.build.tokenizer);
