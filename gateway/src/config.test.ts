@@ -35,6 +35,13 @@ test("every mistake is reported at once, each with its variable", () => {
   );
 });
 
+test("the memory for large bodies: one body fits, and an account has no more than all", () => {
+  const MiB = 1024 * 1024;
+  assert.deepEqual(parseConfig({}).bodyBudget, { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
+  assert.throws(() => parseConfig({ BODY_BUDGET_ACCOUNT_MB: "9" }), /BODY_BUDGET_ACCOUNT_MB must be 10 or more/);
+  assert.throws(() => parseConfig({ BODY_BUDGET_MB: "20" }), /BODY_BUDGET_ACCOUNT_MB must not be more/);
+});
+
 test("a shared database needs a shared pepper", () => {
   assert.throws(() => parseConfig({ DATABASE_URL: "postgres://localhost/x" }), /KEY_PEPPER/);
   assert.ok(parseConfig({ DATABASE_URL: "postgres://localhost/x", KEY_PEPPER: "p".repeat(32) }));

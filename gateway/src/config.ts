@@ -2,11 +2,20 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 
+const MEBIBYTE = 1024 * 1024;
+
 const Port = z.coerce
   .number("must be a port number")
   .int("must be a port number")
   .min(0, "must be 0 or more")
   .max(65535, "must be 65535 or less");
+
+/** One body has to fit. */
+const Mebibytes = z.coerce
+  .number("must be a number of MiB")
+  .int("must be a whole number of MiB")
+  .min(10, "must be 10 or more")
+  .max(65_536, "must be 65536 or less");
 
 const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
@@ -116,6 +125,8 @@ const Environment = z.object({
     .max(10, "must be 10 or less")
     .default(0),
   AUTO_QUARANTINE: z.enum(["true", "false"], "must be true or false").default("true"),
+  BODY_BUDGET_MB: Mebibytes.default(256),
+  BODY_BUDGET_ACCOUNT_MB: Mebibytes.default(64),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^(sk|rk)_(test|live)_\w+$/, "must be a Stripe secret key (sk_live_… or sk_test_…)")
@@ -166,6 +177,8 @@ export interface Config {
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
+  /** How much memory large bodies may take: all of them, and those of one account. */
+  bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
   /** Undefined: credits cannot be bought. */
@@ -227,6 +240,9 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if ((given.STRIPE_SECRET_KEY === undefined) !== (given.STRIPE_WEBHOOK_SECRET === undefined)) {
     mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
   }
+  if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
+    mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
+  }
   mistakes.push(...planeMistakes(given), ...signInMistakes(given));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
@@ -256,6 +272,10 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
+    bodyBudget: {
+      gatewayBytesMax: e.BODY_BUDGET_MB * MEBIBYTE,
+      payerBytesMax: e.BODY_BUDGET_ACCOUNT_MB * MEBIBYTE,
+    },
     autoQuarantine: e.AUTO_QUARANTINE === "true",
     payments: paymentsConfig(e),
     logLevel: e.LOG_LEVEL,

@@ -120,6 +120,17 @@ export interface FaultBody {
   error: Record<string, unknown> & { message: string; type: string };
 }
 
+export interface FaultParts {
+  status: number;
+  retry: Retry;
+  type: string;
+  code?: FaultCode;
+  message: string;
+  extra?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
 /** A refusal on its way to the client. */
 export class Fault extends Error {
   override name = "Fault";
@@ -127,20 +138,11 @@ export class Fault extends Error {
   readonly retry: Retry;
   readonly type: string;
   /** The stable code; absent where the contract says there is none. */
-  readonly code: string | undefined;
+  readonly code: FaultCode | undefined;
   readonly extra: Record<string, unknown>;
   readonly headers: Record<string, string>;
 
-  constructor(parts: {
-    status: number;
-    retry: Retry;
-    type: string;
-    code?: FaultCode;
-    message: string;
-    extra?: Record<string, unknown>;
-    headers?: Record<string, string>;
-    cause?: unknown;
-  }) {
+  constructor(parts: FaultParts) {
     super(parts.message, { cause: parts.cause });
     this.status = parts.status;
     this.retry = parts.retry;

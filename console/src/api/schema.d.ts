@@ -2509,7 +2509,7 @@ export interface components {
             };
         };
         /**
-         * @description Refused.
+         * @description There is no room for it now. A body over 64 KiB may find that too many large ones are being read.
          *
          *     - `no_capacity`: No node could take this request in time. Nothing was billed; it is safe to try again.
          */
@@ -2804,6 +2804,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     renameAccount: {
@@ -2881,6 +2882,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     finishOpenId: {
@@ -3013,6 +3015,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     getSession: {
@@ -3740,6 +3743,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     confirmTwoFactor: {
@@ -3816,6 +3820,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     disableTwoFactor: {
@@ -3892,6 +3897,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     enableTwoFactor: {
@@ -3967,6 +3973,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     verifyEmail: {
@@ -4164,6 +4171,7 @@ export interface operations {
             };
             500: components["responses"]["internal_error"];
             502: components["responses"]["payment_provider_unavailable"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listEarnings: {
@@ -4471,6 +4479,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     revokeHostToken: {
@@ -4635,6 +4644,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     revokeKey: {
@@ -4775,6 +4785,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listLedger: {
@@ -5109,6 +5120,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     pauseNode: {
@@ -5387,6 +5399,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listAccountKeys: {
@@ -5506,6 +5519,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     suspendAccount: {
@@ -5583,6 +5597,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listOperatorActions: {
@@ -5705,6 +5720,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     checkBooks: {
@@ -5897,6 +5913,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     releaseNode: {
@@ -6075,6 +6092,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     getPayout: {

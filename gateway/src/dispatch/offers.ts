@@ -21,7 +21,8 @@ export interface DispatchOrder {
   /** The request's 26 characters. */
   request: string;
   header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
-  body: JobBody;
+  /** Encoded where that was done already. */
+  body: JobBody | Uint8Array;
 }
 
 /** Where output goes. `enough` stops the node; `broken` says that the node gave what nobody asked for. */

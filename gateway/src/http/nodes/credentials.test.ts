@@ -15,6 +15,7 @@ import { openTestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openHostTokens } from "../../keys/keys.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
+import { testBodies } from "../testing.ts";
 import { nodeDesk } from "./desk.ts";
 import { type NodeApiOptions, nodeRoutes } from "./routes.ts";
 import type { NodeWork } from "./work.ts";
@@ -50,7 +51,7 @@ async function enrol(t: TestContext): Promise<{ ask: Ask; revoke: () => Promise<
   const ask: Ask = async (mint) => {
     const app = Fastify({ logger: false });
     nodeRoutes(app, {
-      door: { clock: systemClock, newId, log },
+      door: { clock: systemClock, newId, log, bodies: testBodies() },
       log,
       hostTokens,
       desk,

@@ -7,7 +7,6 @@ import { fault } from "../../faults.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
-import { FORM_BYTES_MAX } from "../body.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { type NodeDesk, refusedMove } from "./desk.ts";
 import { earningsList, modelsForHosts, type NodeWork, tryNode } from "./work.ts";
@@ -30,7 +29,7 @@ type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) 
 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
   const { hostTokens, desk, catalogue, work } = options;
-  const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
+  const { door } = options;
   const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
     app.route({
       method,
@@ -47,13 +46,13 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
     });
   };
 
-  route("POST", "/nodes", async (call, account) => desk.register(account, await call.readJson()));
+  route("POST", "/nodes", async (call, account) => desk.register(account, await call.readForm(account)));
   route("GET", "/nodes", (_call, account) => desk.list(account));
   route("GET", "/nodes/:id", async (_call, account, { id }) => desk.show(await desk.own(account, id)));
   route("PUT", "/nodes/:id/elections", async (call, account, { id }) => {
     // Whose node it is comes first: a wrong body must not tell that a node exists.
     await desk.own(account, id);
-    return desk.elect(account, id, await call.readJson());
+    return desk.elect(account, id, await call.readForm(account));
   });
   route("POST", "/nodes/:id/pause", (_call, account, { id }) => desk.move(account, id, "pause"));
   route("POST", "/nodes/:id/resume", (_call, account, { id }) => desk.move(account, id, "resume"));
