@@ -83,6 +83,11 @@ export const faults = {
   too_many_viewers: { status: 429, retry: "later", text: "Too many pages of this account are open." },
   invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
   unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },
+  unknown_outcome: {
+    status: 422,
+    retry: "never",
+    text: "The filter names an outcome that no request can have.",
+  },
   not_found: { status: 404, retry: "never", text: "No such request in your history." },
   billing_disabled: { status: 404, retry: "never", text: "Credits cannot be bought on this deployment." },
   not_a_builder: { status: 403, retry: "never", text: "Only a builder account buys credits, and this is a host's." },

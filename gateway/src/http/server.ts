@@ -61,6 +61,10 @@ export function internalServer(health: Health): FastifyInstance {
     const { contentType, text } = await health.metrics();
     return reply.header("content-type", contentType).send(text);
   });
+  const others = app.supportedMethods.filter((method) => method !== "GET");
+  for (const url of ["/healthz", "/readyz", "/metrics"]) {
+    app.route({ method: others, url, handler: (_request, reply) => reply.status(405).header("allow", "GET").send() });
+  }
   return app;
 }
 

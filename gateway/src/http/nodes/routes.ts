@@ -1,9 +1,9 @@
 /** The node API: what a host's agent and CLI speak to. Every route acts for the account of a host token. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
-import { fault } from "../../faults.ts";
+import { fault, notFound, wrongMethod } from "../../faults.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
@@ -30,20 +30,28 @@ type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
   const { hostTokens, desk, catalogue, work } = options;
   const { door } = options;
-  const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
-    app.route({
-      method,
-      url: `/node/v1${url}`,
-      handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        reply.hijack();
-        await through(door, { request: request.raw, response: reply.raw }, async (call) => {
-          const holder = await hostTokens.authenticate(call.authorization);
-          if (holder === undefined) throw fault("invalid_host_token");
-          const body = await handle(call, holder.accountId, request.params as Record<string, string>);
-          call.reply.json(200, JSON.stringify(body));
-        });
-      },
+  const handler =
+    (answer: (call: OpenCall, params: Record<string, string>) => Promise<object>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      await through(door, { request: request.raw, response: reply.raw }, async (call) => {
+        call.reply.json(200, JSON.stringify(await answer(call, request.params as Record<string, string>)));
+      });
+    };
+  const refuse = (make: () => Error) =>
+    handler(async () => {
+      throw make();
     });
+  const methods = new Map<string, string[]>();
+  const route = (method: "GET" | "POST" | "PUT", path: string, handle: Handle): void => {
+    const url = `/node/v1${path}`;
+    methods.set(url, [...(methods.get(url) ?? []), method]);
+    const authenticated = handler(async (call, params) => {
+      const holder = await hostTokens.authenticate(call.authorization);
+      if (holder === undefined) throw fault("invalid_host_token");
+      return await handle(call, holder.accountId, params);
+    });
+    app.route({ method, url, handler: authenticated });
   };
 
   route("POST", "/nodes", async (call, account) => desk.register(account, await call.readForm(account)));
@@ -71,6 +79,14 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
     if (receipt === undefined) throw fault("not_found");
     return receipt;
   });
+
+  for (const [url, allowed] of methods) {
+    const others = app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[];
+    app.route({ method: others, url, handler: refuse(() => wrongMethod(allowed)) });
+  }
+  const unknown = refuse(() => notFound("No such path under /node/v1."));
+  app.all("/node/v1", unknown);
+  app.all("/node/v1/*", unknown);
 }
 
 async function credentials(options: NodeApiOptions, node: Node): Promise<object> {
