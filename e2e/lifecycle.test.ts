@@ -46,6 +46,17 @@ describe("a platform's life", () => {
     assert.equal(await second.stop(), 0);
   });
 
+  test("health and metrics are told on loopback, whatever address the API is served on", async (t) => {
+    if (process.platform !== "linux") return t.skip("127.0.0.2 is an address of its own on Linux alone");
+    const platform = await startPlatform(dataDir, ["--no-node"], { HOST: "127.0.0.2" });
+    assert.equal((await fetch(`${platform.ready.base_url}/v1/catalog/rates`)).status, 200);
+    const log = await readFile(join(dataDir, "gateway.log"), "utf8");
+    const port = /"internalPort":(\d+)/.exec(log)?.[1];
+    assert.equal((await fetch(`http://127.0.0.1:${port}/healthz`)).status, 200);
+    await assert.rejects(fetch(`http://127.0.0.2:${port}/healthz`));
+    assert.equal(await platform.stop(), 0);
+  });
+
   test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
     const first = await startPlatform(dataDir, FLAGS);
     const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });

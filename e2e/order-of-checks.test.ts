@@ -18,7 +18,7 @@ interface Draft {
   path: string;
   method: string;
   key: KeyTraits;
-  account: "rich" | "broke";
+  account: "rich" | "poor" | "broke";
   claimsBytes: number | undefined;
   padding: string;
   /** What the body's text ends with. */
@@ -84,6 +84,12 @@ const checks: Check[] = [
     answer: "rate_limit_streams",
   },
   {
+    name: "credit",
+    breaks: (d) => Object.assign(d, { account: "broke" }),
+    status: 402,
+    answer: "insufficient_credits",
+  },
+  {
     name: "counted length",
     breaks: (d) => Object.assign(d, { padding: " ".repeat(TOO_LONG) }),
     status: 413,
@@ -115,7 +121,13 @@ const checks: Check[] = [
     status: 429,
     answer: "rate_limit_sku_capacity",
   },
-  { name: "hold", breaks: (d) => Object.assign(d, { account: "broke" }), status: 402, answer: "insufficient_credits" },
+  {
+    name: "hold",
+    // Who has nothing at all has not enough either.
+    breaks: (d) => Object.assign(d, { account: d.account === "broke" ? "broke" : "poor" }),
+    status: 402,
+    answer: "hold_exceeds_balance",
+  },
   {
     name: "dispatch",
     breaks: (d) => Object.assign(d.orders, { busy: true }),
@@ -152,6 +164,7 @@ describe("order of checks", () => {
     });
     accounts = {
       rich: await openBuilder(platform.query, 5_000_000_000_000n),
+      poor: await openBuilder(platform.query, 1n),
       broke: await openBuilder(platform.query, 0n),
     };
     letGo = await keepBusy(platform, FULL);
@@ -234,6 +247,28 @@ describe("order of checks", () => {
       assert.equal(got.status, 200);
       asked.push({ requestId: got.headers["x-request-id"] as string, recorded: true, what: "none" });
     }
+  });
+
+  test("without credit the answer is there before the body, and a slot in flight is not kept", async () => {
+    const { token } = await makeKey(platform.query, accounts.broke, { inFlight: 1 });
+    const headers = { authorization: `Bearer ${token}` };
+    for (let i = 0; i < 3; i++) {
+      const got = await send(platform.ready.base_url, { path: sound().path, headers, claimsBytes: 1_000_000 });
+      assert.deepEqual([got.status, answerOf(got)], [402, "insufficient_credits"]);
+      assert.equal(got.headers["x-ratelimit-remaining-requests"], String(599 - i));
+    }
+  });
+
+  test("credit that is granted is usable about a second later", async () => {
+    const account = await openBuilder(platform.query, 0n);
+    const { token } = await makeKey(platform.query, account);
+    const body = JSON.stringify({ model: "no-such-model", messages: [{ role: "user", content: "hi" }] });
+    const status = async (): Promise<number> =>
+      (await send(platform.ready.base_url, { path: sound().path, headers: { authorization: `Bearer ${token}` }, body }))
+        .status;
+    assert.equal(await status(), 402);
+    await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
+    await eventually("the credit counts", async () => (await status()) === 404, 5_000);
   });
 
   test("400, 401, 402, 404, 405 and 413 leave no record; every 429 and everything that reached a node's door does", async () => {

@@ -9,6 +9,7 @@ import { type Answer, type Expected, NOT_HTTP } from "./fuzz/expected.ts";
 import { mistakes } from "./fuzz/judge.ts";
 import { sendSocket } from "./fuzz/send-socket.ts";
 import { KEY } from "./fuzz/shot.ts";
+import { eventually } from "./platform.ts";
 
 const MEBIBYTE = 1024 * 1024;
 const BODY = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content: "hello" }], max_tokens: 5 });
@@ -153,6 +154,41 @@ describe("the wire", () => {
     assert.ok(answer);
     assert.deepEqual(mistakes(answer, [SERVED]), []);
     socket.destroy();
+  });
+
+  test("one who has asked and closes its sending side gets its answer, whole and streamed", async () => {
+    const slow = { text: "one two three four", ttft_ms: 1_500 };
+    for (const stream of [false, true]) {
+      const content = `#script ${JSON.stringify(slow)}`;
+      const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 9, stream });
+      const expected: Expected = {
+        ...SERVED,
+        outputTokensMax: 9,
+        ...(stream && { answer: "chat-stream", usage: false }),
+      };
+      const [answer, ...more] = await sendSocket(arena.target, {
+        via: "socket",
+        pieces: [Buffer.from(head(sized(body)) + body)],
+        afterwards: "end",
+        answers: [[expected]],
+      });
+      assert.ok(answer, "there is an answer");
+      assert.deepEqual(mistakes(answer, [expected]), [], answer.text);
+      assert.equal(more.length, 0);
+    }
+  });
+
+  test("one who leaves altogether while a whole answer is made is noticed, and its node stopped", async () => {
+    const content = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 50 })}`;
+    const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 8_000 });
+    const count = async (): Promise<number> =>
+      (await arena.platform.query("select id from request where outcome = 'client_closed'")).length;
+    const before = await count();
+    const socket = connect({ port: arena.target.port, host: "127.0.0.1" });
+    socket.write(head(sized(body)).replace(KEY, arena.target.key) + body);
+    await eventually("it is held", async () => (await arena.platform.query("select id from hold")).length > 0);
+    socket.destroy();
+    await eventually("it is settled", async () => (await count()) === before + 1);
   });
 
   const messages = (message: string, count: number): string =>

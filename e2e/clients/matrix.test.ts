@@ -113,7 +113,15 @@ describe("clients", () => {
       await work();
     } finally {
       await move("grant");
+      // That there was nothing is remembered for a second.
+      await eventually("the credit counts again", async () => (await rawChat("no-such")) === 404);
     }
+  };
+  const rawChat = async (model: string): Promise<number> => {
+    const { baseURL, apiKey } = connection();
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const body = JSON.stringify({ model, messages: [{ role: "user", content: "hi" }] });
+    return (await fetch(`${baseURL}/chat/completions`, { method: "POST", headers, body })).status;
   };
   const rawEmbeddings = async (): Promise<number[][]> => {
     const { baseURL, apiKey } = connection();

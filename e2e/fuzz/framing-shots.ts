@@ -38,11 +38,11 @@ export function compressedOnItsWay(random: Random): SocketShot {
   return listen([postHead(endpoint, `transfer-encoding: ${coding}`), chunk], [{ status: 415 }]);
 }
 
-/** Asks, and closes its side: the answer may come, or the connection may end. */
+/** Asks, and closes its side: the answer comes all the same. */
 export function halfClosed(random: Random): SocketShot {
   const { endpoint, body } = anyPost(random);
   const bytes = Buffer.concat([postHead(endpoint, `content-length: ${body.length}`), body]);
-  return { ...listen([bytes], expectedOf(endpoint, body)), afterwards: "end", mayStaySilent: true, mayBreakOff: true };
+  return { ...listen([bytes], expectedOf(endpoint, body)), afterwards: "end" };
 }
 
 export function brokenChunks(random: Random): SocketShot {

@@ -16,9 +16,11 @@ import { openStore } from "./build/store.ts";
 import { openBroadcast } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import type { History } from "./history/history.ts";
+import { openBodyBudget } from "./http/body-budget.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
 import { openMetrics } from "./http/metrics.ts";
+import { openReading } from "./http/reading.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -78,7 +80,9 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   });
   const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
   ground.onClose(() => broadcast.close());
-  const meter = await openMeters(ground);
+  const { meter, tables } = await openMeters(ground);
+  const reading = openReading({ log, tables, base64Compat: config.embeddingsBase64Compat });
+  ground.onClose(() => reading.close());
   const catalogue = await openCatalogue(ground, { pool, broadcast, meter });
   const plane = await openPlane(ground, secrets);
   const people = await openPeople(ground, { pool, broadcast }, secrets);
@@ -99,6 +103,7 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     keys: people.apiKeys,
     catalogue: catalogue.current,
     meter,
+    reader: reading,
     limits,
     dispatcher,
     watch: metrics.watch,
@@ -108,7 +113,8 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
   const payments = await openPurchases(ground, store);
   const cursors = openCursors(derived(secrets, "cursors"));
   const floor = { plane, fleet, broadcast, roster, dispatcher, enforce, trust };
-  const doors = doorsOf(ground, { ...floor, pool, gateway, people, books, payments, cursors });
+  const bodies = { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm };
+  const doors = doorsOf(ground, { ...floor, pool, gateway, people, books, payments, cursors, bodies });
   const health = healthOf({ ping: () => pool.query("select 1"), metrics });
   return {
     ...people,

@@ -7,6 +7,7 @@ test("without any variable the defaults hold", () => {
   const config = parseConfig({});
   assert.equal(config.port, 8080);
   assert.equal(config.internalPort, 9090);
+  assert.equal(parseConfig({ HOST: "0.0.0.0" }).internalHost, "127.0.0.1", "it does not follow HOST");
   assert.equal(config.databaseUrl, undefined);
   assert.equal(config.dispatchDeadlineMs, 10_000);
   assert.equal(config.jobMsMax, 900_000);
@@ -35,6 +36,13 @@ test("every mistake is reported at once, each with its variable", () => {
       return !error.message.includes("\n");
     },
   );
+});
+
+test("the memory for large bodies: one body fits, and an account has no more than all", () => {
+  const MiB = 1024 * 1024;
+  assert.deepEqual(parseConfig({}).bodyBudget, { gatewayBytesMax: 256 * MiB, payerBytesMax: 64 * MiB });
+  assert.throws(() => parseConfig({ BODY_BUDGET_ACCOUNT_MB: "9" }), /BODY_BUDGET_ACCOUNT_MB must be 10 or more/);
+  assert.throws(() => parseConfig({ BODY_BUDGET_MB: "20" }), /BODY_BUDGET_ACCOUNT_MB must not be more/);
 });
 
 test("a shared database needs a shared pepper", () => {

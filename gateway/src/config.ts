@@ -2,11 +2,20 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 
+const MEBIBYTE = 1024 * 1024;
+
 const Port = z.coerce
   .number("must be a port number")
   .int("must be a port number")
   .min(0, "must be 0 or more")
   .max(65535, "must be 65535 or less");
+
+/** One body has to fit. */
+const Mebibytes = z.coerce
+  .number("must be a number of MiB")
+  .int("must be a whole number of MiB")
+  .min(10, "must be 10 or more")
+  .max(65_536, "must be 65536 or less");
 
 const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
@@ -45,6 +54,7 @@ const OidcProviders = z
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
+  INTERNAL_HOST: z.string().min(1).default("127.0.0.1"),
   INTERNAL_PORT: Port.default(9090),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }).optional(),
   DATA_DIR: z.string().min(1).default("./data"),
@@ -129,6 +139,8 @@ const Environment = z.object({
     .default(20),
   HOST_SANCTION: z.enum(["true", "false"], "must be true or false").default("true"),
   CANARIES_FILE: z.string().min(1).optional(),
+  BODY_BUDGET_MB: Mebibytes.default(256),
+  BODY_BUDGET_ACCOUNT_MB: Mebibytes.default(64),
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^(sk|rk)_(test|live)_\w+$/, "must be a Stripe secret key (sk_live_… or sk_test_…)")
@@ -153,6 +165,8 @@ export const SETTINGS: string[] = Object.keys(Environment.shape);
 export interface Config {
   host: string;
   port: number;
+  /** Where health and metrics are told. Loopback unless somebody else is to read them. */
+  internalHost: string;
   internalPort: number;
   /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
   publicUrl: string | undefined;
@@ -179,6 +193,8 @@ export interface Config {
   dispatchDeadlineMs: number;
   /** A job that lasts longer than this after its acceptance ends as a stall. */
   jobMsMax: number;
+  /** How much memory large bodies may take: all of them, and those of one account. */
+  bodyBudget: { gatewayBytesMax: number; payerBytesMax: number };
   /** Bar nodes that fail, cheat or pretend. Off: what was seen is logged. */
   autoQuarantine: boolean;
   /** How far nodes are trusted from the start: fleet/rules.ts has the words. */
@@ -244,12 +260,16 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if ((given.STRIPE_SECRET_KEY === undefined) !== (given.STRIPE_WEBHOOK_SECRET === undefined)) {
     mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
   }
+  if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
+    mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
+  }
   mistakes.push(...planeMistakes(given), ...signInMistakes(given));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
     host: e.HOST,
     port: e.PORT,
+    internalHost: e.INTERNAL_HOST,
     internalPort: e.INTERNAL_PORT,
     publicUrl: e.PUBLIC_URL,
     dataDir: resolve(e.DATA_DIR),
@@ -273,6 +293,10 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     jobMsMax: e.JOB_MAX_S * 1000,
+    bodyBudget: {
+      gatewayBytesMax: e.BODY_BUDGET_MB * MEBIBYTE,
+      payerBytesMax: e.BODY_BUDGET_ACCOUNT_MB * MEBIBYTE,
+    },
     autoQuarantine: e.AUTO_QUARANTINE === "true",
     nodeRules: { probationAnswers: e.PROBATION_ANSWERS, hostSanction: e.HOST_SANCTION === "true" },
     canariesFile: e.CANARIES_FILE,

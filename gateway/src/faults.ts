@@ -83,6 +83,11 @@ export const faults = {
   too_many_viewers: { status: 429, retry: "later", text: "Too many pages of this account are open." },
   invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
   unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },
+  unknown_outcome: {
+    status: 422,
+    retry: "never",
+    text: "The filter names an outcome that no request can have.",
+  },
   not_found: { status: 404, retry: "never", text: "No such request in your history." },
   billing_disabled: { status: 404, retry: "never", text: "Credits cannot be bought on this deployment." },
   not_a_builder: { status: 403, retry: "never", text: "Only a builder account buys credits, and this is a host's." },
@@ -125,6 +130,17 @@ export interface FaultBody {
   error: Record<string, unknown> & { message: string; type: string };
 }
 
+export interface FaultParts {
+  status: number;
+  retry: Retry;
+  type: string;
+  code?: FaultCode;
+  message: string;
+  extra?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
 /** A refusal on its way to the client. */
 export class Fault extends Error {
   override name = "Fault";
@@ -132,20 +148,11 @@ export class Fault extends Error {
   readonly retry: Retry;
   readonly type: string;
   /** The stable code; absent where the contract says there is none. */
-  readonly code: string | undefined;
+  readonly code: FaultCode | undefined;
   readonly extra: Record<string, unknown>;
   readonly headers: Record<string, string>;
 
-  constructor(parts: {
-    status: number;
-    retry: Retry;
-    type: string;
-    code?: FaultCode;
-    message: string;
-    extra?: Record<string, unknown>;
-    headers?: Record<string, string>;
-    cause?: unknown;
-  }) {
+  constructor(parts: FaultParts) {
     super(parts.message, { cause: parts.cause });
     this.status = parts.status;
     this.retry = parts.retry;

@@ -39,7 +39,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
 }
 
 async function listenInternally(app: App, { config, anyInternalPort = false }: GatewayOptions): Promise<number> {
-  const at = { host: config.host, port: config.internalPort };
+  const at = { host: config.internalHost, port: config.internalPort };
   try {
     return await listen(app.internalServer, at);
   } catch (error) {

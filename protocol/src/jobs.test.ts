@@ -32,6 +32,12 @@ describe("jobs in pieces", () => {
     for (const piece of rest(frames)) joiner.add(piece);
     assert.ok(joiner.complete);
     assert.deepEqual(joiner.body(), body);
+    const encoded = cutJob(header, new TextEncoder().encode(JSON.stringify(body)));
+    assert.deepEqual(
+      encoded.map((frame) => decode(encode(frame))),
+      frames,
+      "encoded before or here, it is the same",
+    );
   });
 
   test("pieces out of order, missing, repeated or too many are refused", () => {

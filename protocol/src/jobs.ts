@@ -7,8 +7,9 @@ const SCHEMAS = { chat: ChatBody, completion: CompletionBody, embedding: Embeddi
 
 type JobFrame = Extract<Frame, { kind: "job" } | { kind: "piece" }>;
 
-export function cutJob(header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody): JobFrame[] {
-  const bytes = Buffer.from(JSON.stringify(body));
+/** `body` may be encoded already: JSON in UTF-8. */
+export function cutJob(header: Omit<JobHeader, "body_bytes" | "pieces">, body: JobBody | Uint8Array): JobFrame[] {
+  const bytes = body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
   if (bytes.length > JOB_BODY_BYTES_MAX)
     throw new FrameError(`a job body of ${bytes.length} bytes exceeds ${JOB_BODY_BYTES_MAX}`);
   const pieces = Math.ceil(bytes.length / JOB_PIECE_BYTES);

@@ -330,8 +330,8 @@ export interface components {
                 price_in_micro_1m: number | null;
                 /** @description Microdollars per million output tokens; null where there is no price. */
                 price_out_micro_1m: number | null;
-                /** @description Quantisation, such as `4-bit`. */
-                quant_label: string | null;
+                /** @description Quantisation, such as `4-bit`; `unannounced` for a model that is coming. */
+                quant_label: string;
                 /**
                  * @description `coming`: listed, and cannot be called yet.
                  * @enum {string}
@@ -357,8 +357,8 @@ export interface components {
             price_in_micro_1m: number | null;
             /** @description Microdollars per million output tokens; null where there is no price. */
             price_out_micro_1m: number | null;
-            /** @description Quantisation, such as `4-bit`. */
-            quant_label: string | null;
+            /** @description Quantisation, such as `4-bit`; `unannounced` for a model that is coming. */
+            quant_label: string;
             /** @description What a cost estimate has to know about thinking. */
             reasoning: {
                 billed_as: "output" | null;

@@ -1455,7 +1455,7 @@ export interface components {
                  * @description The stable contract: branch on this. Most 400 have none.
                  * @enum {string}
                  */
-                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "member_only" | "model_not_found" | "no_account" | "no_capacity" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_pack";
+                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "member_only" | "model_not_found" | "no_account" | "no_capacity" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_outcome" | "unknown_pack";
                 /** @description For people. The text may change. */
                 message: string;
                 /** @description The field, parameter or header that is wrong. */
@@ -1624,7 +1624,7 @@ export interface components {
             price_in_micro_1m: number | null;
             /** @description Microdollars per million output tokens; null for embeddings too. */
             price_out_micro_1m: number | null;
-            quant_label: string | null;
+            quant_label: string;
             /** @description It thinks apart from its answer. The thinking is billed as output. */
             reasoning: boolean;
             /** @description How many requests they take at once. */
@@ -2213,6 +2213,8 @@ export interface components {
             charge_micro: components["schemas"]["Money"];
             /** @description The family of its user agent; empty where there was none. */
             client: string;
+            /** @description How many requests the record stands for: 1, but for refusals of a key beyond its first thousand of an hour. Those that agree in endpoint, model and outcome share a record, from `created_at` to `finished_at`. */
+            count: number;
             /** @description Unix time in seconds. */
             created_at: number;
             duration_ms: number | null;
@@ -2242,7 +2244,8 @@ export interface components {
             queue_ms: number | null;
             /** @description What of the reservation came back. */
             refund_micro: components["schemas"]["Money"];
-            stream: boolean;
+            /** @description null: refused before it was known. */
+            stream: boolean | null;
             tokenizer: string | null;
             /** @description Until its first token. */
             ttft_ms: number | null;
@@ -2596,7 +2599,7 @@ export interface components {
             };
         };
         /**
-         * @description Refused.
+         * @description There is no room for it now. A body over 64 KiB may find that too many large ones are being read.
          *
          *     - `no_capacity`: No node could take this request in time. Nothing was billed; it is safe to try again.
          */
@@ -2784,8 +2787,9 @@ export interface components {
          * @description Something that was named does not exist.
          *
          *     - `unknown_model`: The filter names a model that is not in the catalogue.
+         *     - `unknown_outcome`: The filter names an outcome that no request can have.
          */
-        unknown_model: {
+        "unknown_model.unknown_outcome": {
             headers: {
                 "x-request-id": components["headers"]["x-request-id"];
                 "x-should-retry": components["headers"]["x-should-retry"];
@@ -2891,6 +2895,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     renameAccount: {
@@ -2968,6 +2973,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     finishOpenId: {
@@ -3100,6 +3106,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     getSession: {
@@ -3827,6 +3834,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     confirmTwoFactor: {
@@ -3903,6 +3911,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     disableTwoFactor: {
@@ -3979,6 +3988,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     enableTwoFactor: {
@@ -4054,6 +4064,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     verifyEmail: {
@@ -4251,6 +4262,7 @@ export interface operations {
             };
             500: components["responses"]["internal_error"];
             502: components["responses"]["payment_provider_unavailable"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listEarnings: {
@@ -4558,6 +4570,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     revokeHostToken: {
@@ -4722,6 +4735,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     revokeKey: {
@@ -4862,6 +4876,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listLedger: {
@@ -5202,6 +5217,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     pauseNode: {
@@ -5480,6 +5496,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listAccountKeys: {
@@ -5599,6 +5616,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     suspendAccount: {
@@ -5676,6 +5694,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     listOperatorActions: {
@@ -5798,6 +5817,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     checkBooks: {
@@ -6033,6 +6053,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     releaseNode: {
@@ -6211,6 +6232,7 @@ export interface operations {
                 };
             };
             500: components["responses"]["internal_error"];
+            503: components["responses"]["no_capacity"];
         };
     };
     getPayout: {
@@ -6441,7 +6463,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only requests for this model. */
                 model?: string;
-                /** @description Only requests that ended like this, such as `ok`. */
+                /** @description Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not. */
                 outcome?: string;
                 /** @description Before this moment, written like `from`. */
                 to?: string;
@@ -6483,7 +6505,7 @@ export interface operations {
             };
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["no_account.account_suspended.member_only"];
-            422: components["responses"]["unknown_model"];
+            422: components["responses"]["unknown_model.unknown_outcome"];
             500: components["responses"]["internal_error"];
         };
     };
@@ -6496,7 +6518,7 @@ export interface operations {
                 key?: string;
                 /** @description Only requests for this model. */
                 model?: string;
-                /** @description Only requests that ended like this, such as `ok`. */
+                /** @description Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not. */
                 outcome?: string;
                 /** @description Before this moment, written like `from`. */
                 to?: string;
@@ -6538,7 +6560,7 @@ export interface operations {
             };
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["no_account.account_suspended.member_only"];
-            422: components["responses"]["unknown_model"];
+            422: components["responses"]["unknown_model.unknown_outcome"];
             500: components["responses"]["internal_error"];
         };
     };

@@ -8,19 +8,25 @@ import type { Gateway } from "../inference/gateway.ts";
 import { recordPrices } from "../ledger/prices.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
-import { openMetering } from "../metering/metering.ts";
+import { type Metering, openMetering } from "../metering/metering.ts";
 import type { Ground } from "./ground.ts";
 
 export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
-export async function openMeters({ log, progress, onClose }: Ground): Promise<Gateway["meter"]> {
+export async function openMeters({ log, progress, onClose }: Ground): Promise<{
+  meter: Gateway["meter"];
+  tables: Metering["tables"];
+}> {
   progress("loading the tokenizers");
   const metering = await openMetering({ log });
   onClose(() => metering.close());
-  return (tokenizer) => {
-    const found = metering.meter(tokenizer);
-    invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
-    return found;
+  return {
+    tables: metering.tables,
+    meter(tokenizer) {
+      const found = metering.meter(tokenizer);
+      invariant(found !== undefined, `there is no tokenizer ${tokenizer}`);
+      return found;
+    },
   };
 }
 

@@ -10,11 +10,12 @@ import type { RequestRecord } from "../history/history.ts";
 import type { Receipts } from "../history/receipts.ts";
 import { Live } from "../http/console/live.ts";
 import { consoleParts } from "../http/console/parts.ts";
+import { quoteEndpoint } from "../http/console/quotes.ts";
 import type { ConsoleOptions } from "../http/console/routes.ts";
+import type { Bodies, OpenCall } from "../http/door.ts";
 import type { Cursors } from "../http/lists/cursors.ts";
 import { type NodeDesk, nodeDesk } from "../http/nodes/desk.ts";
 import type { NodeWork } from "../http/nodes/work.ts";
-import { chat } from "../http/openai/chat.ts";
 import type { Doors } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
@@ -37,6 +38,7 @@ export interface Parts extends Floor {
   books: Awaited<ReturnType<typeof openBooks>>;
   payments: Payments | undefined;
   cursors: Cursors;
+  bodies: Bodies;
 }
 
 export function doorsOf(ground: Ground, parts: Parts): Doors {
@@ -44,7 +46,7 @@ export function doorsOf(ground: Ground, parts: Parts): Doors {
   const { gateway, plane, fleet, broadcast, people, books } = parts;
   const { publicUrl } = config;
   const { history, receipts } = books;
-  const door = { clock, newId, log };
+  const door = { clock, newId, log, bodies: parts.bodies };
   const work = workOf(ground, parts);
   const changed = async (nodeId: string): Promise<void> => {
     await parts.enforce(nodeId);
@@ -88,7 +90,7 @@ function consoleOf(
     capacityOf: (model: string) => roster.capacity(model),
   };
   const receiptOf = (record: RequestRecord) => receipts.of(record);
-  const quoteChat = (body: unknown) => quote(gateway, chat, body);
+  const quoteChat = (call: OpenCall, payer: string) => quote(gateway, { endpoint: quoteEndpoint, call, payer });
   const ground = {
     pool,
     quote: quoteChat,
@@ -103,7 +105,14 @@ function consoleOf(
     online,
     live,
   };
-  return { door: { clock, newId, log }, identities, publicUrl, trustedProxies, payments, ...consoleParts(ground) };
+  return {
+    door: { clock, newId, log, bodies: parts.bodies },
+    identities,
+    publicUrl,
+    trustedProxies,
+    payments,
+    ...consoleParts(ground),
+  };
 }
 
 function workOf({ clock, newId }: Ground, { gateway, roster, dispatcher, trust, books, cursors }: Parts): NodeWork {

@@ -20,7 +20,8 @@ export interface DispatchOrder {
   /** The request's 26 characters. */
   request: string;
   header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
-  body: JobBody;
+  /** Encoded where that was done already. */
+  body: JobBody | Uint8Array;
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.

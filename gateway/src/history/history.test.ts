@@ -4,12 +4,15 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkBooks } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals, type Refusal } from "./refusals.ts";
 import { openUsage } from "./usage.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();
+
+const byText = (a: object, b: object): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
 
 describe("history", () => {
   let db: TestDatabase;
@@ -47,6 +50,78 @@ describe("history", () => {
     const records = await openHistory({ pool: db.pool }).list(account, { limit: 2000 });
     assert.equal(records.length, 1000);
     assert.deepEqual([records[0]?.httpStatus, records[0]?.charge, records[0]?.model], [429, 0n, null]);
+  });
+
+  test("beyond a thousand an hour of a key refusals share records, the sums are exact, and a batch counts once", async () => {
+    const refusals = openRefusals({ pool: db.pool, clock: systemClock });
+    const account = newId();
+    const [flooded, calm] = [newId(), newId()];
+    const at = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000 - 1_800_000);
+    const kinds = [
+      { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" },
+      { endpoint: "models", model: null, stream: null, outcome: "rate_limit_requests" },
+      { endpoint: "chat", model: "tiny-3b", stream: true, outcome: "rate_limit_sku_capacity" },
+    ] as const;
+    const of = (keyId: Uuid, count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        ...refusal(account, newIdAt(at)),
+        ...(kinds[i % kinds.length] as (typeof kinds)[number]),
+        keyId,
+      }));
+    const floods = of(flooded, 3_000);
+    await Promise.all([...floods, ...of(calm, 900)].map((one) => refusals.record(one)));
+    const hour = [account, new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000)];
+
+    const { rows } = await db.pool.query(
+      `select key_id = $2 as flooded, count(*)::int as records, sum(requests)::int as requests, max(requests)::int as most
+         from request where account_id = $1 group by 1 order by 1`,
+      [account, flooded],
+    );
+    assert.deepEqual(rows[0], { flooded: false, records: 900, requests: 900, most: 1 });
+    assert.equal(rows[1].requests, 3_000);
+    // One batch may begin below the bound and end above it, or two be counted at once: no record is lost by that.
+    assert.equal(rows[1].records, 1_000 + kinds.length);
+
+    const history = openHistory({ pool: db.pool });
+    const shared = (await history.list(account, { limit: 5_000 })).filter(({ count }) => count > 1);
+    assert.deepEqual(
+      shared
+        .map(({ endpoint, model, stream, outcome, client }) => ({ endpoint, model, stream, outcome, client }))
+        .sort(byText),
+      kinds.map((kind) => ({ ...kind, stream: null, client: "" })).sort(byText),
+    );
+    for (const record of shared)
+      assert.ok(
+        floods.some(({ id }) => id === record.id),
+        "the first of them gives its id",
+      );
+
+    const usage = openUsage({ pool: db.pool });
+    const sums = await usage.sums(account, { by: "outcome", from: hour[1] as Date, to: new Date() });
+    assert.deepEqual(sums.map(({ bucket, requests }) => [bucket, requests]).sort(), [
+      ["rate_limit_requests", 2_600],
+      ["rate_limit_sku_capacity", 1_300],
+    ]);
+    // With a filter, the rollup says where to look: what is summarised must not pass for records.
+    const older = refusal(account, newIdAt(new Date(at.getTime() - 7_200_000)));
+    await refusals.record({ ...older, keyId: flooded, model: "tiny-3b", outcome: "rate_limit_sku_capacity" });
+    const found = await history.list(account, { outcome: "rate_limit_sku_capacity", keyId: flooded, limit: 400 });
+    assert.equal(found.at(-1)?.id, older.id, "the page goes on into older hours");
+
+    const repeat = `select history_refuse($1, array_fill($2::uuid, array[2]), array_fill($3::uuid, array[2]), '{k,k}', '{chat,chat}',
+      '{NULL,NULL}', '{NULL,NULL}', '{rate_limit_requests,rate_limit_requests}', '{429,429}', '{x,x}')`;
+    const lost = [newIdAt(at), newIdAt(at)];
+    for (let i = 0; i < 3; i++) await db.pool.query(repeat, [lost, account, flooded]);
+    const { rows: again } = await db.pool.query(
+      "select sum(requests)::int as requests from request where account_id = $1 and key_id = $2 and id >= uuid_floor($3)",
+      [account, flooded, hour[1]],
+    );
+    assert.equal(again[0].requests, 3_002);
+    const books = await checkBooks(db.pool);
+    assert.deepEqual(
+      books.filter(({ differences }) => differences.length > 0),
+      [],
+    );
   });
 
   test("pages continue where the last one ended, newest first, each record once", async () => {

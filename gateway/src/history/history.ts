@@ -13,7 +13,8 @@ export interface RequestRecord {
   model: string | null;
   build: string | null;
   tokenizer: string | null;
-  stream: boolean;
+  /** Null where it was refused before that was known. */
+  stream: boolean | null;
   outcome: string;
   httpStatus: number;
   finishReason: "stop" | "length" | null;
@@ -30,6 +31,8 @@ export interface RequestRecord {
   ttftMs: number | null;
   durationMs: number | null;
   client: string;
+  /** How many requests the record stands for: one, but for a flood of refusals. */
+  count: number;
   createdAt: Date;
   finishedAt: Date;
 }
@@ -57,6 +60,7 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   prompt_tokens as "promptTokens", completion_tokens as "completionTokens", reasoning_tokens as "reasoningTokens",
   price_version as "priceVersion", hold_pico as hold, charge_pico as charge, host_pico as "hostShare",
   node_id as "nodeId", attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client,
+  requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
@@ -70,7 +74,7 @@ const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc lim
  */
 const FILTERED = `
   with hours as materialized (
-    select hour, sum(sum(requests)) over (order by hour desc) - sum(requests) as newer
+    select hour, sum(sum(requests - summarised)) over (order by hour desc) - sum(requests - summarised) as newer
       from usage_hour
      where account_id = $1 and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))

@@ -35,6 +35,7 @@ const record = (): RequestRecord => ({
   queueMs: 1,
   ttftMs: 2,
   durationMs: 3,
+  count: 1,
   client: "curl",
   createdAt: new Date("2026-11-15T10:00:00Z"),
   finishedAt: new Date("2026-11-15T10:00:01Z"),

@@ -1,6 +1,7 @@
 /**
  * Records of requests that a limit refused (every 429). They come in floods, so they are written in batches; a refusal is
- * answered when it is written, which slows a flood to what the store can take instead of piling it up.
+ * answered when it is written, which slows a flood to what the store can take instead of piling it up. Beyond a thousand an
+ * hour of one key, those that are alike share a record that says how many they are.
  */
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
@@ -17,7 +18,8 @@ export interface Refusal {
   endpoint: "chat" | "completion" | "embedding" | "models";
   /** Null where the body was not read yet. */
   model: string | null;
-  stream: boolean;
+  /** Null likewise. */
+  stream: boolean | null;
   outcome: string;
   httpStatus: number;
   client: string;

@@ -8,15 +8,110 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
+import { openBodyBudget } from "./body-budget.ts";
 import { through } from "./door.ts";
+import { testBodies } from "./testing.ts";
 
-const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+const door = {
+  clock: systemClock,
+  newId: newIds(systemClock, systemRandom()),
+  log: createLog("silent"),
+  bodies: testBodies(),
+};
+
+/** Room for one large body of a payer, and for two of all. */
+const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];
+
+describe("room for large bodies", () => {
+  const budget = openBodyBudget({ gatewayBytesMax: GATEWAY_BYTES, payerBytesMax: PAYER_BYTES });
+  const tight = { ...door, bodies: { ...testBodies(), budget } };
+  /** Requests that were read, and are answered when they are told to. */
+  const read: { payer: string; answer: () => void }[] = [];
+  const server = createServer((request, response) =>
+    through(tight, { request, response }, async (call) => {
+      const payer = String(request.headers["x-payer"]);
+      const body = await call.readBody(payer);
+      if (request.headers["x-keeps"] !== undefined) body.keep(Number(request.headers["x-keeps"]));
+      await new Promise<void>((resolve) => read.push({ payer, answer: resolve }));
+      call.reply.json(200, "{}");
+    }),
+  );
+  let port: number;
+  before(async () => {
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    port = (server.address() as AddressInfo).port;
+  });
+  after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const send = (payer: string, bytes: number, { chunked = false, keeps = "" } = {}): Promise<Response> => {
+    const headers = { "x-payer": payer, ...(keeps !== "" && { "x-keeps": keeps }) };
+    const body = chunked ? ReadableStream.from([Buffer.alloc(bytes)]) : Buffer.alloc(bytes);
+    return fetch(`http://127.0.0.1:${port}/`, { method: "POST", headers, body, duplex: "half" } as RequestInit);
+  };
+  const refused = async (answer: Promise<Response>): Promise<void> => {
+    const response = await answer;
+    const { error } = (await response.json()) as { error: { code: string } };
+    assert.deepEqual([response.status, error.code], [503, "no_capacity"]);
+    assert.deepEqual([response.headers.get("retry-after"), response.headers.get("x-should-retry")], ["1", "true"]);
+  };
+  const untilRead = async (count: number): Promise<void> => {
+    while (read.length < count) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const answerAll = async (...sent: Promise<Response>[]): Promise<void> => {
+    for (const { answer } of read.splice(0)) answer();
+    for (const answer of sent) assert.equal((await answer).status, 200);
+    assert.equal(budget.bytes, 0, "and the room is free again");
+  };
+
+  for (const chunked of [false, true]) {
+    test(`a payer's part, the whole, and what is small: ${chunked ? "chunked" : "declared"}`, async () => {
+      const one = send("a", 100_000, { chunked });
+      await untilRead(1);
+      assert.equal(budget.bytes, 100_000);
+      await refused(send("a", 70_000, { chunked }));
+      const other = send("b", 90_000, { chunked });
+      await untilRead(2);
+      await refused(send("c", 70_000, { chunked }));
+      const small = send("c", 65_536, { chunked });
+      await untilRead(3);
+      await answerAll(one, other, small);
+    });
+  }
+
+  test("a length that is declared takes its room before a byte comes, and one that finds none is answered at once", async () => {
+    const slow = connect(port, "127.0.0.1");
+    slow.write("POST / HTTP/1.1\r\nhost: x\r\nx-payer: a\r\ncontent-length: 100000\r\n\r\n");
+    while (budget.bytes === 0) await new Promise((resolve) => setImmediate(resolve));
+    const late = connect(port, "127.0.0.1");
+    let answer = "";
+    late.setEncoding("utf8").on("data", (text: string) => {
+      answer += text;
+    });
+    late.write("POST / HTTP/1.1\r\nhost: x\r\nx-payer: a\r\ncontent-length: 100000\r\n\r\n");
+    while (!answer.includes("}}")) await new Promise((resolve) => setImmediate(resolve));
+    assert.match(answer, /^HTTP\/1\.1 503 /);
+    late.destroy();
+    slow.destroy();
+    while (budget.bytes > 0) await new Promise((resolve) => setImmediate(resolve));
+  });
+
+  test("what is not held any more is free for others, while the request goes on", async () => {
+    const one = send("a", 100_000, { keeps: "10000" });
+    await untilRead(1);
+    assert.equal(budget.bytes, 10_000);
+    const two = send("a", 90_000);
+    await untilRead(2);
+    await answerAll(one, two);
+  });
+});
 
 describe("bodies", () => {
   const echo: RequestListener = (request, response) =>
     void through(door, { request, response }, async (call) => {
       call.checkDeclaredLength();
-      const body = await call.readJson();
+      const body = (await call.readBody("a payer")).json();
       call.reply.json(200, JSON.stringify({ length: JSON.stringify(body).length }));
     });
   const server = createServer(echo);

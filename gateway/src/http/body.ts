@@ -1,20 +1,29 @@
 /**
  * Reading a request's body: bounded while it comes, uncompressed, strict UTF-8, JSON. A declared length over the limit is
- * refused before a byte is read; a false one does not help, because the bytes are counted.
+ * refused before a byte is read; a false one does not help, because the bytes are counted. A large body has to find room
+ * in the budget first.
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest, unsupportedEncoding } from "../faults.ts";
 
 export const BODY_BYTES_MAX = 10 * 1024 * 1024;
-/** Of everything but inference: forms, not documents. */
-export const FORM_BYTES_MAX = 64 * 1024;
+/** Who sends no more is read and parsed at once; more takes of the budget, and is parsed on another thread. */
+export const SMALL_BYTES_MAX = 64 * 1024;
+/** Of those whom nobody knows yet, no more is read than this. */
+export const STRANGER_BYTES_MAX = SMALL_BYTES_MAX;
+/** What one connection may bring before others have their turn. */
+const TURN_BYTES = 256 * 1024;
+/** A large body is kept in pieces of this size. */
+const PIECE_BYTES = 256 * 1024;
 /**
  * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
  * proportion to their bytes, and every other request would wait for it.
  */
 const NESTING_MAX = 64;
 export const VALUES_MAX = 100_000;
+/** Of everything but inference: forms, not documents. */
+export const FORM_VALUES_MAX = 10_000;
 /** A client that is still sending when it is refused reads our answer only once it has sent: it may go on for so long. */
 const DISCARD_BYTES_MAX = 16 * 1024 * 1024;
 const DISCARD_MS_MAX = 2_000;
@@ -31,9 +40,9 @@ function tooLarge(bytesMax: number): Error {
   return fault("request_too_large", { message: `The request body exceeds ${size}.` });
 }
 
-export async function readJson(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): Promise<unknown> {
-  const bytes = await readBytes(request, bytesMax);
-  const excess = excessOf(bytes);
+/** Parses a body, on whatever thread. */
+export function parseJson(bytes: Uint8Array, valuesMax = VALUES_MAX): unknown {
+  const excess = excessOf(bytes, valuesMax);
   if (excess !== null) throw invalidRequest(null, excess);
   let text: string;
   try {
@@ -55,35 +64,115 @@ function refuseEncoded({ headers }: IncomingMessage): void {
   if (transfer.toLowerCase() !== "chunked") throw unsupportedEncoding(transfer, "transfer-encoding");
 }
 
-/** The bytes as they came, for what is signed. */
-export async function readBytes(request: IncomingMessage, bytesMax = BODY_BYTES_MAX): Promise<Buffer> {
+export interface ReadOptions {
+  bytesMax: number;
+  /** Called when the body is about to be read: who waits to be told to send it is told now. */
+  begin: () => void;
+  /** Makes room for a large body, as far as it is known or has come; false where there is none. */
+  room: (bytes: number) => boolean;
+}
+
+/** The bytes as they came: one piece where they are few, and otherwise pieces of their own memory, to be passed on. */
+export async function readPieces(request: IncomingMessage, options: ReadOptions): Promise<Uint8Array<ArrayBuffer>[]> {
+  const { bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
+  begin();
   return await new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
+    const pieces = new Pieces(declared);
     const finish = (settle: () => void): void => {
       request.off("data", onData).off("end", onEnd).off("error", onError).off("close", onClose);
       settle();
     };
+    const takeTurns = inTurns(request);
     const onData = (chunk: Buffer): void => {
-      bytes += chunk.length;
+      takeTurns(chunk.length);
+      const bytes = pieces.bytes + chunk.length;
       if (bytes > bytesMax) finish(() => reject(tooLarge(bytesMax)));
-      else chunks.push(chunk);
+      else if (bytes > SMALL_BYTES_MAX && bytes > declared && !room(bytes)) finish(() => reject(noRoom()));
+      else pieces.push(chunk);
     };
-    const onEnd = (): void =>
-      finish(() => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    const onEnd = (): void => finish(() => resolve(pieces.all()));
     const onError = (cause: Error): void => finish(() => reject(invalidRequest(null, "The body broke off.", cause)));
     const onClose = (): void => onError(new Error("the connection closed"));
     request.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   });
 }
 
+/**
+ * A connection that brings much is read in turns: without this, all that has come on all of them would be read before
+ * anything else is done.
+ */
+function inTurns(request: IncomingMessage): (bytes: number) => void {
+  let bytes = 0;
+  return (more) => {
+    bytes += more;
+    if (bytes < TURN_BYTES) return;
+    bytes = 0;
+    request.pause();
+    setImmediate(() => request.resume());
+  };
+}
+
+const noRoom = (): Error =>
+  fault("no_capacity", {
+    message: "Too many large requests are being read right now. Nothing was billed; it is safe to try again.",
+  });
+
+/**
+ * Gathers a body. One that turns out large is copied into pieces as it comes: joining ten mebibytes at the end would hold
+ * up everybody else.
+ */
+class Pieces {
+  bytes = 0;
+  readonly #declared: number;
+  #chunks: Buffer[] = [];
+  readonly #full: Uint8Array<ArrayBuffer>[] = [];
+  #last: Uint8Array<ArrayBuffer> | null = null;
+  #lastBytes = 0;
+
+  constructor(declared: number) {
+    this.#declared = declared;
+  }
+
+  push(chunk: Buffer): void {
+    this.bytes += chunk.length;
+    if (this.#last === null && this.bytes <= SMALL_BYTES_MAX && this.#declared <= SMALL_BYTES_MAX) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    for (const early of this.#chunks) this.#copy(early);
+    this.#chunks = [];
+    this.#copy(chunk);
+  }
+
+  all(): Uint8Array<ArrayBuffer>[] {
+    if (this.#last !== null) return [...this.#full, this.#last.subarray(0, this.#lastBytes)];
+    return [this.#chunks.length === 1 ? (this.#chunks[0] as Buffer<ArrayBuffer>) : Buffer.concat(this.#chunks)];
+  }
+
+  #copy(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#last === null || this.#lastBytes === this.#last.length) {
+        if (this.#last !== null) this.#full.push(this.#last);
+        this.#last = new Uint8Array(PIECE_BYTES);
+        this.#lastBytes = 0;
+      }
+      const part = chunk.subarray(at, at + this.#last.length - this.#lastBytes);
+      this.#last.set(part, this.#lastBytes);
+      this.#lastBytes += part.length;
+      at += part.length;
+    }
+  }
+}
+
 const [QUOTE, BACKSLASH, COMMA] = ['"', "\\", ","].map((char) => char.charCodeAt(0));
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ["[", "]", "{", "}"].map((char) => char.charCodeAt(0));
 
 /** What the body has too much of, if anything. One pass over the bytes, before anything is built from them. */
-function excessOf(bytes: Buffer): string | null {
+function excessOf(bytes: Uint8Array, valuesMax: number): string | null {
   let depth = 0;
   let values = 1;
   let inString = false;
@@ -103,7 +192,7 @@ function excessOf(bytes: Buffer): string | null {
     } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) {
       depth -= 1;
     }
-    if (values > VALUES_MAX) return `The body must not hold more than ${VALUES_MAX} values.`;
+    if (values > valuesMax) return `The body must not hold more than ${valuesMax} values.`;
   }
   return null;
 }
@@ -123,7 +212,9 @@ export function discardRest(request: IncomingMessage, clock: Clock): void {
   request.on("error", () => {
     // The client cut the connection itself: nothing is left to discard, and nobody to tell.
   });
+  const takeTurns = inTurns(request);
   request.on("data", (chunk: Buffer) => {
+    takeTurns(chunk.length);
     bytes += chunk.length;
     if (bytes > DISCARD_BYTES_MAX) cut();
   });

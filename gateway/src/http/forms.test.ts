@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
-import { FORM_BYTES_MAX } from "./body.ts";
+import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
 import { Browser } from "./console/testing.ts";
 import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
 
@@ -39,6 +39,44 @@ const body = (bytes: number): string => {
   return JSON.stringify({ ...fields, filler: "x".repeat(bytes - JSON.stringify(fields).length) });
 };
 
+test("of strangers no more is read than 64 KiB, and they are told so", async () => {
+  const strangers = { host: "console.test", "sec-fetch-site": "same-origin" };
+  for (const path of ["sign-in/email", "sign-up/email", "sign-in/code", "reset-password", "verify-email"]) {
+    const url = `/console/api/auth/${path}`;
+    for (const payload of [body(STRANGER_BYTES_MAX + 1), Readable.from([Buffer.from(body(STRANGER_BYTES_MAX + 1))])]) {
+      const refused = await platform.app.inject({ method: "POST", url, headers: strangers, payload });
+      assert.deepEqual([refused.statusCode, refused.json().error.message], [413, "The request body exceeds 64 KiB."]);
+    }
+    const read = await platform.app.inject({
+      method: "POST",
+      url,
+      headers: strangers,
+      payload: body(STRANGER_BYTES_MAX),
+    });
+    assert.equal(read.statusCode, 400, url);
+  }
+});
+
+test("who has no session or token is told so, and nothing of a body is read", async () => {
+  for (const [method, url, headers] of forms()) {
+    const { cookie: _, authorization: __, ...nobody } = headers as Record<string, string>;
+    const answer = await platform.app.inject({ method, url, headers: nobody, payload: body(BODY_BYTES_MAX + 1) });
+    assert.equal(answer.statusCode, 401, url);
+  }
+});
+
+test("a form of more values than any has is refused, large or small", async () => {
+  const [method, url, headers] = forms()[0] as readonly [string, string, Record<string, string>];
+  for (const filler of ["", "x".repeat(STRANGER_BYTES_MAX)]) {
+    const payload = JSON.stringify({ models: Array(FORM_VALUES_MAX).fill(0), filler });
+    const answer = await platform.app.inject({ method: method as "PUT", url, headers, payload });
+    assert.deepEqual(
+      [answer.statusCode, answer.json().error.message],
+      [400, `The body must not hold more than ${FORM_VALUES_MAX} values.`],
+    );
+  }
+});
+
 describe("413", () => {
   for (const [how, payload] of [
     ["declared", (bytes: number) => body(bytes)],
@@ -47,11 +85,11 @@ describe("413", () => {
     test(`one byte over the limit is refused, the limit itself is not: ${how}`, async () => {
       for (const [method, url, headers] of forms()) {
         const send = (bytes: number) => platform.app.inject({ method, url, headers, payload: payload(bytes) });
-        assert.notEqual((await send(FORM_BYTES_MAX)).statusCode, 413, url);
-        const refused = await send(FORM_BYTES_MAX + 1);
+        assert.notEqual((await send(BODY_BYTES_MAX)).statusCode, 413, url);
+        const refused = await send(BODY_BYTES_MAX + 1);
         assert.equal(refused.statusCode, 413, url);
         const { code, message } = refused.json().error;
-        assert.deepEqual([code, message], ["request_too_large", "The request body exceeds 64 KiB."], url);
+        assert.deepEqual([code, message], ["request_too_large", "The request body exceeds 10 MiB."], url);
       }
     });
   }

@@ -9,6 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
 import { type OpenCall, through } from "./door.ts";
+import { testBodies } from "./testing.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -16,7 +17,7 @@ const log = createLog("silent");
 /** One request by a raw client against a handler; the client reads only when told to. */
 async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {
   const server: Server = createServer(
-    (request, response) => void through({ clock, newId, log }, { request, response }, handle),
+    (request, response) => void through({ clock, newId, log, bodies: testBodies() }, { request, response }, handle),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
@@ -110,6 +111,7 @@ test("a client that left before its stream opened is not kept alive", async (t) 
   const { socket } = await request(t, counting, async ({ reply, gone }) => {
     arrived.resolve();
     await new Promise((resolve) => gone.addEventListener("abort", resolve));
+    timers = 0;
     reply.openStream();
     opened.resolve();
   });

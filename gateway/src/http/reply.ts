@@ -90,6 +90,17 @@ export class HttpReply implements Reply {
     this.#pending += `data: ${data}\n\n`;
   }
 
+  /** Writes what means nothing, to see whether anybody is there. An older client does not know of interim answers. */
+  probe(): void {
+    if (this.#response.writableEnded || this.#response.destroyed) return;
+    if (this.#isStream) {
+      this.#pending += ": keep-alive\n\n";
+      this.#flush();
+    } else if (!this.#response.headersSent && this.#response.req.httpVersionMinor > 0) {
+      this.#response.writeContinue();
+    }
+  }
+
   endStream(): void {
     this.#stopKeepAlive?.();
     this.#flush();

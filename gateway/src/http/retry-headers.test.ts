@@ -9,8 +9,14 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
 import { through } from "./door.ts";
+import { testBodies } from "./testing.ts";
 
-const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+const door = {
+  clock: systemClock,
+  newId: newIds(systemClock, systemRandom()),
+  log: createLog("silent"),
+  bodies: testBodies(),
+};
 const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });

@@ -13,6 +13,7 @@ import { memoryLimits } from "../limits/memory.ts";
 import { type OpenCall, through } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
+import { testBodies } from "./testing.ts";
 
 const IMPATIENT = { headersMs: 100, requestMs: 200, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
@@ -22,6 +23,10 @@ interface Door {
   port: number;
   /** The call of a GET /stream. */
   stream: Promise<OpenCall>;
+  /** The call of a GET /whole, which is answered by the function beside it. */
+  whole: Promise<{ call: OpenCall; answer: () => void }>;
+  /** What the account has. */
+  credit: { has: boolean };
   /** Resolves when the headers of another request have come. */
   next: () => Promise<void>;
   /** Resolves when bytes came that are no request. */
@@ -31,16 +36,20 @@ interface Door {
 /** The server with the public API on it. Its gateway lets one request in at a time, and holds nothing. */
 async function open(t: TestContext): Promise<Door> {
   const clock = manualClock();
-  const door = { clock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+  const door = { clock, newId: newIds(systemClock, systemRandom()), log: createLog("silent"), bodies: testBodies() };
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
   const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
   const limits = memoryLimits({ clock });
+  const credit = { has: true };
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
-    ledger: { hold: () => assert.fail("nothing is held for a request that never came") },
+    ledger: {
+      hasCredit: () => credit.has,
+      hold: () => assert.fail("nothing is held for a request that never came"),
+    },
   } as unknown as Gateway;
   const app = bareServer(door, IMPATIENT);
   openAiRoutes(app, { door, gateway, base64Compat: false });
@@ -50,6 +59,15 @@ async function open(t: TestContext): Promise<Door> {
     await through(door, { request, response: reply.raw }, async (call) => {
       call.reply.openStream();
       stream.resolve(call);
+      await new Promise<void>((resolve) => reply.raw.once("close", resolve));
+    });
+  });
+  const whole = Promise.withResolvers<Awaited<Door["whole"]>>();
+  app.get("/whole", async ({ raw: request }, reply) => {
+    reply.hijack();
+    await through(door, { request, response: reply.raw }, async (call) => {
+      await new Promise<void>((resolve) => whole.resolve({ call, answer: resolve }));
+      call.reply.json(200, '{"whole":true}');
     });
   });
   const event = (name: string) => new Promise<void>((resolve) => app.server.once(name, () => resolve()));
@@ -61,7 +79,7 @@ async function open(t: TestContext): Promise<Door> {
     await limits.close();
   });
   const { port } = app.server.address() as AddressInfo;
-  return { clock, port, stream: stream.promise, next: () => event("request"), broken };
+  return { clock, port, stream: stream.promise, whole: whole.promise, credit, next: () => event("request"), broken };
 }
 
 interface Client {
@@ -202,5 +220,95 @@ for (const [name, bytes, status] of [
     assert.deepEqual(statuses(text()), [status]);
     assert.match(text(), /\r\nx-request-id: req_[0-9a-z]{26}\r\n/);
     assert.match(text(), /"type":"invalid_request_error"/);
+  });
+}
+
+/** Asks to be told to send its body, and waits for whatever it is told. */
+async function asked(t: TestContext, port: number, line: string, ...headers: string[]): Promise<Client> {
+  const one = client(t, port);
+  one.socket.write(`${[line, "host: x", "expect: 100-continue", ...headers].join("\r\n")}\r\n\r\n`);
+  while (one.text() === "") await once(one.socket, "data");
+  return one;
+}
+
+test("who asks before sending is not told to go on when the headers already decide, and the connection ends", async (t) => {
+  const { port, credit, next } = await open(t);
+  const refused = async (status: number, line: string, ...headers: string[]): Promise<void> => {
+    const one = await asked(t, port, line, ...headers);
+    await one.ended;
+    assert.deepEqual(statuses(one.text()), [status]);
+    assert.match(one.text(), /\r\nconnection: close\r\n/i);
+  };
+  const post = "POST /v1/chat/completions HTTP/1.1";
+  await refused(404, "POST /v1/nowhere HTTP/1.1", "content-length: 5");
+  await refused(405, "PUT /v1/chat/completions HTTP/1.1", "content-length: 5");
+  await refused(401, post, "content-length: 5", "authorization: Bearer x");
+  await refused(413, post, "content-length: 99999999");
+  await refused(415, post, "content-length: 5", "content-encoding: gzip");
+  credit.has = false;
+  await refused(402, post, "content-length: 5");
+  credit.has = true;
+  const arrived = next();
+  const { socket } = client(t, port);
+  socket.write(`${CHAT}content-length: 1000\r\n\r\n{`);
+  await arrived;
+  await refused(429, post, "content-length: 5");
+});
+
+test("who asks before sending is told to go on when the body is wanted, and the connection stays", async (t) => {
+  const { port } = await open(t);
+  const one = await asked(t, port, "POST /v1/chat/completions HTTP/1.1", "content-length: 2");
+  assert.equal(one.text(), "HTTP/1.1 100 Continue\r\n\r\n");
+  one.socket.write("no");
+  while (!one.text().includes("}")) await once(one.socket, "data");
+  one.socket.write("GET /v1/nothing HTTP/1.1\r\nhost: x\r\n\r\n");
+  while (!one.text().includes("No such path")) await once(one.socket, "data");
+  assert.deepEqual(statuses(one.text()), [100, 400, 404]);
+});
+
+test("who has said all and closes that side gets a stream to its end", async (t) => {
+  const { port, stream } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  socket.end("GET /stream HTTP/1.1\r\nhost: x\r\n\r\n");
+  const { reply, request, gone } = await stream;
+  while (!request.socket.readableEnded) await new Promise((resolve) => setImmediate(resolve));
+  reply.event("one");
+  await new Promise((resolve) => setImmediate(resolve));
+  reply.event("two");
+  reply.endStream();
+  await ended;
+  assert.match(text(), /data: one\n\n.*data: two\n\n.*\r\n0\r\n\r\n$/s);
+  assert.equal(gone.aborted, false);
+});
+
+test("who has said all and closes that side gets a whole answer, however long it takes", async (t) => {
+  const { clock, port, whole } = await open(t);
+  const { socket, text, ended } = client(t, port);
+  socket.end("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
+  const { call, answer } = await whole;
+  while (!call.request.socket.readableEnded) await new Promise((resolve) => setImmediate(resolve));
+  clock.advance(2_500);
+  answer();
+  await ended;
+  assert.equal(call.gone.aborted, false);
+  assert.deepEqual(statuses(text()), [100, 100, 200]);
+  assert.match(text(), /\{"whole":true\}$/);
+});
+
+for (const path of ["/stream", "/whole"]) {
+  test(`who has left altogether is noticed soon: ${path}`, async (t) => {
+    const { clock, port, stream, whole } = await open(t);
+    const { socket } = client(t, port);
+    socket.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n\r\n`);
+    const call = path === "/stream" ? await stream : (await whole).call;
+    socket.destroy();
+    while (!call.request.socket.readableEnded && !call.gone.aborted)
+      await new Promise((resolve) => setImmediate(resolve));
+    // What is written to him comes back as a refusal, which the next writing finds.
+    for (let i = 0; i < 100 && !call.gone.aborted; i++) {
+      clock.advance(1_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(call.gone.aborted, true);
   });
 }

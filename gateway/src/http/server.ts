@@ -61,6 +61,10 @@ export function internalServer(health: Health): FastifyInstance {
     const { contentType, text } = await health.metrics();
     return reply.header("content-type", contentType).send(text);
   });
+  const others = app.supportedMethods.filter((method) => method !== "GET");
+  for (const url of ["/healthz", "/readyz", "/metrics"]) {
+    app.route({ method: others, url, handler: (_request, reply) => reply.status(405).header("allow", "GET").send() });
+  }
   return app;
 }
 
@@ -89,8 +93,13 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
   });
   broken.watch(app.server);
   if (door !== undefined) requireHost(app, door);
-  // What a client expects besides 100-continue is no reason to refuse it without an envelope.
-  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  // Who asks before it sends its body is told to go on when the body is about to be read, and what else a client expects is
+  // no reason to refuse it without an envelope.
+  for (const asked of ["checkContinue", "checkExpectation"]) {
+    app.server.on(asked, (request, response) => app.server.emit("request", request, response));
+  }
+  // Who has closed its sending side may be waiting for its answer (half-close.ts). Node has no option for it.
+  Object.assign(app.server, { httpAllowHalfOpen: true });
   closeWhenIdle(app);
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;

@@ -101,9 +101,14 @@ describe("prompts and the context", () => {
       assert.equal(outputCap(model, said(1, { max_tokens })), cap);
       assert.equal(outputRoom(model, { cap, promptTokens }), room);
     }
-    const gw = { catalogue: () => catalogue, meter: (name: string) => metering.meter(name) as never };
+    const gw = {
+      catalogue: () => catalogue,
+      meter: (name: string) => metering.meter(name) as never,
+      reader: { read: () => Promise.reject(new Error("this body is small")) },
+    };
     const body = { model: "tiny-3b", messages: [{ role: "user", content: " word".repeat(8_000) }] };
-    const quoted = await quote(gw, chat, body);
+    const call = { sdk: null, readBody: async () => ({ isSmall: true, json: () => body }) } as never;
+    const quoted = await quote(gw, { endpoint: chat, call, payer: "a" });
     assert.equal(quoted.outputTokensMax, LIMIT);
     assert.equal(quoted.hold, holdAmount(model.prices, { prompt: quoted.promptTokens, outputMax: LIMIT }));
   });

@@ -12,7 +12,11 @@ import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** One answer for a model that does not exist, is coming, or is of the wrong kind. */
-export function findModel(gw: Pick<Gateway, "catalogue">, ask: Ask, kind: Endpoint["kind"]): ActiveModel {
+export function findModel(
+  gw: Pick<Gateway, "catalogue">,
+  ask: Pick<Ask, "model">,
+  kind: Endpoint["kind"],
+): ActiveModel {
   const model = gw.catalogue().active.get(ask.model);
   if (model === undefined || model.kind !== kind) throw fault("model_not_found");
   return model;
@@ -38,7 +42,7 @@ export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): P
 }
 
 /** What a hold is taken for: the caller's cap or the context limit, whichever is smaller. Embeddings have no output. */
-export function outputCap(model: ActiveModel, ask: Ask): number {
+export function outputCap(model: ActiveModel, ask: Pick<Ask, "outputTokensMax">): number {
   return model.kind === "embedding" ? 0 : Math.min(ask.outputTokensMax ?? model.contextLimit, model.contextLimit);
 }
 
@@ -58,7 +62,7 @@ export async function placeHold(
     call: Call;
     key: Holder;
     endpoint: Endpoint;
-    ask: Ask;
+    ask: Pick<Ask, "stream" | "outputTokensMax">;
     model: ActiveModel;
     meter: Meter;
     promptTokens: number;

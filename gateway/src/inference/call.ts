@@ -13,11 +13,23 @@ export interface Call {
   sdk: Sdk | null;
   /** Refuses a body that is declared too long, before a byte of it is read. Fault: 413. */
   checkDeclaredLength(): void;
-  /** Reads the body to its end and parses it. Faults: 413, 415, 400. */
-  readJson(): Promise<unknown>;
+  /** Reads the body to its end; a large one out of the payer's part of the budget. Faults: 413, 415, 503, 400. */
+  readBody(payer: string): Promise<Body>;
   reply: Reply;
   /** Aborts when the client goes away before its answer is complete. */
   gone: AbortSignal;
+}
+
+/** A body that has come. */
+export interface Body {
+  /** Small enough to be looked at without anybody waiting for it. */
+  isSmall: boolean;
+  /** Parses it here and now. Fault: 400. */
+  json(): unknown;
+  /** Large ones are in pieces of their own memory, which may be given away. */
+  pieces: Uint8Array<ArrayBuffer>[];
+  /** Only so many bytes of it, or of what was made of it, are held from now on. */
+  keep(bytes: number): void;
 }
 
 export interface Reply {

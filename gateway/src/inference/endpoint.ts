@@ -7,6 +7,8 @@ import type { Prompt } from "../metering/meter.ts";
 
 export interface Endpoint {
   name: WireEndpoint;
+  /** Whose fields its bodies have: what another thread is told in place of `parse`. */
+  schema: "chat" | "completion" | "embedding" | "quote";
   kind: "generation" | "embedding";
   /** Checks the fields; throws the 400 that names the first wrong one. */
   parse(body: unknown, sdk?: Sdk | null): Ask;
@@ -30,7 +32,10 @@ export interface Ask {
   prompt: Prompt;
   /** The field that holds the prompt, for messages about it. */
   promptField: "messages" | "prompt" | "input";
-  body: JobBody;
+  /** What the node is sent; encoded where another thread has done that. */
+  body: JobBody | Uint8Array;
+  /** How many vectors are due: one for each input of an embedding. */
+  vectorsDue: number;
   stream: boolean;
   includeUsage: boolean;
   outputTokensMax: number | undefined;

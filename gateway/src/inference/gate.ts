@@ -49,10 +49,15 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Visitor): P
   const entry = await checked(gw.limits.enter(key.id, call.id, limitsOf(key)));
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
-    const refusal = { model: null, stream: false, outcome: entry.code };
+    const refusal = { model: null, stream: null, outcome: entry.code };
     throw await refuse(gw, { call, key, endpoint }, refusal, entry.retryAfterS);
   }
   return { leave: (tokens) => gw.limits.leave(key.id, call.id, tokens) };
+}
+
+/** Refuses an account without any credit before its body is read; what a request takes is the hold's to decide. */
+export async function checkCredit(gw: Pick<Gateway, "ledger">, { accountId }: Holder): Promise<void> {
+  if (!(await gw.ledger.hasCredit(accountId))) throw fault("insufficient_credits");
 }
 
 /** Takes one of the model's places on the platform, or refuses with a 429. */
@@ -86,7 +91,7 @@ async function checked<T>(check: Promise<T>): Promise<T> {
 async function refuse(
   gw: Gateway,
   { call, key, endpoint }: Visitor,
-  { model, stream, outcome }: { model: string | null; stream: boolean; outcome: FaultCode },
+  { model, stream, outcome }: { model: string | null; stream: boolean | null; outcome: FaultCode },
   retryAfterS: number,
 ): Promise<Fault> {
   const { id, client } = call;

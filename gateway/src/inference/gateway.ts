@@ -10,6 +10,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
+import type { Reader } from "./reader.ts";
 
 /** A request whose ending is known. */
 export interface EndedRequest {
@@ -38,6 +39,8 @@ export interface Gateway {
   catalogue: () => Catalogue;
   /** The meter of a tokenizer named in the catalogue. */
   meter: (tokenizer: string) => Meter;
+  /** Where large bodies are read. */
+  reader: Reader;
   limits: Limits;
   /** Where every 429 is recorded. */
   refusals: Refusals;

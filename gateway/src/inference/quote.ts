@@ -1,9 +1,11 @@
 /** What a request would take, counted as if it were sent. Nothing is held and nothing is recorded. */
 import type { Pico } from "../base/money.ts";
 import { holdAmount } from "../ledger/rules.ts";
-import { countPrompt, findModel, outputCap } from "./admit.ts";
+import { outputCap } from "./admit.ts";
+import type { Call } from "./call.ts";
 import type { Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
+import { readAsk } from "./read.ts";
 
 export interface Quote {
   model: string;
@@ -13,15 +15,12 @@ export interface Quote {
   hold: Pico;
 }
 
-/** The faults of a request that would not get as far as its hold: 400 · 404 · 503. */
+/** The faults of a request that would not get as far as its hold: 413 · 415 · 400 · 404 · 503. */
 export async function quote(
-  gw: Pick<Gateway, "catalogue" | "meter">,
-  endpoint: Endpoint,
-  body: unknown,
+  gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
+  asked: { endpoint: Endpoint; call: Call; payer: string },
 ): Promise<Quote> {
-  const ask = endpoint.parse(body);
-  const model = findModel(gw, ask, endpoint.kind);
-  const promptTokens = await countPrompt(gw.meter(model.build.tokenizer), model, ask);
+  const { ask, model, promptTokens } = await readAsk(gw, asked);
   const outputTokensMax = outputCap(model, ask);
   const hold = holdAmount(model.prices, { prompt: promptTokens, outputMax: outputTokensMax });
   return { model: model.id, promptTokens, outputTokensMax, hold };

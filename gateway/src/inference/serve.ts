@@ -1,18 +1,20 @@
 /**
- * One request, top to bottom: authenticate, limits, read and validate, count the prompt, take the hold, dispatch, relay,
- * count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the `Endpoint` they
- * bring. The order of the refusals is part of the contract.
+ * One request, top to bottom: authenticate, limits, credit, read and validate, count the prompt, take the hold, dispatch,
+ * relay, count the output, settle, release the limits, answer. Chat, completions and embeddings differ only in the
+ * `Endpoint` they bring. The order of the refusals is part of the contract.
  */
 import { suffixOf } from "../base/ids.ts";
 import { type FaultCode, fault } from "../faults.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import { countPrompt, findModel, type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
+import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
-import type { AnswerMeta, Ask, Endpoint, StreamWriter } from "./endpoint.ts";
-import { checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
+import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
+import { checkCredit, checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
+import { readAsk } from "./read.ts";
+import type { ReadAsk } from "./reader.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
@@ -26,10 +28,9 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   const pass = await enterKey(gw, visitor); // 429
   let done: Done = { tokens: 0, answer: () => {} };
   try {
-    const ask = endpoint.parse(await call.readJson(), call.sdk); // 413 · 415 · 400
-    const model = findModel(gw, ask, endpoint.kind); // 404
-    const meter = gw.meter(model.build.tokenizer);
-    const promptTokens = await countPrompt(meter, model, ask); // 400
+    await checkCredit(gw, key); // 402
+    const read = await readAsk(gw, { call, payer: key.accountId, endpoint }); // 413 · 415 · 503 · 400 · 404
+    const { ask, model, meter, promptTokens } = read;
     const place = await enterModel(gw, visitor, model, ask.stream); // 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
@@ -47,7 +48,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
 interface Work {
   visitor: Visitor;
   endpoint: Endpoint;
-  ask: Ask;
+  ask: ReadAsk;
   model: ActiveModel;
   meter: Meter;
   promptTokens: number;
@@ -72,7 +73,7 @@ async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptT
   try {
     if (writer !== null) openStream(call, writer); // HTTP 200 is committed here
     const outputTokensMax = outputRoom(model, { cap: outputCap(model, ask), promptTokens });
-    const vectorsDue = ask.prompt.kind === "texts" ? ask.prompt.texts.length : 0;
+    const { vectorsDue } = ask;
     const stream = writer === null ? null : { writer, reply: call.reply };
     const relay = new Relay({ model, meter, outputTokensMax, vectorsDue, stop: ask.sampling.stop, stream });
     const header = {
@@ -137,7 +138,7 @@ async function tellWhole(
   if (body !== undefined) call.reply.json(200, body);
 }
 
-function endStream(call: Call, writer: StreamWriter, ask: Ask, answer: Parameters<Endpoint["whole"]>[1]): void {
+function endStream(call: Call, writer: StreamWriter, ask: ReadAsk, answer: Parameters<Endpoint["whole"]>[1]): void {
   call.reply.event(writer.finish(answer));
   if (ask.includeUsage) call.reply.event(writer.usage(answer.usage));
   call.reply.event("[DONE]");

@@ -115,7 +115,7 @@ const CHECKS: Check[] = [
                             (u.requests, u.prompt_tokens, u.completion_tokens, u.charge_pico)::text, r.sums::text)
                 from usage_hour u
                 full join (select account_id, date_trunc('hour', created_at) as hour, key_id, coalesce(model, '') as model,
-                                  outcome, (count(*), sum(prompt_tokens), sum(completion_tokens), sum(charge_pico))::text as sums
+                                  outcome, (sum(requests), sum(prompt_tokens), sum(completion_tokens), sum(charge_pico))::text as sums
                              from request group by 1, 2, 3, 4, 5) r
                   on (r.account_id, r.hour, r.key_id, r.model, r.outcome)
                    = (u.account_id, u.hour, u.key_id, u.model, u.outcome)

@@ -72,6 +72,28 @@ describe("the ledger", () => {
     return new Map(rows.map((row) => [row.account_id, row.amount]));
   };
 
+  test("who has any credit: as the store says, without a query for an account that holds, at once after a transfer", async () => {
+    let queries = 0;
+    const pool = new Proxy(db.pool, {
+      get: (target, name) => {
+        if (name === "query") queries += 1;
+        const value = Reflect.get(target, name);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+    const counted = openLedger({ pool, clock: systemClock, gatewayId: "test" });
+    const [rich, broke] = [await openAccount("builder", dollars(1)), await openAccount("builder")];
+    await counted.hold(order(rich, 1n));
+    queries = 0;
+    assert.equal(await counted.hasCredit(rich), true);
+    assert.equal(queries, 0);
+    assert.equal(await counted.hasCredit(broke), false);
+    assert.equal(await counted.hasCredit(newId()), false, "an account that there is not");
+    assert.equal(queries, 2);
+    await counted.transfer({ id: newId(), kind: "grant", accountId: broke, amount: pico(1n), reason: "test" });
+    assert.equal(await counted.hasCredit(broke), true);
+  });
+
   test("a request is held, charged, shared seven to three, and the rest given back", async () => {
     const builder = await openAccount("builder", dollars(5));
     const host = await openAccount("host");

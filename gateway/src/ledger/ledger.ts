@@ -10,6 +10,7 @@ import { type Pico, pico } from "../base/money.ts";
 import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
 import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
+import { openCredit } from "./credit.ts";
 
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
@@ -81,6 +82,8 @@ export interface Balance {
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
+  /** Whether the account has any credit at all, from a balance at most a second old. The hold decides. */
+  hasCredit(accountId: Uuid): boolean | Promise<boolean>;
   /** How many of the account's requests are under way. */
   holds(accountId: Uuid): Promise<number>;
   /** Everything that was ever paid out to a host. */
@@ -110,6 +113,14 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
   const { pool, clock, gatewayId } = options;
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${HOLD_LEASE_MS} milliseconds`;
+  const credit = openCredit({
+    clock,
+    async look(accountId) {
+      const text = "select balance > 0 as has from ledger_account where id = $1";
+      const { rows } = await pool.query({ name: "ledger_credit", text, values: [accountId] });
+      return rows[0]?.has ?? false;
+    },
+  });
 
   const holds = new Batcher<HoldOrder, HoldOutcome>(
     async (orders) => {
@@ -162,7 +173,13 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       const row = rows[0];
       return row === undefined ? undefined : { balance: pico(BigInt(row.balance)), held: pico(BigInt(row.held)) };
     },
-    hold: (order) => holds.add(order),
+    hasCredit: (accountId) => credit.has(accountId),
+    async hold(order) {
+      const asOf = clock.monotonic();
+      const outcome = await holds.add(order);
+      if (outcome.kind !== "ended") credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);
+      return outcome;
+    },
     settle: (settlement) => settlements.add(settlement),
     void: (id) => voids.add(id),
     async transfer({ id, kind, accountId, amount, reason }) {
@@ -175,6 +192,7 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
         reason,
       ]);
       const code: number = rows[0].code;
+      credit.forget(accountId);
       return code === 1 ? "moved" : code === 2 ? "repeated" : code === 0 ? "exceeds_balance" : "no_account";
     },
     async renew(ids) {

@@ -24,11 +24,17 @@ describe("the catalogue", () => {
       ["mid-14b", "mid", 32_768, 60_000, 150_000, "active", "4-bit"],
       ["reason-32b", "reasoning", 32_768, 100_000, 300_000, "active", "4-bit"],
       ["embed-m3", "embed", 8192, 10_000, null, "active", "fp16"],
-      ["large-70b", "large", null, null, null, "coming", null],
-      ["ultra35-30b", "large", 1_048_576, null, null, "coming", null],
+      ["large-70b", "large", null, null, null, "coming", "unannounced"],
+      ["ultra35-30b", "large", 1_048_576, null, null, "coming", "unannounced"],
     ]);
     assert.deepEqual([...active.keys()], ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b", "embed-m3"]);
     assert.equal(active.get("tiny-3b")?.prices.out, 40_000n);
+  });
+
+  test("a label that the file leaves open is unannounced: the field is a string", () => {
+    const changed = file();
+    changed.models[0] = { ...changed.models[0], quant_label: null };
+    assert.equal(parseCatalogue(JSON.stringify(changed), "test.json").entries[0]?.quant_label, "unannounced");
   });
 
   const file = (): { models: Record<string, unknown>[] } & Record<string, unknown> =>

@@ -33,7 +33,11 @@ const Model = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lowercase letters, digits, '.', '_' or '-'"),
   kind: z.enum(["generation", "embedding"]),
   class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
-  quant_label: z.string().nullable(),
+  /** A string for every model: one that is coming has not said yet. */
+  quant_label: z
+    .string()
+    .nullable()
+    .transform((label) => label ?? "unannounced"),
   context_limit: z.int().min(1).nullable(),
   price_in_micro_1m: Price,
   price_out_micro_1m: Price,

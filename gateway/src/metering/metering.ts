@@ -24,6 +24,8 @@ export interface MeteringOptions {
 export interface Metering {
   meter(tokenizerName: string): Meter | undefined;
   readonly names: readonly string[];
+  /** In shared memory: other threads count with them, too. */
+  readonly tables: Map<TokenizerName, Tables>;
   close(): Promise<void>;
 }
 
@@ -43,6 +45,7 @@ export async function openMetering(options: MeteringOptions): Promise<Metering> 
   return {
     meter: (name) => meters.get(name),
     names: TOKENIZER_NAMES,
+    tables,
     close: () => pool.close(),
   };
 }
@@ -53,7 +56,8 @@ function startMeteringWorker(data: WorkerData): Worker {
   return new Worker(new URL("./worker.ts", import.meta.url), options);
 }
 
-function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptCount>): Meter {
+/** `pool` null: counts everything on the thread it is called on. */
+export function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptCount> | null): Meter {
   const counter = openPromptCounter(TOKENIZERS[name], tables);
   return {
     tokenizer: name,
@@ -62,9 +66,9 @@ function openMeter(name: TokenizerName, tables: Tables, pool: WorkerPool<PromptC
       const refused = counter.refuse(prompt, limit);
       if (refused !== null) return refused;
       const units = promptUnits(prompt);
-      if (units <= INLINE_UNITS_MAX) return counter.count(prompt, limit);
+      if (pool === null || units <= INLINE_UNITS_MAX) return counter.count(prompt, limit);
       const job: WorkerJob = { tokenizer: name, prompt: packPrompt(prompt), limit };
-      return pool.run(job, units);
+      return pool.run(job, { units });
     },
     openOutput: (tokensMax) => counter.openOutput(tokensMax),
   };

@@ -42,7 +42,7 @@ interface PoolLog {
 describe("the counting threads", () => {
   it("answer every job, with no more threads than allowed", async (t) => {
     const { pool, seen } = open(t, { waitingMax: 100 });
-    const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, 1)));
+    const results = await Promise.all(Array.from({ length: 50 }, (_, i) => pool.run(i, { units: 1 })));
     assert.deepEqual(
       results,
       Array.from({ length: 50 }, (_, i) => i * 2),
@@ -56,44 +56,64 @@ describe("the counting threads", () => {
 
   it("give a dead thread's job to a fresh one", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
-    const jobs = [pool.run("die once", 1), pool.run(21, 1)];
+    const jobs = [pool.run("die once", { units: 1 }), pool.run(21, { units: 1 })];
     assert.deepEqual(await Promise.all(jobs), ["survived", 42]);
     assert.deepEqual([seen.started, seen.crashes], [2, 1]);
   });
 
   it("fail a job that two threads died of, and go on", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
-    await assert.rejects(pool.run("die", 1), /died, twice/);
-    assert.equal(await pool.run(4, 1), 8);
+    await assert.rejects(pool.run("die", { units: 1 }), /died, twice/);
+    assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 2);
   });
 
   it("fail a job that throws without losing the thread", async (t) => {
     const { pool, seen } = open(t, { workersMax: 1 });
-    await assert.rejects(pool.run("throw", 1), /counting failed: no/);
-    assert.equal(await pool.run(4, 1), 8);
+    await assert.rejects(pool.run("throw", { units: 1 }), /a thread failed: no/);
+    assert.equal(await pool.run(4, { units: 1 }), 8);
     assert.equal(seen.crashes, 0);
   });
 
   it("refuse more waiting jobs, or heavier ones, than allowed", async (t) => {
     const { pool } = open(t, { workersMax: 1, waitingMax: 2 });
-    const held = pool.run("wait", 1);
-    const waiting = [pool.run("wait", 10), pool.run("wait", 10)];
-    await assert.rejects(pool.run(1, 1), PoolBusyError);
+    const held = pool.run("wait", { units: 1 });
+    const waiting = [pool.run("wait", { units: 10 }), pool.run("wait", { units: 10 })];
+    await assert.rejects(pool.run(1, { units: 1 }), PoolBusyError);
     const ends = Promise.allSettled([held, ...waiting]);
     await pool.close();
     for (const end of await ends) assert.ok(end.status === "rejected" && end.reason instanceof PoolClosedError);
-    await assert.rejects(pool.run(1, 1), PoolClosedError);
+    await assert.rejects(pool.run(1, { units: 1 }), PoolClosedError);
 
     const heavy = open(t, { workersMax: 1 }).pool;
-    heavy.run("wait", 1).catch(() => {});
-    heavy.run("wait", 99).catch(() => {});
-    await assert.rejects(heavy.run(1, 2), PoolBusyError);
+    heavy.run("wait", { units: 1 }).catch(() => {});
+    heavy.run("wait", { units: 99 }).catch(() => {});
+    await assert.rejects(heavy.run(1, { units: 2 }), PoolBusyError);
+  });
+
+  it("take turns between the lanes, so that one who sends many waits for himself", async (t) => {
+    const { pool } = open(t, { workersMax: 1, waitingMax: 100 });
+    const done: string[] = [];
+    const run = async (lane: string, number: number): Promise<void> => {
+      await pool.run(number, { units: 1, lane });
+      done.push(`${lane}${number}`);
+    };
+    await Promise.all([run("a", 1), run("a", 2), run("a", 3), run("a", 4), run("b", 1), run("c", 1), run("b", 2)]);
+    assert.deepEqual(done, ["a1", "a2", "b1", "c1", "a3", "b2", "a4"]);
+  });
+
+  it("fail a job at once whose memory died with its thread", async (t) => {
+    const { pool, seen } = open(t, { workersMax: 1 });
+    const memory = new ArrayBuffer(8);
+    await assert.rejects(pool.run("die once", { units: 1, transfer: [memory] }), /the thread that had this job died/);
+    assert.equal(memory.byteLength, 0, "it was given away");
+    assert.equal(await pool.run(4, { units: 1 }), 8);
+    assert.equal(seen.crashes, 1);
   });
 
   it("end with the pool", async (t) => {
     const { pool, seen } = open(t);
-    await pool.run(1, 1);
+    await pool.run(1, { units: 1 });
     const exits = seen.workers.map((worker) => once(worker, "exit"));
     await pool.close();
     await Promise.all(exits);

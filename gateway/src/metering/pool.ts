@@ -1,10 +1,11 @@
 /**
- * A few worker threads that count long prompts, one at a time each. They start when first needed. A thread that dies
- * takes nothing with it: its job goes to a fresh one, and fails only if that one dies of it as well.
+ * A few worker threads that count long prompts and read large bodies, one at a time each. They start when first needed. Jobs
+ * wait in lanes that take turns: whoever sends many waits for himself, not others for him. A thread that dies takes
+ * nothing with it: its job goes to a fresh one, and fails only if that one dies of it as well.
  */
-import type { Worker } from "node:worker_threads";
+import type { Transferable, Worker } from "node:worker_threads";
 
-/** Too many prompts are waiting to be counted. */
+/** Too many jobs are waiting. */
 export class PoolBusyError extends Error {
   override name = "PoolBusyError";
 }
@@ -25,8 +26,19 @@ export interface PoolOptions {
   onCrash: (error: Error) => void;
 }
 
+export interface JobOptions {
+  /** What the job weighs while it waits. */
+  units: number;
+  /** Whose turn it takes. */
+  lane?: string;
+  /** Memory of the message that goes to the thread, and with it if that dies: such a job is not given to another. */
+  transfer?: Transferable[];
+}
+
 interface Job<Result> {
   message: unknown;
+  lane: string;
+  transfer: Transferable[];
   units: number;
   crashes: number;
   resolve: (result: Result) => void;
@@ -37,7 +49,9 @@ const CRASHES_MAX = 2;
 
 export class WorkerPool<Result> {
   readonly #options: PoolOptions;
-  readonly #waiting: Job<Result>[] = [];
+  /** The lanes in which jobs wait, in the order of their turns. */
+  readonly #lanes = new Map<string, Job<Result>[]>();
+  #waiting = 0;
   #waitingUnits = 0;
   /** Every live worker with the job it is at. */
   readonly #workers = new Map<Worker, Job<Result> | null>();
@@ -47,37 +61,55 @@ export class WorkerPool<Result> {
     this.#options = options;
   }
 
-  /** `units` is what the job weighs while it waits. */
-  run(message: unknown, units: number): Promise<Result> {
-    if (this.#isClosed) return Promise.reject(new PoolClosedError("counting has ended"));
+  run(message: unknown, { units, lane = "", transfer = [] }: JobOptions): Promise<Result> {
+    if (this.#isClosed) return Promise.reject(new PoolClosedError("the threads have ended"));
     const { waitingMax, waitingUnitsMax } = this.#options;
-    if (this.#waiting.length >= waitingMax || this.#waitingUnits + units > waitingUnitsMax) {
-      return Promise.reject(new PoolBusyError(`${this.#waiting.length} prompts are waiting to be counted`));
+    if (this.#waiting >= waitingMax || this.#waitingUnits + units > waitingUnitsMax) {
+      return Promise.reject(new PoolBusyError(`${this.#waiting} jobs are waiting for a thread`));
     }
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ message, units, crashes: 0, resolve, reject });
-      this.#waitingUnits += units;
+      this.#wait({ message, lane, transfer, units, crashes: 0, resolve, reject });
       this.#assign();
     });
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const job of this.#waiting.splice(0)) job.reject(new PoolClosedError("counting has ended"));
+    for (const job of [...this.#lanes.values()].flat()) job.reject(new PoolClosedError("the threads have ended"));
+    this.#lanes.clear();
+    this.#waiting = 0;
     await Promise.all([...this.#workers.keys()].map((worker) => worker.terminate()));
   }
 
   #assign(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting > 0) {
       const worker = this.#idleWorker();
       if (worker === undefined) return;
-      const job = this.#waiting.shift() as Job<Result>;
-      this.#waitingUnits -= job.units;
+      const job = this.#next();
       this.#workers.set(worker, job);
       // A worker holds the process open only while somebody waits for it.
       worker.ref();
-      worker.postMessage(job.message);
+      worker.postMessage(job.message, job.transfer);
     }
+  }
+
+  #wait(job: Job<Result>): void {
+    const lane = this.#lanes.get(job.lane);
+    if (lane === undefined) this.#lanes.set(job.lane, [job]);
+    else lane.push(job);
+    this.#waiting += 1;
+    this.#waitingUnits += job.units;
+  }
+
+  /** The first of the lane whose turn it is; the lane goes to the end of the line. */
+  #next(): Job<Result> {
+    const [name, lane] = this.#lanes.entries().next().value as [string, Job<Result>[]];
+    const job = lane.shift() as Job<Result>;
+    this.#lanes.delete(name);
+    if (lane.length > 0) this.#lanes.set(name, lane);
+    this.#waiting -= 1;
+    this.#waitingUnits -= job.units;
+    return job;
   }
 
   #idleWorker(): Worker | undefined {
@@ -102,7 +134,7 @@ export class WorkerPool<Result> {
     const job = this.#workers.get(worker);
     this.#workers.set(worker, null);
     worker.unref();
-    if ("error" in reply) job?.reject(new Error(`counting failed: ${reply.error}`));
+    if ("error" in reply) job?.reject(new Error(`a thread failed: ${reply.error}`));
     else job?.resolve(reply.result);
     this.#assign();
   }
@@ -111,18 +143,15 @@ export class WorkerPool<Result> {
     const job = this.#workers.get(worker);
     this.#workers.delete(worker);
     if (this.#isClosed) {
-      job?.reject(new PoolClosedError("counting has ended"));
+      job?.reject(new PoolClosedError("the threads have ended"));
       return;
     }
     this.#options.onCrash(cause);
     if (job === undefined || job === null) return;
     job.crashes++;
-    if (job.crashes < CRASHES_MAX) {
-      this.#waiting.unshift(job);
-      this.#waitingUnits += job.units;
-    } else {
-      job.reject(new Error("the worker that counted this prompt died, twice", { cause }));
-    }
+    if (job.transfer.length > 0) job.reject(new Error("the thread that had this job died", { cause }));
+    else if (job.crashes < CRASHES_MAX) this.#wait(job);
+    else job.reject(new Error("the thread that had this job died, twice", { cause }));
     this.#assign();
   }
 }

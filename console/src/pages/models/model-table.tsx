@@ -33,7 +33,7 @@ const COLUMNS: Column<LiveModel>[] = [
         <code className="font-mono font-medium">{model.id}</code>
         <span className="mt-0.5 flex flex-wrap items-center gap-x-2 text-xs text-ink-soft">
           <span>{model.class}</span>
-          {model.quant_label !== null && <span>{model.quant_label}</span>}
+          <span>{model.quant_label}</span>
           {model.reasoning && (
             <span
               className="inline-flex items-center gap-1"

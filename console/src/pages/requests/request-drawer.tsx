@@ -79,6 +79,12 @@ function Details({ request }: { request: RequestRecord }) {
             {request.stream && ", streamed"}
             {request.finish_reason !== null && `, ${request.finish_reason}`}
           </Fact>
+          {request.count > 1 && (
+            <Fact name="Requests">
+              <Count of={request.count} />
+              <span className="text-ink-soft"> alike, in one record</span>
+            </Fact>
+          )}
           <Fact name="Attempts">
             <Count of={request.attempts} />
           </Fact>

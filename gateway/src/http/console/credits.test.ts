@@ -16,6 +16,7 @@ import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
 import { stripeAt } from "../../payments/testing.ts";
+import { testBodies } from "../testing.ts";
 import { creditRoutes, noCreditRoutes, originOf } from "./credits.ts";
 import { guardsOf } from "./guards.ts";
 import { openRouter } from "./router.ts";
@@ -46,7 +47,7 @@ function serve(payments: Payments | undefined, publicUrl?: string): FastifyInsta
   const server = Fastify({ logger: false, exposeHeadRoutes: false });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const door = { clock: systemClock, newId: testConsole.newId, log };
+  const door = { clock: systemClock, newId: testConsole.newId, log, bodies: testBodies() };
   if (payments === undefined) noCreditRoutes(server, door);
   openRouter(server, { door, publicUrl, trustedProxies: 0 }, (route) => {
     if (payments !== undefined) creditRoutes(route, guardsOf(testConsole.identities), { payments, publicUrl });

@@ -4,6 +4,7 @@ import Fastify from "fastify";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
+import { testBodies } from "../testing.ts";
 import { ACCOUNT_HEADER, guardsOf } from "./guards.ts";
 import { openRouter } from "./router.ts";
 import { Browser, openTestConsole, type TestConsole } from "./testing.ts";
@@ -15,7 +16,7 @@ before(async () => {
   testConsole = await openTestConsole();
   app = Fastify({ logger: false, exposeHeadRoutes: false });
   const guards = guardsOf(testConsole.identities);
-  const door = { clock: systemClock, newId: testConsole.newId, log: createLog("silent") };
+  const door = { clock: systemClock, newId: testConsole.newId, log: createLog("silent"), bodies: testBodies() };
   openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => {
     for (const name of ["anyone", "signedIn", "operator"] as const) {
       route("GET", `/console/api/${name}`, guards[name], async ({ json }) => json({ passed: true }));

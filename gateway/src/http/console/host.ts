@@ -42,7 +42,7 @@ export function hostRoutes(route: ConsoleRoute, guards: Guards, { hostTokens, de
   });
   route("PUT", "/console/api/nodes/:id/elections", guards.host, async ({ account, params, call, json }) => {
     await desk.own(account.id, params.id);
-    json(await desk.elect(account.id, params.id, await call.readJson()));
+    json(await desk.elect(account.id, params.id, await call.readForm(account.id)));
   });
   for (const move of ["pause", "resume"] as const) {
     route("POST", `/console/api/nodes/:id/${move}`, guards.host, async ({ account, params, json }) =>

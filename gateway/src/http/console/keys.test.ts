@@ -185,7 +185,11 @@ test("405 names the methods", async () => {
   assert.equal((await owner.browser.send("GET", `${URL}/key_1`)).headers.allow, "PATCH, DELETE");
 });
 
-test("413: a body that is larger than any of the console's", async () => {
-  const answer = await create(owner, "x".repeat(70_000));
-  assertRefused(answer, 413, "request_too_large");
+test("a body as large as on any API: the field's own bound refuses it, by its name", async () => {
+  for (const chars of [70_000, 5_000_000]) {
+    const answer = await create(owner, "x".repeat(chars));
+    assert.equal(answer.status, 400);
+    assert.match(JSON.stringify(answer.body), /name must have at most 200 characters/);
+  }
+  assertRefused(await create(owner, "x".repeat(10 * 1024 * 1024)), 413, "request_too_large");
 });

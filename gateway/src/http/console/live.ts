@@ -57,7 +57,12 @@ export class Live {
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
     });
+    // A page that closes its side is gone, and must not count among those that look.
+    const { socket } = response;
+    const leave = (): void => void response.destroy();
+    socket?.once("end", leave);
     const forget = (): void => {
+      socket?.off("end", leave);
       stopKeepAlive();
       stopLater();
       feed.viewers.delete(viewer);

@@ -14,6 +14,7 @@ import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { openOverview, withOnline } from "../../operators/overview.ts";
 import { openPayouts } from "../../operators/payouts.ts";
+import type { OpenCall } from "../door.ts";
 import type { NodeDesk } from "../nodes/desk.ts";
 import type { NodeWork } from "../nodes/work.ts";
 import type { Live } from "./live.ts";
@@ -24,7 +25,7 @@ export interface ConsoleGround {
   ledger: Ledger;
   history: History;
   /** What a chat request would hold. */
-  quote: (chat: unknown) => Promise<Quote>;
+  quote: (call: OpenCall, accountId: Uuid) => Promise<Quote>;
   /** Signs the receipt of a request. */
   receiptOf: (record: RequestRecord) => object;
   apiKeys: Secrets;

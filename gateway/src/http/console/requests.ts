@@ -8,7 +8,7 @@ import type { Catalogue } from "../../metering/catalogue.ts";
 import { parseFields } from "../fields.ts";
 import type { Cursors } from "../lists/cursors.ts";
 import { PageFields, page, SpanFields } from "../lists/pages.ts";
-import { isPlain, PLAIN_RULE } from "../plain-text.ts";
+import { RequestOutcome } from "../reference/values.ts";
 import { type Columns, sendCsv } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
@@ -24,7 +24,7 @@ const FilterFields = {
   ...SpanFields,
   model: z.string().optional(),
   key: z.string().optional(),
-  outcome: z.string().refine(isPlain, PLAIN_RULE).optional(),
+  outcome: z.string().optional(),
 };
 export const Query = z.object({ ...PageFields, ...FilterFields });
 
@@ -34,6 +34,7 @@ export function requestRoutes(route: ConsoleRoute, guards: Guards, options: Requ
     const { model, key, outcome, from, to } = fields;
     if (model !== undefined && !options.catalogue().entries.some(({ id }) => id === model))
       throw fault("unknown_model");
+    if (outcome !== undefined && !RequestOutcome.safeParse(outcome).success) throw fault("unknown_outcome");
     const keyId = key === undefined ? undefined : parseId("key", key);
     if (key !== undefined && keyId === undefined) throw invalidRequest("key", "key must be a key's id (key_…)");
     return { model, keyId, outcome, from, to };
@@ -110,6 +111,7 @@ function requestObject(record: RequestRecord): object {
     ttft_ms: record.ttftMs,
     duration_ms: record.durationMs,
     client: record.client,
+    count: record.count,
   };
 }
 
@@ -132,4 +134,5 @@ const CSV_COLUMNS: Columns<RequestRecord> = {
   duration_ms: ({ durationMs }) => durationMs,
   ttft_ms: ({ ttftMs }) => ttftMs,
   client: ({ client }) => client,
+  count: ({ count }) => count,
 };

@@ -1,11 +1,11 @@
 /** Puts the console's routes on the server, each behind its guard; what is left out is a 405 or a 404. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
+import type { SignedIn } from "../../accounts/identities.ts";
 import { fault, notFound, wrongMethod } from "../../faults.ts";
-import { FORM_BYTES_MAX } from "../body.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { type Arrival, isCrossSite } from "./cross-site.ts";
 import type { ConsoleRoute, Method } from "./guards.ts";
-import { type Visit, visitOf } from "./visit.ts";
+import { fieldsOf, type Visit, visitOf } from "./visit.ts";
 
 export interface RouterOptions {
   door: DoorOptions;
@@ -21,7 +21,7 @@ export function openRouter(
   options: RouterOptions,
   describe: (route: ConsoleRoute) => void,
 ): void {
-  const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
+  const { door } = options;
   const handler = (handle: (visit: Visit) => Promise<void>) => async (request: FastifyRequest, reply: FastifyReply) => {
     reply.hijack();
     const { raw: response } = reply;
@@ -41,7 +41,8 @@ export function openRouter(
     methods.set(url, [...(methods.get(url) ?? []), method]);
     const guarded = async (visit: Visit): Promise<void> => {
       if (isCrossSite(arrivalOf(visit.call), options.publicUrl)) throw fault("cross_site_blocked");
-      await handle({ ...visit, ...(await guard(visit)) });
+      const found = await guard(visit);
+      await handle({ ...visit, ...found, fields: fieldsOf(visit.call, payerOf(found)) });
     };
     app.route({ method, url, handler: handler(guarded) });
   });
@@ -52,6 +53,11 @@ export function openRouter(
   const unknown = refuse(() => notFound("No such path under /console/api."));
   app.all("/console/api", unknown);
   app.all("/console/api/*", unknown);
+}
+
+/** Whoever the guard found is answerable for the body. */
+function payerOf(found: { who?: SignedIn }): string | null {
+  return found.who?.identityId ?? null;
 }
 
 function arrivalOf({ request }: OpenCall): Arrival {

@@ -9,6 +9,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
+import { testBodies } from "../testing.ts";
 import type { Guards } from "./guards.ts";
 import { openRouter } from "./router.ts";
 import { staticRoutes } from "./static.ts";
@@ -33,7 +34,12 @@ function writeBuild(): void {
 
 function serve() {
   const app = Fastify({ logger: false, exposeHeadRoutes: false });
-  const door = { clock: systemClock, newId: newIds(systemClock, systemRandom()), log: createLog("silent") };
+  const door = {
+    clock: systemClock,
+    newId: newIds(systemClock, systemRandom()),
+    log: createLog("silent"),
+    bodies: testBodies(),
+  };
   const guards = { anyone: async () => ({}) } as unknown as Guards;
   openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => staticRoutes(route, guards, dist));
   return app;

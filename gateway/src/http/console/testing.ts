@@ -22,9 +22,10 @@ import type { Payments } from "../../payments/payments.ts";
 import { openCursors } from "../lists/cursors.ts";
 import { nodeDesk } from "../nodes/desk.ts";
 import type { NodeWork } from "../nodes/work.ts";
-import { chat } from "../openai/chat.ts";
+import { NO_THREADS, testBodies } from "../testing.ts";
 import { Live } from "./live.ts";
 import { type ConsoleParts, consoleParts } from "./parts.ts";
+import { quoteEndpoint } from "./quotes.ts";
 import { type ConsoleOptions, consoleRoutes } from "./routes.ts";
 import { PASSWORD } from "./testing/browser.ts";
 
@@ -69,7 +70,7 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   const paths = new Set<string>();
   app.addHook("onRoute", ({ url }) => void paths.add(url));
-  const door = { clock: systemClock, newId, log };
+  const door = { clock: systemClock, newId, log, bodies: testBodies() };
   const keyOptions = {
     pool,
     pepper: secret,
@@ -182,7 +183,8 @@ async function partsOf(ground: TestGround): Promise<ConsoleParts> {
   return consoleParts({
     ...ground,
     history: openHistory({ pool }),
-    quote: (body) => quote({ catalogue, meter: () => WORDS }, chat, body),
+    quote: (call, payer) =>
+      quote({ catalogue, meter: () => WORDS, reader: NO_THREADS }, { endpoint: quoteEndpoint, call, payer }),
     receiptOf: (record) => receipts.of(record),
     fleet,
     desk: nodeDesk({ fleet, catalogue, work, changed: async () => {} }),

@@ -30,7 +30,12 @@ export function visitOf(
     address: clientAddress(request.raw, trustedProxies),
     params: request.params as Record<string, string>,
     query: new URL(request.raw.url ?? "", "http://console").searchParams,
-    fields: async (schema) => parseFields(schema, await call.readJson()),
+    fields: fieldsOf(call, null),
     json: (body, status = 200) => call.reply.json(status, JSON.stringify(body)),
   };
+}
+
+/** Until a guard has found who is asking, he is a stranger. */
+export function fieldsOf(call: OpenCall, payer: string | null): Visit["fields"] {
+  return async (schema) => parseFields(schema, await call.readForm(payer));
 }

@@ -15,6 +15,7 @@ import { openTestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openHostTokens } from "../../keys/keys.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
+import { testBodies } from "../testing.ts";
 import { nodeDesk } from "./desk.ts";
 import { type NodeApiOptions, nodeRoutes } from "./routes.ts";
 import type { NodeWork } from "./work.ts";
@@ -48,9 +49,9 @@ async function enrol(t: TestContext): Promise<{ ask: Ask; revoke: () => Promise<
   const desk = nodeDesk({ fleet, work, catalogue: () => catalogue, changed: async () => {} });
 
   const ask: Ask = async (mint) => {
-    const app = Fastify({ logger: false });
+    const app = Fastify({ logger: false, exposeHeadRoutes: false });
     nodeRoutes(app, {
-      door: { clock: systemClock, newId, log },
+      door: { clock: systemClock, newId, log, bodies: testBodies() },
       log,
       hostTokens,
       desk,

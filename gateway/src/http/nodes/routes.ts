@@ -1,14 +1,13 @@
 /** The node API: what a host's agent and CLI speak to. Every route acts for the account of a host token. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from "fastify";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import type { Log } from "../../base/log.ts";
 import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
-import { fault } from "../../faults.ts";
+import { fault, notFound, wrongMethod } from "../../faults.ts";
 import type { Node } from "../../fleet/fleet.ts";
 import type { Secrets } from "../../keys/keys.ts";
 import type { Catalogue } from "../../metering/catalogue.ts";
-import { FORM_BYTES_MAX } from "../body.ts";
 import { type DoorOptions, type OpenCall, through } from "../door.ts";
 import { type NodeDesk, refusedMove } from "./desk.ts";
 import { earningsList, modelsForHosts, type NodeWork, tryNode } from "./work.ts";
@@ -32,30 +31,38 @@ type Handle = (call: OpenCall, accountId: Uuid, params: Record<string, string>) 
 export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void {
   const { hostTokens, desk, catalogue, work } = options;
   const log = sparingLog(options.log, options.door.clock);
-  const door = { ...options.door, bodyBytesMax: FORM_BYTES_MAX };
-  const route = (method: "GET" | "POST" | "PUT", url: string, handle: Handle): void => {
-    app.route({
-      method,
-      url: `/node/v1${url}`,
-      handler: async (request: FastifyRequest, reply: FastifyReply) => {
-        reply.hijack();
-        await through(door, { request: request.raw, response: reply.raw }, async (call) => {
-          const holder = await hostTokens.authenticate(call.authorization);
-          if (holder === undefined) throw fault("invalid_host_token");
-          const body = await handle(call, holder.accountId, request.params as Record<string, string>);
-          call.reply.json(200, JSON.stringify(body));
-        });
-      },
+  const { door } = options;
+  const handler =
+    (answer: (call: OpenCall, params: Record<string, string>) => Promise<object>) =>
+    async (request: FastifyRequest, reply: FastifyReply) => {
+      reply.hijack();
+      await through(door, { request: request.raw, response: reply.raw }, async (call) => {
+        call.reply.json(200, JSON.stringify(await answer(call, request.params as Record<string, string>)));
+      });
+    };
+  const refuse = (make: () => Error) =>
+    handler(async () => {
+      throw make();
     });
+  const methods = new Map<string, string[]>();
+  const route = (method: "GET" | "POST" | "PUT", path: string, handle: Handle): void => {
+    const url = `/node/v1${path}`;
+    methods.set(url, [...(methods.get(url) ?? []), method]);
+    const authenticated = handler(async (call, params) => {
+      const holder = await hostTokens.authenticate(call.authorization);
+      if (holder === undefined) throw fault("invalid_host_token");
+      return await handle(call, holder.accountId, params);
+    });
+    app.route({ method, url, handler: authenticated });
   };
 
-  route("POST", "/nodes", async (call, account) => desk.register(account, await call.readJson()));
+  route("POST", "/nodes", async (call, account) => desk.register(account, await call.readForm(account)));
   route("GET", "/nodes", ({ request }, account) => desk.list(account, queryOf(request.url)));
   route("GET", "/nodes/:id", async (_call, account, { id }) => desk.show(await desk.own(account, id)));
   route("PUT", "/nodes/:id/elections", async (call, account, { id }) => {
     // Whose node it is comes first: a wrong body must not tell that a node exists.
     await desk.own(account, id);
-    return desk.elect(account, id, await call.readJson());
+    return desk.elect(account, id, await call.readForm(account));
   });
   route("POST", "/nodes/:id/pause", (_call, account, { id }) => desk.move(account, id, "pause"));
   route("POST", "/nodes/:id/resume", (_call, account, { id }) => desk.move(account, id, "resume"));
@@ -72,6 +79,14 @@ export function nodeRoutes(app: FastifyInstance, options: NodeApiOptions): void 
     if (receipt === undefined) throw fault("not_found");
     return receipt;
   });
+
+  for (const [url, allowed] of methods) {
+    const others = app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[];
+    app.route({ method: others, url, handler: refuse(() => wrongMethod(allowed)) });
+  }
+  const unknown = refuse(() => notFound("No such path under /node/v1."));
+  app.all("/node/v1", unknown);
+  app.all("/node/v1/*", unknown);
 }
 
 const queryOf = (url = ""): URLSearchParams => new URL(url, "http://node").searchParams;

@@ -143,7 +143,7 @@ export const Try = z.object({
 
 /** A private request to one's own node: unbilled, unrecorded. */
 export async function tryNode(work: NodeWork, node: Node, call: OpenCall): Promise<object> {
-  const { model: modelId, prompt, max_tokens } = parseFields(Try, await call.readJson());
+  const { model: modelId, prompt, max_tokens } = parseFields(Try, await call.readForm(node.accountId));
   const model = work.catalogue().active.get(modelId);
   if (model === undefined) throw invalidRequest("model", "model must be an active model of the catalogue");
   const id = publicId("node", node.id);

@@ -7,6 +7,7 @@ import { generationAsk, usageObject } from "./generation.ts";
 
 export const chat: Endpoint = {
   name: "chat",
+  schema: "chat",
   kind: "generation",
 
   parse(body) {
@@ -21,6 +22,7 @@ export const chat: Endpoint = {
       prompt: { kind: "chat", messages },
       promptField: "messages",
       body: { messages },
+      vectorsDue: 0,
     };
   },
 

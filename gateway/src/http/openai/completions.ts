@@ -6,12 +6,19 @@ import { generationAsk, usageObject } from "./generation.ts";
 
 export const completions: Endpoint = {
   name: "completion",
+  schema: "completion",
   kind: "generation",
 
   parse(body) {
     const fields = parseFields(CompletionRequest, body);
     const text = typeof fields.prompt === "string" ? fields.prompt : fields.prompt.join("\n");
-    return { ...generationAsk(fields), prompt: { kind: "text", text }, promptField: "prompt", body: { prompt: text } };
+    return {
+      ...generationAsk(fields),
+      prompt: { kind: "text", text },
+      promptField: "prompt",
+      body: { prompt: text },
+      vectorsDue: 0,
+    };
   },
 
   whole(meta, { text, finish, usage }) {

@@ -7,6 +7,7 @@ import { EmbeddingRequest } from "./fields.ts";
 export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {
   return {
     name: "embedding",
+    schema: "embedding",
     kind: "embedding",
 
     parse(body, sdk = null) {
@@ -18,6 +19,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         prompt: { kind: "texts", texts },
         promptField: "input",
         body: { input: texts },
+        vectorsDue: texts.length,
         stream: false,
         includeUsage: false,
         outputTokensMax: undefined,

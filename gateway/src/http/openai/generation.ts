@@ -6,7 +6,7 @@ import type { ChatRequest, CompletionRequest } from "./fields.ts";
 
 type Generation = z.infer<typeof ChatRequest> | z.infer<typeof CompletionRequest>;
 
-export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptField" | "body"> {
+export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
   return {
     model: fields.model,
     stream: fields.stream ?? false,

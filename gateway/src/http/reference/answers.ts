@@ -123,7 +123,7 @@ export const EmbeddingList = z.strictObject({
 /** What the two shapes of the catalogue share. */
 const Listing = {
   class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
-  quant_label: z.string().nullable().describe("Quantisation, such as `4-bit`."),
+  quant_label: z.string().describe("Quantisation, such as `4-bit`; `unannounced` for a model that is coming."),
   context_limit: z.int().min(1).nullable().describe("The window in tokens."),
   price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price."),
   price_out_micro_1m: Price.describe("Microdollars per million output tokens; null where there is no price."),

@@ -10,7 +10,7 @@ import {
   unsupportedEncoding,
 } from "../../faults.ts";
 import { parseFields } from "../fields.ts";
-import type { EndpointSpec } from "./endpoints.ts";
+import type { Access, EndpointSpec } from "./endpoints.ts";
 import type { Example, Ref, Response } from "./openapi.ts";
 
 const TITLES: Record<number, string> = {
@@ -26,6 +26,7 @@ const TITLES: Record<number, string> = {
   500: "A fault of ours. The message holds the request's id.",
   501: "This platform does not have it.",
   502: "Something that the gateway depends on failed.",
+  503: "There is no room for it now. A body over 64 KiB may find that too many large ones are being read.",
 };
 
 export const codes = (...list: FaultCode[]): Fault[] => list.map((code) => fault(code));
@@ -35,7 +36,7 @@ export function faultsOf({ access, query, body, faults = [] }: EndpointSpec): Fa
   const own = [...access.faults, ...faults];
   const wrong = [
     ...(query === undefined ? [] : [wrongQuery(query)]),
-    ...(body === undefined ? [] : ofBody(body.fields)),
+    ...(body === undefined ? [] : ofBody(body.fields, access)),
   ];
   // Of several uncoded faults of a status the last is the most telling.
   return [
@@ -50,9 +51,11 @@ function wrongQuery(query: z.ZodObject): Fault {
   return wrong.find((one) => one !== undefined) ?? invalidRequest(null, "A field of the query is wrong.");
 }
 
-function ofBody(fields: z.ZodType): Fault[] {
+function ofBody(fields: z.ZodType, { open }: Access): Fault[] {
   const wrong = refusalBy(fields, {}) ?? invalidRequest(null, "The body must be a JSON object.");
-  return [wrong, ...codes("request_too_large"), unsupportedEncoding("gzip")];
+  // Of strangers only small bodies are read, which always find room.
+  const noRoom = open ? [] : codes("no_capacity");
+  return [wrong, ...codes("request_too_large"), unsupportedEncoding("gzip"), ...noRoom];
 }
 
 /** What the schema itself says. */

@@ -103,7 +103,7 @@ const COMING: CatalogueEntry = {
   id: "large-70b",
   kind: "generation",
   class: "large",
-  quant_label: null,
+  quant_label: "unannounced",
   context_limit: null,
   price_in_micro_1m: null,
   price_out_micro_1m: null,

@@ -9,6 +9,7 @@ import { dollars } from "../../base/money.ts";
 import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertBooksBalance, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
+import { testBodies } from "../testing.ts";
 import { webhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;
@@ -30,7 +31,7 @@ function serve(payments: Payments | undefined): FastifyInstance {
   const server = Fastify({ logger: false, exposeHeadRoutes: false });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const door = { clock: systemClock, newId: t.newId, log: createLog("silent") };
+  const door = { clock: systemClock, newId: t.newId, log: createLog("silent"), bodies: testBodies() };
   webhookRoutes(server, { door, payments });
   return server;
 }
@@ -124,11 +125,11 @@ test("405 for another method", async () => {
   assert.deepEqual([response.statusCode, response.headers.allow], [405, "POST"]);
 });
 
-test("413 over 1 MiB, by the declared length and by the bytes", async () => {
-  const large = Buffer.alloc(1024 * 1024 + 1, "x");
+test("413 over 256 KiB, by the declared length and by the bytes", async () => {
+  const large = Buffer.alloc(256 * 1024 + 1, "x");
   const declared = await post(large, { "stripe-signature": "t=1,v1=1" });
   assert.equal(declared.status, 413);
-  assert.match(String(declared.body.error?.message), /1 MiB/);
+  assert.match(String(declared.body.error?.message), /256 KiB/);
   const address = await app.listen({ port: 0, host: "127.0.0.1" });
   const stream = new ReadableStream({
     start(controller) {

@@ -75,7 +75,7 @@ export async function refused({ pool }: TestConsole, request: PastRequest): Prom
     keyName,
     endpoint: "chat",
     model: null,
-    stream: false,
+    stream: null,
     outcome: request.outcome ?? "rate_limit_requests",
     httpStatus: 429,
     client,

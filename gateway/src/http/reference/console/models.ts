@@ -13,7 +13,7 @@ const LiveModel = z.strictObject({
   object: z.literal("model"),
   kind: z.enum(["generation", "embedding"]),
   class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
-  quant_label: z.string().nullable(),
+  quant_label: z.string(),
   context_limit: Count.nullable(),
   price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price yet."),
   price_out_micro_1m: Price.describe("Microdollars per million output tokens; null for embeddings too."),

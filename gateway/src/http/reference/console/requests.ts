@@ -31,7 +31,7 @@ const Request = z
     model: z.string().nullable().describe("null: refused before it was known."),
     build: z.string().nullable(),
     tokenizer: z.string().nullable(),
-    stream: z.boolean(),
+    stream: z.boolean().nullable().describe("null: refused before it was known."),
     outcome: RequestOutcome,
     http_status: z.int().describe("499: the client went away."),
     finish_reason: z.enum(["stop", "length"]).nullable(),
@@ -51,6 +51,12 @@ const Request = z
     ttft_ms: Milliseconds.describe("Until its first token."),
     duration_ms: Milliseconds,
     client: z.string().describe("The family of its user agent; empty where there was none."),
+    count: z
+      .int()
+      .min(1)
+      .describe(
+        "How many requests the record stands for: 1, but for refusals of a key beyond its first thousand of an hour. Those that agree in endpoint, model and outcome share a record, from `created_at` to `finished_at`.",
+      ),
   })
   .describe("A request and what it cost. Prompts and outputs are never kept.");
 
@@ -82,16 +88,17 @@ const sampleRequest = {
   ttft_ms: 180,
   duration_ms: 1240,
   client: "openai-js",
+  count: 1,
 };
 
 const CSV_COLUMNS =
-  "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client";
+  "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count";
 
 const REQUEST_PATH = { id: "The request's id, `req_…`." };
 const FILTER_WORDS = {
   model: "Only requests for this model.",
   key: "Only requests with this key, `key_…`.",
-  outcome: "Only requests that ended like this, such as `ok`.",
+  outcome: "Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not.",
 };
 
 export const endpoints: ConsoleSpec[] = [
@@ -105,7 +112,7 @@ export const endpoints: ConsoleSpec[] = [
     query: Query,
     words: FILTER_WORDS,
     success: { description: "A page of the history.", json: RequestList, example: sampleList(sampleRequest) },
-    faults: codes("invalid_cursor", "unknown_model"),
+    faults: codes("invalid_cursor", "unknown_model", "unknown_outcome"),
   },
   {
     id: "exportRequests",
@@ -124,7 +131,7 @@ export const endpoints: ConsoleSpec[] = [
       },
       headers: ["content-disposition"],
     },
-    faults: codes("unknown_model"),
+    faults: codes("unknown_model", "unknown_outcome"),
   },
   {
     id: "getRequest",

@@ -10,7 +10,7 @@ import { nodeEndpoints } from "./endpoints.ts";
 
 const INTRODUCTION = [
   "What a host's agent and command line speak to. Every call acts for the host account of its token; a node of another account looks the same as one that does not exist.",
-  "Bodies are JSON in UTF-8, uncompressed, of at most 64 KiB. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know.",
+  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know.",
   "Money is in microdollars, as a decimal string with six digits after the point. Times are Unix seconds.",
   "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`.",
 ].join("\n\n");

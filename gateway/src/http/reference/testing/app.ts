@@ -5,11 +5,13 @@ import { newIds } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { systemRandom } from "../../../base/random.ts";
 import type { DoorOptions } from "../../door.ts";
+import { testBodies } from "../../testing.ts";
 
 export const door: DoorOptions = {
   clock: systemClock,
   newId: newIds(systemClock, systemRandom()),
   log: createLog("silent"),
+  bodies: testBodies(),
 };
 
 /** As the gateway's own server: it answers HEAD by itself nowhere. */

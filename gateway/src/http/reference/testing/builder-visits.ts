@@ -54,7 +54,7 @@ export async function visitRequests(cast: Cast): Promise<void> {
   const parties = { builder, keyId: key.id, host, nodeId: node.id };
   for (let i = 0; i < 2; i++) await serveRequest(platform, parties);
   const refused = { id: platform.newId(), accountId: builder, keyId: key.id, keyName: "a key", client: "" };
-  const limit = { outcome: "rate_limit_requests", httpStatus: 429, model: null, stream: false };
+  const limit = { outcome: "rate_limit_requests", httpStatus: 429, model: null, stream: null };
   await platform.refusals.record({ ...refused, ...limit, endpoint: "models" });
   const { data, next_cursor } = await browser.ask(200, "GET", `${API}/requests?limit=2`);
   assert.equal((data as unknown[]).length, 2);
@@ -66,6 +66,7 @@ export async function visitRequests(cast: Cast): Promise<void> {
   assert.deepEqual([file.status, file.text.trimEnd().split("\r\n").length], [200, 4]);
   for (const path of ["requests", "requests.csv"]) {
     await browser.ask(422, "GET", `${API}/${path}?model=none`);
+    await browser.ask(422, "GET", `${API}/${path}?outcome=none`);
     await browser.ask(400, "GET", `${API}/${path}?key=none`);
   }
   await browser.ask(200, "GET", `${API}/requests/${request}`);

@@ -25,13 +25,14 @@ import { openPayments, type Payments } from "../../../payments/payments.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Live } from "../../console/live.ts";
 import { consoleParts } from "../../console/parts.ts";
+import { quoteEndpoint } from "../../console/quotes.ts";
 import { consoleRoutes } from "../../console/routes.ts";
 import { openTestConsole, type TestConsole, WORDS } from "../../console/testing.ts";
 import { openCursors } from "../../lists/cursors.ts";
 import { nodeDesk } from "../../nodes/desk.ts";
 import { nodeRoutes } from "../../nodes/routes.ts";
 import type { NodeWork } from "../../nodes/work.ts";
-import { chat } from "../../openai/chat.ts";
+import { NO_THREADS, testBodies } from "../../testing.ts";
 
 export interface TestPlatform extends TestConsole {
   fleet: Fleet;
@@ -62,7 +63,7 @@ export async function openPlatform(): Promise<TestPlatform> {
   const testConsole = await openTestConsole();
   const { pool, newId, ledger, identities, secret } = testConsole;
   const [log, clock, random] = [createLog("silent"), systemClock, systemRandom()];
-  const door = { clock, newId, log };
+  const door = { clock, newId, log, bodies: testBodies() };
   const now = (): number => clock.now();
   const keyOptions = { pool, pepper: secret, clock, random, newId, log, broadcast: SILENCE };
   const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
@@ -97,7 +98,11 @@ export async function openPlatform(): Promise<TestPlatform> {
     pool,
     ledger,
     history,
-    quote: (body) => quote({ catalogue, meter: () => ({ ...WORDS, ...world.counting }) }, chat, body),
+    quote: (call, payer) =>
+      quote(
+        { catalogue, meter: () => ({ ...WORDS, ...world.counting }), reader: NO_THREADS },
+        { endpoint: quoteEndpoint, call, payer },
+      ),
     receiptOf: (record) => receipts.of(record),
     apiKeys,
     hostTokens,

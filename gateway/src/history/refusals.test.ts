@@ -1,0 +1,75 @@
+/** A database with a past is brought up to date: what its records did not know is unknown, the rest stays. */
+import assert from "node:assert/strict";
+import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { migrate } from "../db/migrate.ts";
+import { openTestDatabase } from "../db/testing.ts";
+import { openHistory } from "./history.ts";
+import { openRefusals } from "./refusals.ts";
+import { openUsage } from "./usage.ts";
+
+const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
+const BEFORE = "0015";
+const newId = newIds(systemClock, systemRandom());
+const log = createLog("silent");
+
+test("records of before 0015 are kept, say that they do not know, and are added to", async (t) => {
+  const old = await mkdtemp(join(tmpdir(), "tollgate-0014-"));
+  t.after(() => rm(old, { recursive: true }));
+  for (const name of (await readdir(SQL)).filter((file) => file < BEFORE))
+    await copyFile(join(SQL, name), join(old, name));
+  const { pool, close } = await openTestDatabase({ migrations: old });
+  t.after(close);
+
+  const [account, key] = [newId(), newId()];
+  const ids = Array.from({ length: 1_200 }, () => newId());
+  await pool.query(
+    `select history_refuse($1, array_fill($2::uuid, array[1200]), array_fill($3::uuid, array[1200]),
+       array_fill('k'::text, array[1200]), array_fill('chat'::text, array[1200]), array_fill(null::text, array[1200]),
+       array_fill(false, array[1200]), array_fill('rate_limit_requests'::text, array[1200]),
+       array_fill(429::smallint, array[1200]), array_fill(''::text, array[1200]))`,
+    [ids, account, key],
+  );
+  const [full, served] = [newId(), newId()];
+  await pool.query(
+    `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, created_at)
+     values ($1, $3, $4, 'k', 'chat', 'tiny-3b', true, 'rate_limit_sku_capacity', 429, now()),
+            ($2, $3, $4, 'k', 'chat', 'tiny-3b', false, 'ok', 200, now())`,
+    [full, served, account, key],
+  );
+
+  const { applied } = await migrate(pool, { directory: SQL, log });
+  assert.equal(applied[0], "0015_refusals.sql");
+  const history = openHistory({ pool });
+  const streams = async (id: Uuid) => (await history.find(account, id))?.stream;
+  assert.deepEqual([await streams(ids[0] as Uuid), await streams(full), await streams(served)], [null, true, false]);
+  const records = await history.list(account, { limit: 5_000 });
+  assert.equal(records.length, 1_202);
+  assert.ok(records.every(({ count }) => count === 1));
+
+  // That hour has more than its thousand already: what comes now is summarised, unless an hour has just begun.
+  const more = Array.from({ length: 10 }, () => newId());
+  const refusals = openRefusals({ pool, clock: systemClock });
+  const what = { endpoint: "chat", model: null, stream: null, outcome: "rate_limit_requests" } as const;
+  for (const id of more) {
+    await refusals.record({ id, accountId: account, keyId: key, keyName: "k", ...what, httpStatus: 429, client: "" });
+  }
+  const [sum] = await openUsage({ pool }).sums(account, {
+    by: "outcome",
+    from: new Date(Date.now() - 7_200_000),
+    to: new Date(Date.now() + 3_600_000),
+  });
+  assert.deepEqual([sum?.bucket, sum?.requests], ["rate_limit_requests", 1_210]);
+  const counts = (await history.list(account, { limit: 5_000 })).map(({ count }) => count);
+  assert.equal(
+    counts.reduce((total, count) => total + count, 0),
+    1_212,
+  );
+});

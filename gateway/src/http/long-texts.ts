@@ -1,0 +1,14 @@
+/**
+ * No field of a form takes as much text as a whole small body has. A longer text is cut to just more than that, so that it
+ * is refused by its field's own bound, and looking at it holds nobody up.
+ */
+import { SMALL_BYTES_MAX } from "./body.ts";
+
+const KEPT_CHARS = SMALL_BYTES_MAX + 1;
+
+export function cutLongTexts(value: unknown): unknown {
+  if (typeof value === "string") return value.length > KEPT_CHARS ? value.slice(0, KEPT_CHARS) : value;
+  if (Array.isArray(value)) return value.map(cutLongTexts);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [cutLongTexts(name), cutLongTexts(inner)]));
+}

@@ -1,0 +1,125 @@
+/** Large bodies are read on another thread, and nobody can tell: the same requests, the same faults, in the same order. */
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { invariant } from "../base/invariant.ts";
+import { createLog } from "../base/log.ts";
+import { Fault } from "../faults.ts";
+import type { Body } from "../inference/call.ts";
+import type { Endpoint } from "../inference/endpoint.ts";
+import { readFields } from "../inference/read.ts";
+import { loadCatalogue } from "../metering/catalogue.ts";
+import { openMetering } from "../metering/metering.ts";
+import { parseJson } from "./body.ts";
+import { quoteEndpoint } from "./console/quotes.ts";
+import { chat } from "./openai/chat.ts";
+import { completions } from "./openai/completions.ts";
+import { embeddings } from "./openai/embeddings.ts";
+import { openReading } from "./reading.ts";
+
+const MEBIBYTE = 1024 * 1024;
+const says = (content: unknown) => [{ role: "user", content }];
+const words = (count: number): string => "word ".repeat(count);
+const json = (fields: object): string => JSON.stringify(fields);
+const padding = "x".repeat(100_000);
+
+/** What it is about, its endpoint, and its text. */
+const BODIES: [string, Endpoint, string | Buffer][] = [
+  ["a chat", chat, json({ model: "tiny-3b", messages: says(words(5_000)), max_tokens: 5, stop: ["a", "b"] })],
+  [
+    "a chat in parts, streamed",
+    chat,
+    json({ model: "reason-32b", stream: true, messages: says([{ type: "text", text: words(20_000) }]) }),
+  ],
+  ["a chat with fields that are ignored", chat, json({ model: "tiny-3b", messages: says("hi"), metadata: padding })],
+  ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
+  ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
+  ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
+  ["no JSON", chat, `{"model":"${padding}`],
+  ["no UTF-8", chat, Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(100_000, 0xff)])],
+  ["no object", chat, json([padding])],
+  ["nested too deep", chat, "[".repeat(100_000)],
+  ["too many values", chat, `[${"1,".repeat(100_000)}1]`],
+  ["a field that is missing", chat, json({ model: "tiny-3b", metadata: padding })],
+  ["a field that is wrong", chat, json({ model: "no-such", messages: [...says(words(5_000)), { role: "nobody" }] })],
+  ["an endless list", completions, json({ model: "tiny-3b", prompt: Array(33_000).fill("a") })],
+  ["too many inputs", embeddings, json({ model: "embed-m3", input: Array(2_049).fill("a"), metadata: padding })],
+  ["no such model", chat, json({ model: "no-such", messages: says(words(50_000)) })],
+  ["a model to come", chat, json({ model: "large-70b", messages: says(words(50_000)) })],
+  ["a model of the other kind", embeddings, json({ model: "tiny-3b", input: padding })],
+  ["a prompt that is too long", chat, json({ model: "tiny-3b", messages: says(words(50_000)) })],
+  ["an input that is too long", embeddings, json({ model: "embed-m3", input: ["short", words(50_000)] })],
+  [
+    "ten mebibytes of one text",
+    chat,
+    json({ model: "tiny-3b", messages: says(" long".repeat((10 * MEBIBYTE) / 5 - 50)) }),
+  ],
+];
+
+describe("reading on another thread", async () => {
+  const log = createLog("silent");
+  const metering = await openMetering({ log });
+  const reading = openReading({ log, tables: metering.tables, base64Compat: false });
+  after(async () => {
+    await reading.close();
+    await metering.close();
+  });
+  const catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
+  const models = [...catalogue.active.values()];
+  const meter = (name: string) => {
+    const found = metering.meter(name);
+    invariant(found !== undefined, name);
+    return found;
+  };
+  /** In pieces of their own memory, as the door has it. */
+  const bodyOf = (bytes: Buffer): Body => {
+    const pieces: Uint8Array<ArrayBuffer>[] = [];
+    for (let at = 0; at < bytes.length; at += 256 * 1024)
+      pieces.push(Uint8Array.from(bytes.subarray(at, at + 256 * 1024)));
+    return { isSmall: false, json: () => assert.fail("it is not parsed here"), pieces, keep: () => {} };
+  };
+  const outcome = async (work: Promise<unknown>): Promise<unknown> =>
+    work.catch((error) => {
+      assert.ok(error instanceof Fault, String(error));
+      const { status, retry, headers } = error;
+      return { status, retry, headers, ...error.body() };
+    });
+
+  for (const [name, endpoint, text] of BODIES) {
+    test(`${name}: as it is read on this thread`, async () => {
+      const bytes = Buffer.from(text);
+      const here = (async () => {
+        const sdk = null;
+        const json = parseJson(bytes);
+        const { ask, promptTokens } = await readFields({ catalogue: () => catalogue, meter }, { endpoint, json, sdk });
+        const { prompt: _, ...rest } = ask;
+        return { ask: { ...rest, body: JSON.parse(JSON.stringify(ask.body)) }, promptTokens };
+      })();
+      const there = (async () => {
+        const body = bodyOf(bytes);
+        const read = await reading.read(body, { schema: endpoint.schema, sdk: null, models, payer: "a" });
+        assert.equal(body.pieces[0]?.length, 0, "its memory went with it");
+        assert.ok(read.ask.body instanceof Uint8Array);
+        return { ...read, ask: { ...read.ask, body: JSON.parse(Buffer.from(read.ask.body).toString()) } };
+      })();
+      const [due, got] = await Promise.all([outcome(here), outcome(there)]);
+      assert.deepEqual(got, due);
+    });
+  }
+
+  test("the catalogue that it is given is the one that counts", async () => {
+    const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));
+    const read = (of: typeof models) =>
+      reading.read(bodyOf(bytes), { schema: "chat", sdk: null, models: of, payer: "a" });
+    assert.equal((await read(models)).promptTokens > 5_000, true);
+    await assert.rejects(read(models.map((model) => ({ ...model, contextLimit: 100 }))), /100 tokens/);
+    await assert.rejects(read([]), { code: "model_not_found" });
+  });
+
+  test("a form comes back as it is, but for texts that no field takes", async () => {
+    const form = { name: "a", list: [1, null, "b"], long: "y".repeat(200_000), ["k".repeat(90_000)]: true };
+    const parsed = (await reading.parseForm(bodyOf(Buffer.from(json(form))), "a")) as typeof form;
+    assert.deepEqual([parsed.name, parsed.list], [form.name, form.list]);
+    assert.equal(parsed.long.length, 65_537);
+    await assert.rejects(reading.parseForm(bodyOf(Buffer.from(`[${"1,".repeat(20_000)}1]`)), "a"), /10000 values/);
+  });
+});

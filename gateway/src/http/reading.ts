@@ -1,0 +1,58 @@
+/** Large bodies are read on worker threads: hands them over and takes back what is small, or the fault that is due. */
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { Log } from "../base/log.ts";
+import { Fault, fault } from "../faults.ts";
+import type { Body } from "../inference/call.ts";
+import type { Reader } from "../inference/reader.ts";
+import { PoolBusyError, WorkerPool } from "../metering/pool.ts";
+import type { Bodies } from "./door.ts";
+import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
+
+const WAITING_MAX = 256;
+const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+
+export interface Reading extends Reader, Pick<Bodies, "parseForm"> {
+  close(): Promise<void>;
+}
+
+export function openReading(options: ReadingData & { log: Log; workersMax?: number }): Reading {
+  const { log, tables, base64Compat, workersMax = Math.max(1, Math.min(2, availableParallelism() - 1)) } = options;
+  const pool = new WorkerPool<Read>({
+    startWorker: () => startWorker({ tables, base64Compat }),
+    workersMax,
+    waitingMax: WAITING_MAX,
+    waitingUnitsMax: WAITING_BYTES_MAX,
+    onCrash: (error) => log.error({ err: error }, "a reading worker died"),
+  });
+  const run = async ({ pieces }: Body, order: ReadJob["order"], payer: string): Promise<Read> => {
+    const job: ReadJob = { pieces, order };
+    const units = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    const transfer = pieces.map(({ buffer }) => buffer);
+    const read = await pool.run(job, { units, lane: payer, transfer }).catch((cause) => {
+      // More large bodies wait to be read than the threads can take: as with nodes, trying again is safe.
+      throw cause instanceof PoolBusyError ? fault("no_capacity", { cause }) : cause;
+    });
+    if ("fault" in read) throw new Fault(read.fault);
+    return read;
+  };
+  return {
+    async read(body, { payer, ...order }) {
+      const read = await run(body, order, payer);
+      if (!("ask" in read)) throw new Error("a request was read as a form");
+      return read;
+    },
+    async parseForm(body, payer) {
+      const read = await run(body, "form", payer);
+      if (!("form" in read)) throw new Error("a form was read as a request");
+      return read.form;
+    },
+    close: () => pool.close(),
+  };
+}
+
+function startWorker(data: ReadingData): Worker {
+  // Flags that the process was started with, such as one for its own script's type, are not for the worker.
+  const options = { workerData: data, name: "reading", execArgv: [] };
+  return new Worker(new URL("./reading-worker.ts", import.meta.url), options);
+}

@@ -1,0 +1,16 @@
+/** For tests: room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
+import type { Reader } from "../inference/reader.ts";
+import { FORM_VALUES_MAX, parseJson } from "./body.ts";
+import { openBodyBudget } from "./body-budget.ts";
+import type { Bodies } from "./door.ts";
+import { cutLongTexts } from "./long-texts.ts";
+
+const MEBIBYTE = 1024 * 1024;
+
+export const testBodies = (): Bodies => ({
+  budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
+  parseForm: async ({ pieces }) => cutLongTexts(parseJson(Buffer.concat(pieces), FORM_VALUES_MAX)),
+});
+
+/** Where no test sends a request so large that another thread would read it. */
+export const NO_THREADS: Reader = { read: () => Promise.reject(new Error("no test sends a large request here")) };

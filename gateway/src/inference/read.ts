@@ -1,0 +1,44 @@
+/**
+ * From a body to a request whose prompt is counted. A small body is read here and now. A large one is read on another
+ * thread, by the same rules in the same order; what comes back is small, but for the job's body, already encoded.
+ */
+import { invariant } from "../base/invariant.ts";
+import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
+import type { Meter } from "../metering/meter.ts";
+import { countPrompt, findModel } from "./admit.ts";
+import type { Call } from "./call.ts";
+import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
+import type { Gateway } from "./gateway.ts";
+import type { ReadAsk } from "./reader.ts";
+
+/** The faults of a body, in order: not JSON (400), fields (400), model (404), context (400). On whatever thread. */
+export async function readFields(
+  gw: Pick<Gateway, "catalogue" | "meter">,
+  { endpoint, json, sdk }: { endpoint: Pick<Endpoint, "parse" | "kind">; json: unknown; sdk: Sdk | null },
+): Promise<{ ask: Ask; model: ActiveModel; meter: Meter; promptTokens: number }> {
+  const ask = endpoint.parse(json, sdk); // 400
+  const model = findModel(gw, ask, endpoint.kind); // 404
+  const meter = gw.meter(model.build.tokenizer);
+  return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask) }; // 400
+}
+
+export async function readAsk(
+  gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
+  { call, payer, endpoint }: { call: Call; payer: string; endpoint: Endpoint },
+): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
+  const body = await call.readBody(payer); // 413 · 415 · 503
+  const { sdk } = call;
+  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk });
+  // One catalogue for the whole of it: it may be replaced meanwhile.
+  const catalogue = gw.catalogue();
+  const { schema } = endpoint;
+  const { ask, promptTokens } = await gw.reader.read(body, { schema, sdk, models: modelsOf(catalogue), payer });
+  const model = catalogue.active.get(ask.model);
+  invariant(model !== undefined, "the other thread found a model that was given to it");
+  if (ask.body instanceof Uint8Array) body.keep(ask.body.byteLength);
+  return { ask, model, meter: gw.meter(model.build.tokenizer), promptTokens };
+}
+
+/** As another thread needs them: probes are none of its business. */
+const modelsOf = ({ active }: Catalogue): ActiveModel[] =>
+  [...active.values()].map((model) => ({ ...model, canaries: [] }));
