@@ -130,6 +130,12 @@ const Environment = z.object({
       "must be https://HOST, or http:// on this machine",
     )
     .optional(),
+  PAYOUT_HOLD_DAYS: z.coerce
+    .number("must be a number of days")
+    .int("must be a number of days")
+    .min(0, "must be 0 or more")
+    .max(365, "must be 365 or less")
+    .default(7),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -167,6 +173,8 @@ export interface Config {
   autoQuarantine: boolean;
   /** Undefined: credits cannot be bought. */
   payments: PaymentsConfig | undefined;
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
   logLevel: string;
 }
 
@@ -254,6 +262,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     autoQuarantine: e.AUTO_QUARANTINE === "true",
     payments: paymentsConfig(e),
+    payoutHoldDays: e.PAYOUT_HOLD_DAYS,
     logLevel: e.LOG_LEVEL,
   };
 }

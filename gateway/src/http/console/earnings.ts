@@ -3,8 +3,7 @@ import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import { EARNINGS_BY, EARNINGS_SPLIT, type EarningLine } from "../../history/earnings.ts";
-import type { HourlySum } from "../../history/hourly-sums.ts";
+import { EARNINGS_BY, EARNINGS_SPLIT, type EarningHourlySum, type EarningLine } from "../../history/earnings.ts";
 import { parseFields } from "../fields.ts";
 import { SpanFields } from "../lists/pages.ts";
 import { EarningsQuery, earningsList, NodeField, type NodeWork } from "../nodes/work.ts";
@@ -65,7 +64,7 @@ export function earningRoutes(
   });
 }
 
-function sumObject({ bucket, part, amount, ...counts }: HourlySum, { by, split }: SumsFields): object {
+function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, { by, split }: SumsFields): object {
   const shown = (of: string, value: string | null) => (of === "node" ? publicId("node", value as Uuid) : value);
   return {
     [by]: shown(by, bucket),
@@ -74,6 +73,7 @@ function sumObject({ bucket, part, amount, ...counts }: HourlySum, { by, split }
     prompt_tokens: counts.promptTokens,
     completion_tokens: counts.completionTokens,
     earned_micro: exactMicro(amount),
+    own_micro: exactMicro(own),
   };
 }
 
@@ -86,4 +86,5 @@ const CSV_COLUMNS: Columns<EarningLine> = {
   prompt_tokens: ({ promptTokens }) => promptTokens,
   completion_tokens: ({ completionTokens }) => completionTokens,
   earned_micro: ({ earned }) => exactMicro(earned),
+  own: ({ own }) => String(own),
 };

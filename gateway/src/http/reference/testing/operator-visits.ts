@@ -1,6 +1,7 @@
 /** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
 import { publicId } from "../../../base/ids.ts";
+import { openHostMoney } from "../../../ledger/host-money.ts";
 import type { Cast } from "./cast.ts";
 
 const API = "/console/api";
@@ -66,5 +67,5 @@ export async function visitPayouts({ all: { browser }, host, platform }: Cast): 
   assert.match((await browser.send("GET", `${at}/${id}/csv`)).text, /^payout,account,.*\r\npay_/);
   await browser.ask(200, "POST", `${at}/${id}/paid`);
   await browser.ask(200, "GET", at);
-  assert.ok((await platform.ledger.paidOut(host)) > 0n);
+  assert.ok((await openHostMoney({ pool: platform.pool, holdDays: 0 })(host)).paidOut > 0n);
 }
