@@ -79,6 +79,7 @@ export const faults = {
   },
   host_only: { status: 403, retry: "never", text: "This needs a host account, and this sign-in has none." },
   operator_only: { status: 403, retry: "never", text: "This is for operators of the platform." },
+  limit_reached: { status: 409, retry: "never", text: "There are as many of these as there may be." },
   nothing_owed: {
     status: 409,
     retry: "never",

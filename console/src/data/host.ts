@@ -2,13 +2,14 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import { queryClient } from "./client.ts";
+import { everyPage } from "./every-page.ts";
 
 /** Nodes come and go by themselves; while somebody looks they are read again this often. */
 export const LOOK_AGAIN_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
   queryKey: ["host tokens"],
-  queryFn: () => ask(api.GET("/console/api/host-tokens")),
+  queryFn: () => everyPage((query) => ask(api.GET("/console/api/host-tokens", { params: { query } }))),
 });
 
 const readTokens = (): Promise<void> => queryClient.invalidateQueries({ queryKey: hostTokensQuery.queryKey });

@@ -39,6 +39,9 @@ export interface HourlySumsQuery {
   nodeId?: Uuid | undefined;
 }
 
+/** One answer has no more sums; one more is read, to see that there are. */
+export const SUMS_MAX = 100_000;
+
 const ROLLUPS = {
   usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico", own: "null::numeric" },
   earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico", own: "sum(own_pico)" },
@@ -61,7 +64,7 @@ export async function hourlySums(
                from ${table} where ${owner} = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
                     ${nodeId === undefined ? "" : "and node_id = $4"}
               group by 1, 2) sums
-      order by 1, 2`,
+      order by 1, 2 limit ${SUMS_MAX + 1}`,
     [accountId, from, to, ...(nodeId === undefined ? [] : [nodeId])],
   );
   return rows.map(({ bucket, part, requests, prompt, completion, amount, own }) => ({

@@ -10,6 +10,7 @@ import { EarningsQuery, earningsList, NodeField, type NodeWork } from "../nodes/
 import { type Columns, sendCsv } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
+import { bounded } from "./money.ts";
 
 export interface EarningRoutesOptions {
   work: NodeWork;
@@ -52,7 +53,7 @@ export function earningRoutes(
     if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
       throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
     }
-    const data = await work.earnings.sums(account.id, { by, split, from, to, nodeId });
+    const data = bounded(await work.earnings.sums(account.id, { by, split, from, to, nodeId }));
     const shown = data.map((row) => sumObject(row, fields));
     json({ object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null });
   });
