@@ -5,9 +5,9 @@
  */
 import { APIError, type BetterAuthPlugin } from "better-auth";
 import { createAuthEndpoint } from "better-auth/api";
-import type { Ask, Caller } from "./ask.ts";
 
-const PATH = "/two-factor/challenge";
+/** Where it is asked: answers `{identity}`, or refuses where nobody's code is asked for. */
+export const CHALLENGE_PATH = "/two-factor/challenge";
 /** The library's names: of its cookie, and of the refusal where there is no challenge behind it. */
 const COOKIE = "two_factor";
 const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";
@@ -16,7 +16,7 @@ export function challengePlugin(): BetterAuthPlugin {
   return {
     id: "tollgate-challenge",
     endpoints: {
-      challenge: createAuthEndpoint(PATH, { method: "GET" }, async (request) => {
+      challenge: createAuthEndpoint(CHALLENGE_PATH, { method: "GET" }, async (request) => {
         const { context } = request;
         const key = await request.getSignedCookie(context.createAuthCookie(COOKIE).name, context.secret);
         // False where the signature is not ours.
@@ -26,10 +26,4 @@ export function challengePlugin(): BetterAuthPlugin {
       }),
     },
   };
-}
-
-/** Refused with `no_challenge` where nobody's code is asked for. */
-export async function challengedIdentity(ask: Ask, caller: Caller): Promise<string> {
-  const { body } = await ask(caller, { path: PATH });
-  return String(body?.identity);
 }

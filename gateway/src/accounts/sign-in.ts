@@ -3,7 +3,7 @@ import type pg from "pg";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { COOKIE_PREFIX } from "./auth.ts";
-import { challengedIdentity } from "./challenge.ts";
+import { CHALLENGE_PATH } from "./challenge.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
@@ -68,7 +68,8 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
       const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
       // Counted before it is looked at, or guesses at the same moment would all be looked at. Only who gave the password has
       // a challenge, so no stranger uses up these attempts.
-      const identityId = await challengedIdentity(ask, challenged);
+      const { body } = await ask(challenged, { path: CHALLENGE_PATH });
+      const identityId = String(body?.identity);
       await attempts.take("secondFactor", identityId);
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
