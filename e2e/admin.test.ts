@@ -196,7 +196,7 @@ function everyCommand(where: string): void {
     type Batch = { id: string; total_micro: string; hosts: number; paidAt: string | null };
     assert.match(
       (await run("payout", "create", "--minimum-usd", "1000")).out,
-      /^no host is owed as much beyond what open payouts promise$/,
+      /^no host is owed as much beyond what open payouts promise and what is held back$/,
     );
     const [batch] = await said<Batch[]>("payout", "create", "--note", "November", "--minimum-usd", "0.000001");
     assert.equal(batch?.hosts, 1);
@@ -204,23 +204,31 @@ function everyCommand(where: string): void {
     assert.match((await run("payout", "create")).out, /no host is owed anything/);
     assert.match(
       await good("payout", "list"),
-      new RegExp(`^${id}  open  1 hosts  ${batch?.total_micro} µ  November$`, "m"),
+      new RegExp(
+        `^${id}  open  1 hosts  ${batch?.total_micro} µ  held back [\\d.]+ µ  set off 0.000000 µ  November$`,
+        "m",
+      ),
     );
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host}  ${batch?.total_micro} µ  Local host$`),
+      new RegExp(`^pay_\\w+  ${host}  ${batch?.total_micro} µ  held back [\\d.]+ µ  set off 0.000000 µ  Local host$`),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(
       await good("payout", "export", id),
-      new RegExp(`^payout,account,name,owners,amount_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro}$`),
+      new RegExp(
+        `^payout,account,name,owners,amount_micro,held_back_micro,set_off_micro\\npay_\\w+,${host},Local host,\\S*,${batch?.total_micro},[\\d.]+,0.000000$`,
+      ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
     assert.match(await good("payout", "paid", id), / paid {2}1 hosts/);
     assert.ok((await said<Batch[]>("payout", "paid", id))[0]?.paidAt, "again, with the same end");
     await query(`select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', 7000000, 'earned')`);
-    assert.match(await good("payout", "create"), /open {2}1 hosts {2}7\.000000 µ$/);
+    assert.match(
+      await good("payout", "create"),
+      /open {2}1 hosts {2}7\.000000 µ {2}held back [\d.]+ µ {2}set off 0\.000000 µ$/,
+    );
     assert.match(
       await good("ledger", "check"),
       /every balance is the sum of its entries +\d+ {2}ok[\s\S]*The books balance\.$/,

@@ -175,7 +175,10 @@ describe("the console's API", () => {
     });
     assert.deepEqual([batch.state, batch.total_micro], ["open", before.pending_micro]);
     const file = await operator.ask("GET", `operator/payouts/${batch.id}/csv`);
-    assert.match(file.text, new RegExp(`\\r\\npay_\\w+,${host.id},Local host,\\S+,${before.pending_micro}\\r\\n$`));
+    assert.match(
+      file.text,
+      new RegExp(`\\r\\npay_\\w+,${host.id},Local host,\\S+,${before.pending_micro},0\\.000000,0\\.000000\\r\\n$`),
+    );
     assert.equal((await operator.ask("POST", "operator/payouts", {})).body.error?.code, "nothing_owed");
     await operator.send("POST", `operator/payouts/${batch.id}/paid`);
     const after = await owed();

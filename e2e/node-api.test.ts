@@ -150,7 +150,7 @@ describe("the node API", () => {
     const micro = (pico: bigint): string => `${pico / 1_000_000n}.${String(pico % 1_000_000n).padStart(6, "0")}`;
     const { body } = await call<{
       data: { request_id: string; earned_micro: string; node: string; completion_tokens: number }[];
-      balance: { earned_micro: string; pending_micro: string; paid_out_micro: string };
+      balance: Record<string, string>;
       today_micro: string;
       next_cursor: string | null;
     }>("GET", "/earnings?limit=1");
@@ -163,8 +163,12 @@ describe("the node API", () => {
     )) as [{ balance: string }];
     assert.deepEqual(body.balance, {
       earned_micro: micro(BigInt(balance)),
+      // On a development platform one person is builder and host.
+      own_micro: micro(BigInt(balance)),
       paid_out_micro: "0.000000",
+      set_off_micro: "0.000000",
       pending_micro: micro(BigInt(balance)),
+      held_back_micro: "0.000000",
     });
     const next = await call<{ data: { request_id: string }[] }>("GET", `/earnings?limit=1&cursor=${body.next_cursor}`);
     assert.notEqual(next.body.data[0]?.request_id, `req_${suffix}`);

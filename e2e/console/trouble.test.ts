@@ -52,7 +52,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByText("1 request since midnight UTC").waitFor();
     assert.equal(await page.getByRole("alert").filter({ hasText: /\w/ }).count(), 0);
 
-    const open = await failing("**/console/api/keys", 503);
+    const open = await failing("**/console/api/keys?*", 503);
     await page.goto("/console/keys");
     await alert("The books are being moved.").waitFor();
     await open();

@@ -156,6 +156,12 @@ const Environment = z.object({
       "must be https://HOST, or http:// on this machine",
     )
     .optional(),
+  PAYOUT_HOLD_DAYS: z.coerce
+    .number("must be a number of days")
+    .int("must be a number of days")
+    .min(0, "must be 0 or more")
+    .max(365, "must be 365 or less")
+    .default(7),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -203,6 +209,8 @@ export interface Config {
   canariesFile: string | undefined;
   /** Undefined: credits cannot be bought. */
   payments: PaymentsConfig | undefined;
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
   logLevel: string;
 }
 
@@ -301,6 +309,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     nodeRules: { probationAnswers: e.PROBATION_ANSWERS, hostSanction: e.HOST_SANCTION === "true" },
     canariesFile: e.CANARIES_FILE,
     payments: paymentsConfig(e),
+    payoutHoldDays: e.PAYOUT_HOLD_DAYS,
     logLevel: e.LOG_LEVEL,
   };
 }

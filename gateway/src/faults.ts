@@ -79,7 +79,17 @@ export const faults = {
   },
   host_only: { status: 403, retry: "never", text: "This needs a host account, and this sign-in has none." },
   operator_only: { status: 403, retry: "never", text: "This is for operators of the platform." },
-  nothing_owed: { status: 409, retry: "never", text: "No host is owed as much, beyond what open payouts promise." },
+  limit_reached: { status: 409, retry: "never", text: "There are as many of these as there may be." },
+  nothing_owed: {
+    status: 409,
+    retry: "never",
+    text: "No host is owed as much, beyond what open payouts promise and what is held back.",
+  },
+  payout_exceeds_balance: {
+    status: 409,
+    retry: "never",
+    text: "A host has less than this payout promises it. Nothing was booked, and the payout stays open.",
+  },
   too_many_viewers: { status: 429, retry: "later", text: "Too many pages of this account are open." },
   invalid_cursor: { status: 400, retry: "never", text: "The cursor is not one that this list gave out." },
   unknown_model: { status: 422, retry: "never", text: "The filter names a model that is not in the catalogue." },

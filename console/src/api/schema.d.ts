@@ -470,11 +470,14 @@ export interface paths {
         };
         /**
          * List the host tokens
-         * @description The newest first, revoked ones too, in one page.
+         * @description Those that work, then those that were revoked, each the newest first.
          */
         get: operations["listHostTokens"];
         put?: never;
-        /** Create a host token */
+        /**
+         * Create a host token
+         * @description An account has at most 100 that work.
+         */
         post: operations["createHostToken"];
         delete?: never;
         options?: never;
@@ -511,11 +514,14 @@ export interface paths {
         };
         /**
          * List the API keys
-         * @description The newest first, revoked ones too, in one page.
+         * @description Those that work, then those that were revoked, each the newest first.
          */
         get: operations["listKeys"];
         put?: never;
-        /** Create an API key */
+        /**
+         * Create an API key
+         * @description An account has at most 500 that work.
+         */
         post: operations["createKey"];
         delete?: never;
         options?: never;
@@ -795,7 +801,7 @@ export interface paths {
         };
         /**
          * List an account's API keys
-         * @description The newest first, revoked ones too, in one page. Which of their limits are their own is said beside.
+         * @description Those that work, then those that were revoked, each the newest first. Which of their limits are their own is said beside.
          */
         get: operations["listAccountKeys"];
         put?: never;
@@ -1047,7 +1053,10 @@ export interface paths {
          */
         get: operations["listPayouts"];
         put?: never;
-        /** Make a payout of what hosts are owed */
+        /**
+         * Make a payout of what hosts are owed
+         * @description What a host's owners owe on their builder accounts after refunds or disputes is set off first. Earnings younger than the hold-back are left for another time.
+         */
         post: operations["createPayout"];
         delete?: never;
         options?: never;
@@ -1062,7 +1071,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a payout, host by host */
+        /**
+         * Read a payout, host by host
+         * @description Lines are by the hosts' names, in pages.
+         */
         get: operations["getPayout"];
         put?: never;
         post?: never;
@@ -1235,7 +1247,7 @@ export interface paths {
         };
         /**
          * List where one is signed in
-         * @description The newest first, in one page.
+         * @description The newest first, in one page: there are at most 100, and a new one ends the oldest.
          */
         get: operations["listSessions"];
         put?: never;
@@ -1389,6 +1401,8 @@ export interface components {
             model: string | null;
             node: string | null;
             outcome: components["schemas"]["RequestOutcome"];
+            /** @description Whether a builder account of the host's own owner asked for it. */
+            own: boolean;
             prompt_tokens: number;
             request_id: string;
         };
@@ -1397,10 +1411,16 @@ export interface components {
             balance: {
                 /** @description Everything ever earned. */
                 earned_micro: components["schemas"]["Money"];
+                /** @description What of that is too young to be paid out. */
+                held_back_micro: components["schemas"]["Money"];
+                /** @description What of it came from requests of the host's own owners. */
+                own_micro: components["schemas"]["Money"];
                 /** @description What of it was paid out. */
                 paid_out_micro: components["schemas"]["Money"];
                 /** @description What of it is still owed. */
                 pending_micro: components["schemas"]["Money"];
+                /** @description What of it paid what builder accounts of the owners owed after refunds or disputes. */
+                set_off_micro: components["schemas"]["Money"];
             };
             data: components["schemas"]["Earning"][];
             /** @description Where the next page continues; null on the last one. */
@@ -1420,6 +1440,8 @@ export interface components {
             hour?: string;
             model?: string;
             node?: string;
+            /** @description What of it came from requests of the host's own owners. */
+            own_micro: components["schemas"]["Money"];
             prompt_tokens: number;
             requests: number;
         };
@@ -1455,7 +1477,7 @@ export interface components {
                  * @description The stable contract: branch on this. Most 400 have none.
                  * @enum {string}
                  */
-                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "member_only" | "model_not_found" | "no_account" | "no_capacity" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_outcome" | "unknown_pack";
+                code?: "account_suspended" | "billing_disabled" | "cross_site_blocked" | "email_not_verified" | "host_only" | "internal_error" | "invalid_cursor" | "limit_reached" | "member_only" | "model_not_found" | "no_account" | "no_capacity" | "node_not_found" | "node_quarantined" | "node_state_conflict" | "not_a_builder" | "not_authenticated" | "not_found" | "nothing_owed" | "operator_only" | "payment_provider_unavailable" | "payout_exceeds_balance" | "rate_limit_requests" | "request_too_large" | "sign_in_provider_unavailable" | "too_many_viewers" | "unknown_model" | "unknown_outcome" | "unknown_pack";
                 /** @description For people. The text may change. */
                 message: string;
                 /** @description The field, parameter or header that is wrong. */
@@ -1537,7 +1559,7 @@ export interface components {
             /** @description Unix time in seconds. */
             at: number;
             /** @enum {string} */
-            kind: "charge" | "grant" | "purchase" | "refund" | "dispute" | "payout";
+            kind: "charge" | "grant" | "purchase" | "refund" | "dispute" | "payout" | "setoff";
             /** @constant */
             object: "ledger_entry";
             /** @description Why a transfer was made. */
@@ -1946,11 +1968,13 @@ export interface components {
             /** @description The present password. */
             password: string;
         };
-        /** @description A batch: everything that hosts were owed when it was made, beyond what open batches promise. */
+        /** @description A batch: what hosts were owed when it was made, beyond what open batches promise and what is held back. One that only set debts off has nothing to send and is paid at once. */
         Payout: {
             /** @description Unix time in seconds. */
             created_at: number;
             created_by: string;
+            /** @description What it left with hosts, because it is younger than the hold-back. */
+            held_back_micro: components["schemas"]["Money"];
             /** @description How many hosts it pays. */
             hosts: number;
             id: string;
@@ -1959,34 +1983,47 @@ export interface components {
             object: "payout_batch";
             paid_at: number | null;
             paid_by: string | null;
+            /** @description What it took from hosts for what builder accounts of their owners owed. */
+            set_off_micro: components["schemas"]["Money"];
             /** @enum {string} */
             state: "open" | "paid";
+            /** @description What it pays. */
             total_micro: components["schemas"]["Money"];
         };
         PayoutDetail: {
             /** @description Unix time in seconds. */
             created_at: number;
             created_by: string;
+            /** @description What it left with hosts, because it is younger than the hold-back. */
+            held_back_micro: components["schemas"]["Money"];
             /** @description How many hosts it pays. */
             hosts: number;
             id: string;
             lines: components["schemas"]["PayoutLine"][];
+            /** @description Where the next page continues; null on the last one. */
+            next_cursor: string | null;
             note: string;
             /** @constant */
             object: "payout_batch";
             paid_at: number | null;
             paid_by: string | null;
+            /** @description What it took from hosts for what builder accounts of their owners owed. */
+            set_off_micro: components["schemas"]["Money"];
             /** @enum {string} */
             state: "open" | "paid";
+            /** @description What it pays. */
             total_micro: components["schemas"]["Money"];
         };
         PayoutLine: {
             account: string;
+            /** @description What is paid. Zero where all was held back or set off, or is less than the minimum. */
             amount_micro: components["schemas"]["Money"];
+            held_back_micro: components["schemas"]["Money"];
             name: string;
             /** @description E-mail addresses, separated by spaces. */
             owners: string;
             payout: string;
+            set_off_micro: components["schemas"]["Money"];
         };
         PayoutList: {
             data: components["schemas"]["Payout"][];
@@ -2693,7 +2730,7 @@ export interface components {
         /**
          * @description The state of things does not allow it.
          *
-         *     - `nothing_owed`: No host is owed as much, beyond what open payouts promise.
+         *     - `nothing_owed`: No host is owed as much, beyond what open payouts promise and what is held back.
          */
         nothing_owed: {
             headers: {
@@ -2728,6 +2765,21 @@ export interface components {
         payment_provider_unavailable: {
             headers: {
                 "retry-after": components["headers"]["retry-after"];
+                "x-request-id": components["headers"]["x-request-id"];
+                "x-should-retry": components["headers"]["x-should-retry"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The state of things does not allow it.
+         *
+         *     - `payout_exceeds_balance`: A host has less than this payout promises it. Nothing was booked, and the payout stays open.
+         */
+        payout_exceeds_balance: {
+            headers: {
                 "x-request-id": components["headers"]["x-request-id"];
                 "x-should-retry": components["headers"]["x-should-retry"];
                 [name: string]: unknown;
@@ -2878,6 +2930,21 @@ export interface operations {
             };
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["cross_site_blocked.account_suspended"];
+            /**
+             * @description The state of things does not allow it.
+             *
+             *     - `limit_reached`: You have 20 accounts, and may have no more.
+             */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["request_too_large"];
             /**
              * @description The body is compressed.
@@ -4470,7 +4537,12 @@ export interface operations {
     };
     listHostTokens: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+            };
             header?: {
                 /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
                 "x-tollgate-account"?: components["parameters"]["account"];
@@ -4494,6 +4566,7 @@ export interface operations {
              * @description Something that was sent is wrong. The message names it and its rule.
              *
              *     - no code, type `invalid_request_error`
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
              */
             400: {
                 headers: {
@@ -4553,6 +4626,21 @@ export interface operations {
             };
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["cross_site_blocked.no_account.account_suspended.host_only"];
+            /**
+             * @description The state of things does not allow it.
+             *
+             *     - `limit_reached`: This account has 100 host tokens, and may have no more. Revoke one first.
+             */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["request_too_large"];
             /**
              * @description The body is compressed.
@@ -4635,7 +4723,12 @@ export interface operations {
     };
     listKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+            };
             header?: {
                 /** @description The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have. */
                 "x-tollgate-account"?: components["parameters"]["account"];
@@ -4659,6 +4752,7 @@ export interface operations {
              * @description Something that was sent is wrong. The message names it and its rule.
              *
              *     - no code, type `invalid_request_error`
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
              */
             400: {
                 headers: {
@@ -4718,6 +4812,21 @@ export interface operations {
             };
             401: components["responses"]["not_authenticated"];
             403: components["responses"]["cross_site_blocked.no_account.account_suspended.member_only"];
+            /**
+             * @description The state of things does not allow it.
+             *
+             *     - `limit_reached`: This account has 500 API keys, and may have no more. Revoke one first.
+             */
+            409: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["request_too_large"];
             /**
              * @description The body is compressed.
@@ -5501,7 +5610,12 @@ export interface operations {
     };
     listAccountKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 /** @description The account's id, `acc_…`. */
@@ -5519,6 +5633,22 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PlatformKeyList"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             401: components["responses"]["not_authenticated"];
@@ -6237,7 +6367,12 @@ export interface operations {
     };
     getPayout: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description `next_cursor` of the page before. Opaque, and good for this list only. */
+                cursor?: string;
+                /** @description How many entries a page holds. */
+                limit?: number;
+            };
             header?: never;
             path: {
                 /** @description The batch's id, `pay_…`. */
@@ -6255,6 +6390,22 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PayoutDetail"];
+                };
+            };
+            /**
+             * @description Something that was sent is wrong. The message names it and its rule.
+             *
+             *     - `invalid_cursor`: The cursor is not one that this list gave out.
+             *     - no code, type `invalid_request_error`
+             */
+            400: {
+                headers: {
+                    "x-request-id": components["headers"]["x-request-id"];
+                    "x-should-retry": components["headers"]["x-should-retry"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
                 };
             };
             401: components["responses"]["not_authenticated"];
@@ -6359,6 +6510,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            409: components["responses"]["payout_exceeds_balance"];
             500: components["responses"]["internal_error"];
         };
     };

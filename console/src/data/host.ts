@@ -3,6 +3,7 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import type { ListedNode } from "../api/host-types.ts";
 import { queryClient } from "./client.ts";
+import { everyPage } from "./every-page.ts";
 
 const PAGE = 100;
 
@@ -11,7 +12,7 @@ export const LOOK_AGAIN_MS = 5_000;
 
 export const hostTokensQuery = queryOptions({
   queryKey: ["host tokens"],
-  queryFn: () => ask(api.GET("/console/api/host-tokens")),
+  queryFn: () => everyPage((query) => ask(api.GET("/console/api/host-tokens", { params: { query } }))),
 });
 
 const readTokens = (): Promise<void> => queryClient.invalidateQueries({ queryKey: hostTokensQuery.queryKey });

@@ -2,10 +2,11 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import { queryClient } from "./client.ts";
+import { everyPage } from "./every-page.ts";
 
 export const keysQuery = queryOptions({
   queryKey: ["keys"],
-  queryFn: () => ask(api.GET("/console/api/keys")),
+  queryFn: () => everyPage((query) => ask(api.GET("/console/api/keys", { params: { query } }))),
 });
 
 const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });

@@ -1,5 +1,5 @@
 /** Paying hosts in batches. */
-import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
+import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import { queryClient } from "./client.ts";
 
@@ -11,10 +11,18 @@ export const payoutsQuery = infiniteQueryOptions({
   getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
 });
 
+/** The batch, and its lines in pages. */
 export const payoutQuery = (id: string) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: ["payouts", "one", id],
-    queryFn: () => ask(api.GET("/console/api/operator/payouts/{id}", { params: { path: { id } } })),
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam: cursor }) =>
+      ask(
+        api.GET("/console/api/operator/payouts/{id}", {
+          params: { path: { id }, query: cursor === undefined ? {} : { cursor } },
+        }),
+      ),
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
 export const payoutCsvPath = (id: string): string => `/console/api/operator/payouts/${id}/csv`;

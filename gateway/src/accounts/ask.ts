@@ -1,5 +1,5 @@
 /** One question to better-auth, as the HTTP request it expects, and its answer without its own words and codes. */
-import { AUTH_PATH, type Auth, CLIENT_ADDRESS_HEADER, SECOND_FACTOR_REST_S } from "./auth.ts";
+import { AUTH_PATH, type Auth, CLIENT_ADDRESS_HEADER } from "./auth.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 
 /** Who asks. */
@@ -83,9 +83,6 @@ export function openAsk(auth: Auth): Ask {
 }
 
 function refusalOf(status: number, code: unknown): Error {
-  if (code === "ACCOUNT_TEMPORARILY_LOCKED") {
-    return new SignInRefusal("too_many_attempts", { waitS: SECOND_FACTOR_REST_S });
-  }
   const reason = typeof code === "string" ? REASONS[code] : undefined;
   return reason === undefined ? new UnknownRefusal(status, String(code ?? "")) : new SignInRefusal(reason);
 }

@@ -17,6 +17,8 @@ export const RULES = {
   address: { attempts: 10, windowS: 60 },
   email: { attempts: 20, windowS: 15 * 60 },
   identity: { attempts: 20, windowS: 15 * 60 },
+  /** Codes of the second factor, of the app and backup codes alike. */
+  secondFactor: { attempts: 10, windowS: 15 * 60 },
   lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
   lettersToEmail: { attempts: 3, windowS: 15 * 60 },
   /** A code of the second factor is good for three steps of 30 s; it is taken once. */

@@ -2,6 +2,9 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 
+/** A new session beyond these ends the oldest. The database sees to it (gateway/sql/0017_payouts.sql). */
+export const SESSIONS_MAX = 100;
+
 export interface OpenSession {
   id: Uuid;
   address: string | null;

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
 import { COOKIE_PREFIX } from "./auth.ts";
+import { CHALLENGE_PATH } from "./challenge.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
@@ -63,17 +64,22 @@ export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions)
 
     async enterCode(code, caller) {
       await attempts.take("address", networkOf(caller.address));
+      // With a session the library would check the code for that session's identity.
+      const challenged = { ...caller, cookie: withoutSession(caller.cookie) };
+      // Counted before it is looked at, or guesses at the same moment would all be looked at. Only who gave the password has
+      // a challenge, so no stranger uses up these attempts.
+      const { body } = await ask(challenged, { path: CHALLENGE_PATH });
+      const identityId = String(body?.identity);
+      await attempts.take("secondFactor", identityId);
       const isTotp = /^\d{6}$/.test(code);
       const path = isTotp ? "/two-factor/verify-totp" : "/two-factor/verify-backup-code";
-      // With a session the library would check the code for that session's identity.
-      const answer = await ask({ ...caller, cookie: withoutSession(caller.cookie) }, { path, body: { code } }).catch(
-        (error: Error) => {
-          // Of two at once with backup codes of one identity, one loses, and the library says only that it did.
-          const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
-          throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
-        },
-      );
+      const answer = await ask(challenged, { path, body: { code } }).catch((error: Error) => {
+        // Of two at once with backup codes of one identity, one loses, and the library says only that it did.
+        const isLost = error instanceof UnknownRefusal && error.status === CONFLICT;
+        throw isLost ? new SignInRefusal("wrong_code", { cause: error }) : error;
+      });
       if (isTotp) await refuseSecondUse(answer, code);
+      await attempts.forget("secondFactor", identityId);
       return { status: "signed_in", cookies: answer.cookies };
     },
 

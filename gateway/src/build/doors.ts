@@ -2,7 +2,6 @@
 
 import { nodePermissions } from "@tollgate/protocol/subjects.ts";
 import type pg from "pg";
-import { ZERO } from "../base/money.ts";
 import { NODE_TOPIC } from "../db/broadcast.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
@@ -20,6 +19,7 @@ import type { Doors } from "../http/server.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
 import { quote } from "../inference/quote.ts";
+import { openHostMoney } from "../ledger/host-money.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { openBooks } from "./books.ts";
@@ -104,6 +104,7 @@ function consoleOf(
     work,
     online,
     live,
+    payoutHoldDays: config.payoutHoldDays,
   };
   return {
     door: { clock, newId, log, bodies: parts.bodies },
@@ -115,18 +116,18 @@ function consoleOf(
   };
 }
 
-function workOf({ clock, newId }: Ground, { gateway, roster, dispatcher, trust, books, cursors }: Parts): NodeWork {
-  const { ledger, earnings } = books;
+function workOf(
+  { clock, newId, config }: Ground,
+  { pool, gateway, roster, dispatcher, trust, books, cursors }: Parts,
+): NodeWork {
+  const { earnings } = books;
   return {
     catalogue: gateway.catalogue,
     live: (id) => roster.find(id),
     speedOf: (id, model) => dispatcher.speedOfNode(id, model),
     reliability: (id) => trust.reliability(id),
     earnings,
-    async money(id) {
-      const [now, paidOut] = await Promise.all([ledger.balance(id), ledger.paidOut(id)]);
-      return { pending: now?.balance ?? ZERO, paidOut };
-    },
+    money: openHostMoney({ pool, holdDays: config.payoutHoldDays }),
     runPrivately: (job, signal) => runPrivately(gateway, job, signal),
     cursors,
     newId,

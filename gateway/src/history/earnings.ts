@@ -1,7 +1,7 @@
 /** What hosts earned, request by request and in sums. Sums come from the hourly rollup, lines from the records. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { type Pico, pico, ZERO } from "../base/money.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { lookBack } from "./look-back.ts";
 
@@ -16,6 +16,8 @@ export interface EarningLine {
   promptTokens: number;
   completionTokens: number;
   earned: Pico;
+  /** Asked for by a builder account of the host's own owner. */
+  own: boolean;
   finishedAt: Date;
 }
 
@@ -24,6 +26,11 @@ export interface EarningSum {
   promptTokens: number;
   completionTokens: number;
   earned: Pico;
+}
+
+export interface EarningHourlySum extends HourlySum {
+  /** What of the amount came from requests of the host's own owners. */
+  own: Pico;
 }
 
 export interface Span {
@@ -44,15 +51,17 @@ export interface EarningSumsQuery {
 export interface Earnings {
   /** The requests that earned, newest first; `before` continues a page. */
   lines(hostAccountId: Uuid, span: Span & { before?: Uuid | undefined; limit: number }): Promise<EarningLine[]>;
+  /** What of all that was ever earned came from requests of the host's own owners. */
+  own(hostAccountId: Uuid): Promise<Pico>;
   /** Of the whole hours that begin within the span. */
   sum(hostAccountId: Uuid, span: Span): Promise<EarningSum>;
   /** Of whole hours as well, in the buckets' order. */
-  sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<HourlySum[]>;
+  sums(hostAccountId: Uuid, query: EarningSumsQuery): Promise<EarningHourlySum[]>;
 }
 
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 const COLUMNS = `id, node_id as "nodeId", model, outcome, prompt_tokens as "promptTokens",
-  completion_tokens as "completionTokens", host_pico as earned, finished_at as "finishedAt"`;
+  completion_tokens as "completionTokens", host_pico as earned, own, finished_at as "finishedAt"`;
 
 /** `$1` host, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
 const SPAN = `host_account_id = $1 and id < $2
@@ -93,6 +102,13 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
           : await lookBack(limit, async (days) => (await pool.query(ONE_NODE, [...span, nodeId, days])).rows);
       return rows.map((row) => ({ ...row, earned: pico(BigInt(row.earned)) }));
     },
+    async own(hostAccountId) {
+      const { rows } = await pool.query(
+        "select coalesce(sum(own_pico), 0) as own from earning_hour where host_account_id = $1 and own_pico > 0",
+        [hostAccountId],
+      );
+      return pico(BigInt(rows[0].own));
+    },
     async sum(hostAccountId, { nodeId, from, to }) {
       const { rows } = await pool.query(
         `select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt_tokens), 0) as prompt,
@@ -110,6 +126,9 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
         earned: pico(BigInt(earned)),
       };
     },
-    sums: (hostAccountId, query) => hourlySums(pool, "earnings", hostAccountId, query),
+    async sums(hostAccountId, query) {
+      const sums = await hourlySums(pool, "earnings", hostAccountId, query);
+      return sums.map((sum) => ({ ...sum, own: sum.own ?? ZERO }));
+    },
   };
 }

@@ -12,6 +12,8 @@ export interface HourlySum {
   promptTokens: number;
   completionTokens: number;
   amount: Pico;
+  /** Of earnings: what came from requests of the host's own owners. */
+  own?: Pico;
 }
 
 /** What rows are gathered by, and how it is written: text that sorts as the bucket does. Only sums are written, not rows. */
@@ -37,9 +39,12 @@ export interface HourlySumsQuery {
   nodeId?: Uuid | undefined;
 }
 
+/** One answer has no more sums; one more is read, to see that there are. */
+export const SUMS_MAX = 100_000;
+
 const ROLLUPS = {
-  usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico" },
-  earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico" },
+  usage: { table: "usage_hour", owner: "account_id", amount: "charge_pico", own: "null::numeric" },
+  earnings: { table: "earning_hour", owner: "host_account_id", amount: "host_pico", own: "sum(own_pico)" },
 };
 
 /** Of the whole hours from the one that `from` lies in. */
@@ -49,25 +54,26 @@ export async function hourlySums(
   accountId: Uuid,
   { by, split, from, to, nodeId }: HourlySumsQuery,
 ): Promise<HourlySum[]> {
-  const { table, owner, amount } = ROLLUPS[rollup];
+  const { table, owner, amount, own } = ROLLUPS[rollup];
   const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
   const { rows } = await pool.query(
     `select ${bucket.text("bucket")} as bucket, ${part?.text("part") ?? "null::text"} as part, requests, prompt, completion,
-            amount
+            amount, own
        from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
-                    sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount
+                    sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount, ${own} as own
                from ${table} where ${owner} = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
                     ${nodeId === undefined ? "" : "and node_id = $4"}
               group by 1, 2) sums
-      order by 1, 2`,
+      order by 1, 2 limit ${SUMS_MAX + 1}`,
     [accountId, from, to, ...(nodeId === undefined ? [] : [nodeId])],
   );
-  return rows.map(({ bucket, part, requests, prompt, completion, amount }) => ({
+  return rows.map(({ bucket, part, requests, prompt, completion, amount, own }) => ({
     bucket,
     part,
     requests: Number(requests),
     promptTokens: Number(prompt),
     completionTokens: Number(completion),
     amount: pico(BigInt(amount)),
+    ...(own !== null && { own: pico(BigInt(own)) }),
   }));
 }

@@ -122,7 +122,7 @@ describe("keys", () => {
     const second = await here.issue(mine, "second");
     const foreign = await here.issue(other, "foreign");
     assert.deepEqual(
-      (await here.list(mine)).map(({ id, name }) => [id, name]),
+      (await here.list(mine, { limit: 10 })).map(({ id, name }) => [id, name]),
       [
         [second.id, "second"],
         [first.id, "first"],

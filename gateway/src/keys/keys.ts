@@ -9,11 +9,15 @@ import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
+import { inTransaction } from "../db/pool.ts";
 import { keepLastUsed } from "./last-used.ts";
 import { bearerToken, cacheKeyOf, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
 
 const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
+
+/** How many secrets of an account may work at once: more than anybody needs, and an end to what one account can fill. */
+export const OPEN_MAX = { api_key: 500, host_token: 100 } as const;
 
 /** Limits that an operator set for one key; null where the default holds. */
 export interface LimitOverrides {
@@ -32,12 +36,12 @@ export interface Holder {
 }
 
 export interface Secrets {
-  /** The token is returned here and never again. */
+  /** The token is returned here and never again. Throws `TooManyOpen` where the account has as many as it may. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** The holder behind an Authorization header; undefined for every reason it may not act. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
-  /** An account's secrets, the newest first, revoked ones too. */
-  list(accountId: Uuid): Promise<SecretRecord[]>;
+  /** An account's secrets: those that work, then those that were revoked, each the newest first. */
+  list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<SecretRecord[]>;
   find(accountId: Uuid, id: Uuid): Promise<SecretRecord | undefined>;
   /** False when the account has no such secret, or it is revoked. */
   rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
@@ -46,6 +50,24 @@ export interface Secrets {
   /** The operator's own limits for one API key; null where the default shall hold. */
   setLimits(id: Uuid, limits: LimitOverrides): Promise<boolean>;
   close(): Promise<void>;
+}
+
+/** Where a page of a list continues: after this one, as it was when it was shown. */
+export interface SecretPosition {
+  id: Uuid;
+  revoked: boolean;
+}
+
+/** The account has as many secrets of the kind as may work at once. */
+export class TooManyOpen extends Error {
+  override name = "TooManyOpen";
+  readonly max: number;
+  constructor(table: keyof typeof OPEN_MAX) {
+    const max = OPEN_MAX[table];
+    const what = table === "api_key" ? "API keys" : "host tokens";
+    super(`This account has ${max} ${what}, and may have no more. Revoke one first.`);
+    this.max = max;
+  }
 }
 
 /** What may be shown of a secret. */
@@ -125,10 +147,19 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
     async issue(accountId, name) {
       const id = newId();
       const { token, reference, hash } = makeSecret(kind, random, pepper);
-      await pool.query(
-        `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
-        [id, accountId, name, reference, hash],
-      );
+      await inTransaction(pool, async (client) => {
+        // One at a time for each account, so that the count holds.
+        await client.query("select from account where id = $1 for no key update", [accountId]);
+        const { rows } = await client.query<{ open: number }>(
+          `select count(*)::int as open from ${table} where account_id = $1 and revoked_at is null`,
+          [accountId],
+        );
+        if ((rows[0]?.open ?? 0) >= OPEN_MAX[table]) throw new TooManyOpen(table);
+        await client.query(
+          `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
+          [id, accountId, name, reference, hash],
+        );
+      });
       return { id, token };
     },
 
@@ -156,8 +187,13 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       return holder;
     },
 
-    async list(accountId) {
-      const { rows } = await pool.query(`${record} where k.account_id = $1 order by k.id desc`, [accountId]);
+    async list(accountId, { after, limit }) {
+      const { rows } = await pool.query(
+        `${record} where k.account_id = $1
+            and ($2::boolean is null or (k.revoked_at is not null) > $2 or ((k.revoked_at is not null) = $2 and k.id < $3))
+          order by k.revoked_at is not null, k.id desc limit $4`,
+        [accountId, after?.revoked ?? null, after?.id ?? null, limit],
+      );
       return rows;
     },
     async find(accountId, id) {

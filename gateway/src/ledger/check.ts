@@ -108,6 +108,28 @@ const CHECKS: Check[] = [
                   or t.kind <> case when m.amount > 0 then 'purchase' else m.kind end`,
   },
   {
+    name: "every set-off moved from a host to what was owed, and its payout says so",
+    counts: "select count(*) from payout_setoff",
+    differs: `select format('set-off %s: from %s to %s of %s, entered %s', coalesce(s.id, e.operation), s.host_account_id,
+                            s.builder_account_id, s.amount, e.amount)
+                from (select s.id, s.host_account_id, s.builder_account_id, s.amount, l.account_id, l.moved
+                        from payout_setoff s,
+                     lateral (values (s.host_account_id, -s.amount), (s.builder_account_id, s.amount)) l (account_id, moved)) s
+                full join (select operation, account_id, amount from ledger_entry where kind = 'setoff') e
+                  on e.operation = s.id and e.account_id = s.account_id
+               where e.amount is distinct from s.moved`,
+  },
+  {
+    name: "every payout line is what its batch set off",
+    counts: "select count(*) from payout",
+    differs: `select format('batch %s, host %s: line %s, set off %s', coalesce(p.batch_id, s.batch_id),
+                            coalesce(p.account_id, s.host_account_id), p.set_off, s.amount)
+                from (select batch_id, account_id, set_off from payout where set_off > 0) p
+                full join (select batch_id, host_account_id, sum(amount) as amount from payout_setoff group by 1, 2) s
+                  on s.batch_id = p.batch_id and s.host_account_id = p.account_id
+               where p.set_off is distinct from s.amount`,
+  },
+  {
     name: "the usage rollups are the sums of their requests",
     counts: "select count(*) from usage_hour",
     differs: `select format('account %s, %s, %s, %s: rollup %s, requests %s', coalesce(u.account_id, r.account_id),
@@ -126,13 +148,15 @@ const CHECKS: Check[] = [
     counts: "select count(*) from earning_hour",
     differs: `select format('host %s, %s, %s: rollup %s, requests %s', coalesce(u.host_account_id, r.host_account_id),
                             coalesce(u.hour, r.hour), coalesce(u.model, r.model),
-                            (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico)::text, r.sums)
+                            (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico, u.own_pico)::text, r.sums)
                 from earning_hour u
                 full join (select host_account_id, date_trunc('hour', created_at) as hour, node_id, model,
-                                  (count(*), sum(prompt_tokens), sum(completion_tokens), sum(host_pico))::text as sums
+                                  (count(*), sum(prompt_tokens), sum(completion_tokens), sum(host_pico),
+                                   coalesce(sum(host_pico) filter (where own), 0))::text as sums
                              from request where host_account_id is not null group by 1, 2, 3, 4) r
                   on (r.host_account_id, r.hour, r.node_id, r.model) = (u.host_account_id, u.hour, u.node_id, u.model)
-               where r.sums is distinct from (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico)::text`,
+               where r.sums is distinct from
+                     (u.requests, u.prompt_tokens, u.completion_tokens, u.host_pico, u.own_pico)::text`,
   },
   {
     name: "all accounts together hold nothing",

@@ -66,6 +66,7 @@ export interface Settlement {
 export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const SETTLE_OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
 
+/** What moves between an account and the outside; a set-off is made by a payout alone (payout_create). */
 export type TransferKind = "grant" | "purchase" | "refund" | "dispute" | "payout";
 export interface Transfer {
   id: Uuid;
@@ -86,8 +87,6 @@ export interface Ledger {
   hasCredit(accountId: Uuid): boolean | Promise<boolean>;
   /** How many of the account's requests are under way. */
   holds(accountId: Uuid): Promise<number>;
-  /** Everything that was ever paid out to a host. */
-  paidOut(accountId: Uuid): Promise<Pico>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
   settle(settlement: Settlement): Promise<SettleOutcome>;
   /** Gives a hold back; nothing was dispatched for it. */
@@ -160,13 +159,6 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
     async holds(accountId) {
       const { rows } = await pool.query("select count(*)::int as holds from hold where account_id = $1", [accountId]);
       return rows[0].holds;
-    },
-    async paidOut(accountId) {
-      const { rows } = await pool.query(
-        "select coalesce(sum(amount), 0) as paid from transfer where account_id = $1 and kind = 'payout'",
-        [accountId],
-      );
-      return pico(BigInt(rows[0].paid));
     },
     async balance(accountId) {
       const { rows } = await pool.query("select balance, held from ledger_account where id = $1", [accountId]);

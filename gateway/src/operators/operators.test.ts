@@ -8,6 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openFleet } from "../fleet/fleet.ts";
 import { checkBooks } from "../ledger/check.ts";
+import { openHostMoney } from "../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openAudit } from "./audit.ts";
 import { openDirectory } from "./directory.ts";
@@ -123,7 +124,7 @@ describe("operators", () => {
   });
 
   test("a suspended host is paid once it is restored", async () => {
-    const payouts = openPayouts({ pool: db.pool, newId });
+    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
     const { setSuspended } = openDirectory({ pool: db.pool });
     const host = await open("host", "under a cloud");
     await earn(host, 3_000_000n);
@@ -137,7 +138,7 @@ describe("operators", () => {
   });
 
   test("payouts promise each picodollar once, and are booked whole and once", async () => {
-    const payouts = openPayouts({ pool: db.pool, newId });
+    const payouts = openPayouts({ pool: db.pool, newId, holdDays: 0 });
     const [rich, poor] = [await open("host", "rich"), await open("host", "poor")];
     await earn(rich, 5_000_000n);
     await earn(poor, 10n);
@@ -150,13 +151,13 @@ describe("operators", () => {
     const second = await payouts.create(order);
     assert.equal(second?.total, 7_000n, "only what was not promised before");
     assert.deepEqual(
-      (await payouts.lines(batch.id)).map(({ accountId, amount }) => [accountId, amount]),
+      (await payouts.lines(batch.id, { limit: 10 })).map(({ accountId, amount }) => [accountId, amount]),
       [[rich, 5_000_000n]],
     );
     const marks = await Promise.all([1, 2, 3].map(() => payouts.markPaid(batch.id, "o@example.com")));
     assert.deepEqual(marks.sort(), ["paid", "repeated", "repeated"]);
     assert.equal((await ledger.balance(rich))?.balance, 7_000n);
-    assert.equal(await ledger.paidOut(rich), 5_000_000n);
+    assert.equal((await openHostMoney({ pool: db.pool, holdDays: 0 })(rich)).paidOut, 5_000_000n);
     assert.equal(await payouts.markPaid(newId(), "x"), "absent");
     assert.equal(await payouts.create({ ...order, minimum: pico(1_000_000n) }), undefined);
     assert.ok(

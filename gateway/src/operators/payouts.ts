@@ -10,8 +10,13 @@ export interface PayoutBatch {
   createdBy: string;
   paidAt: Date | null;
   paidBy: string | null;
+  /** How many hosts it pays, and how much. */
   hosts: number;
   total: Pico;
+  /** What it left with hosts because it is too young to be paid. */
+  heldBack: Pico;
+  /** What it took from hosts for what their owners' builder accounts owed. */
+  setOff: Pico;
 }
 
 export interface PayoutLine {
@@ -19,23 +24,50 @@ export interface PayoutLine {
   accountId: Uuid;
   accountName: string;
   owners: string[];
+  /** What is paid; zero where all of it is held back, was set off, or is too little. */
   amount: Pico;
+  heldBack: Pico;
+  setOff: Pico;
 }
 
+export interface LinesQuery {
+  /** Continues a page after this line. */
+  after?: Uuid | undefined;
+  limit: number;
+  /** Only those that pay something. */
+  paying?: boolean;
+}
+
+/** `exceedsBalance`: these lines promise more than their hosts have; nothing was booked. */
+export type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
+
 export interface Payouts {
-  /** Of everything owed from `minimum` upwards, but to suspended hosts; undefined when nobody is owed as much. */
+  /** Of what is owed from `minimum` upwards and is old enough, but to suspended hosts; undefined when there is nothing to do. */
   create(parts: { note: string; by: string; minimum: Pico }): Promise<PayoutBatch | undefined>;
   list(page: { before?: Uuid | undefined; limit: number }): Promise<PayoutBatch[]>;
   find(id: Uuid): Promise<PayoutBatch | undefined>;
-  lines(id: Uuid): Promise<PayoutLine[]>;
-  markPaid(id: Uuid, by: string): Promise<"paid" | "repeated" | "absent">;
+  /** By the hosts' names. */
+  lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
+  markPaid(id: Uuid, by: string): Promise<MarkPaid>;
+}
+
+export interface PayoutsOptions {
+  pool: pg.Pool;
+  newId: NewId;
+  /** How long earnings are held back. */
+  holdDays: number;
 }
 
 const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as "createdBy", b.paid_at as "paidAt",
-  b.paid_by as "paidBy", count(p.id)::int as hosts, coalesce(sum(p.amount), 0) as total
+  b.paid_by as "paidBy", count(p.id) filter (where p.amount > 0)::int as hosts, coalesce(sum(p.amount), 0) as total,
+  coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff"
   from payout_batch b left join payout p on p.batch_id = b.id`;
 
-export function openPayouts({ pool, newId }: { pool: pg.Pool; newId: NewId }): Payouts {
+/** `payout_paid`'s codes. */
+const PAID = { 0: "absent", 1: "paid", 2: "repeated" } as const;
+const EXCEEDS_BALANCE = 3;
+
+export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts {
   const find = async (id: Uuid): Promise<PayoutBatch | undefined> => {
     const { rows } = await pool.query(`${BATCH} where b.id = $1 group by b.id`, [id]);
     return rows[0] === undefined ? undefined : toBatch(rows[0]);
@@ -44,8 +76,8 @@ export function openPayouts({ pool, newId }: { pool: pg.Pool; newId: NewId }): P
     find,
     async create({ note, by, minimum }) {
       const id = newId();
-      const { rows } = await pool.query("select payout_create($1, $2, $3, $4) as hosts", [id, note, by, minimum]);
-      return rows[0].hosts > 0 ? await find(id) : undefined;
+      await pool.query("select payout_create($1, $2, $3, $4, $5)", [id, note, by, minimum, holdDays]);
+      return await find(id);
     },
     async list({ before, limit }) {
       const { rows } = await pool.query(
@@ -54,22 +86,41 @@ export function openPayouts({ pool, newId }: { pool: pg.Pool; newId: NewId }): P
       );
       return rows.map(toBatch);
     },
-    async lines(id) {
+    async lines(id, { after, limit, paying = false }) {
       const { rows } = await pool.query(
-        `select p.id, p.account_id as "accountId", a.name as "accountName", p.amount,
+        `select p.id, p.account_id as "accountId", a.name as "accountName", p.amount, p.held_back as "heldBack",
+                p.set_off as "setOff",
                 array(select i.email from account_owner o join identity i on i.id = o.identity_id
                        where o.account_id = a.id order by i.email) as owners
-           from payout p join account a on a.id = p.account_id where p.batch_id = $1 order by a.name, p.id`,
-        [id],
+           from payout p join account a on a.id = p.account_id
+          where p.batch_id = $1 and (not $4 or p.amount > 0)
+            and ($2::uuid is null or (a.name, p.id) > (select l.name, $2 from payout lp join account l on l.id = lp.account_id
+                                                        where lp.id = $2))
+          order by a.name, p.id limit $3`,
+        [id, after ?? null, limit, paying],
       );
-      return rows.map((row) => ({ ...row, amount: pico(BigInt(row.amount)) }));
+      return rows.map(toLine);
     },
     async markPaid(id, by) {
-      const { rows } = await pool.query("select payout_paid($1, $2) as code", [id, by]);
-      return rows[0].code === 1 ? "paid" : rows[0].code === 2 ? "repeated" : "absent";
+      const { rows } = await pool.query<{ code: number }>("select payout_paid($1, $2) as code", [id, by]);
+      const code = rows[0]?.code;
+      if (code !== EXCEEDS_BALANCE) return PAID[code as keyof typeof PAID];
+      const short = await pool.query<{ id: Uuid }>(
+        `select p.id from payout p join ledger_account a on a.id = p.account_id
+          where p.batch_id = $1 and a.balance < p.amount order by p.id`,
+        [id],
+      );
+      return { exceedsBalance: short.rows.map((row) => row.id) };
     },
   };
 }
 
-const toBatch = (row: Record<string, unknown>): PayoutBatch =>
-  ({ ...row, total: pico(BigInt(row.total as string)) }) as PayoutBatch;
+function toBatch(row: Record<string, unknown>): PayoutBatch {
+  const money = (name: string): Pico => pico(BigInt(row[name] as string));
+  return { ...row, total: money("total"), heldBack: money("heldBack"), setOff: money("setOff") } as PayoutBatch;
+}
+
+function toLine(row: Record<string, unknown>): PayoutLine {
+  const money = (name: string): Pico => pico(BigInt(row[name] as string));
+  return { ...row, amount: money("amount"), heldBack: money("heldBack"), setOff: money("setOff") } as PayoutLine;
+}

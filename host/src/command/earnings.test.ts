@@ -15,6 +15,7 @@ const row = (i: number, earned_micro = "9830.400000") => ({
   completion_tokens: 100,
   outcome: "ok",
   earned_micro,
+  own: false,
 });
 
 const BALANCE = { earned_micro: "1500000.000000", paid_out_micro: "1000000.000000", pending_micro: "500000.000000" };
@@ -55,6 +56,29 @@ test("the balance and the latest requests, exact to the last digit", async (t) =
   assert.deepEqual(gateway.calls, ["GET /earnings?limit=20"]);
 });
 
+test("what is held back, was set off and came from one's own requests is told, where there is any", async (t) => {
+  const { run, terminal, gateway } = await loggedIn(t);
+  gateway.answers["GET /earnings"] = (_request: unknown, response: Parameters<typeof json>[0]) =>
+    json(response, {
+      object: "list",
+      balance: {
+        ...BALANCE,
+        own_micro: "250000.000000",
+        set_off_micro: "0.000000",
+        held_back_micro: "499999.000001",
+      },
+      today_micro: "0.000000",
+      data: [],
+      next_cursor: null,
+    });
+  await run(earnings);
+  assert.deepEqual(terminal.lines.slice(1, 4), [
+    "earned    $1.50, $0.25 by your own requests",
+    "paid out  $1.00",
+    "pending   $0.50, $0.499999000001 held back for now",
+  ]);
+});
+
 test("nothing yet, and more than is shown", async (t) => {
   const { run, terminal, gateway } = await loggedIn(t);
   serve(gateway, []);
@@ -78,9 +102,9 @@ test("--csv follows every page; a period and a node are asked for", async (t) =>
   assert.equal(terminal.lines.length, 251);
   assert.equal(
     terminal.lines[0],
-    "finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro",
+    "finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own",
   );
-  assert.equal(terminal.lines[1], `2026-11-15T06:50:22.000Z,req_0,${NODE},tiny-3b,1200,100,ok,9830.400000`);
+  assert.equal(terminal.lines[1], `2026-11-15T06:50:22.000Z,req_0,${NODE},tiny-3b,1200,100,ok,9830.400000,false`);
   const period = `from=${Date.UTC(2026, 10, 1) / 1000}&to=${Date.UTC(2026, 11, 1) / 1000}`;
   assert.deepEqual(gateway.calls, [
     `GET /earnings?${period}&node=${NODE}&limit=100`,

@@ -19,7 +19,9 @@ const USAGE = `tollgate-host earnings: what was earned, and by which requests
   --json        answer as JSON
 
 A host gets 70 % of what a request cost its builder, rounded down to a millionth of a
-millionth of a dollar.`;
+millionth of a dollar. Earnings are paid out once they are older than the platform's
+hold-back. What a builder account of the same owner owes after a refund or dispute is set
+off against them.`;
 
 const OPTIONS = {
   from: { type: "string" },
@@ -54,20 +56,22 @@ async function run(args: string[], context: CommandContext): Promise<number> {
 
 /** Page after page, so that a year of requests is never held at once. */
 async function printCsv({ gateway }: Session, { terminal }: CommandContext, query: EarningsQuery, limit?: number) {
-  terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro");
+  terminal.print("finished_at,request_id,node,model,prompt_tokens,completion_tokens,outcome,earned_micro,own");
   for await (const { rows } of pages(gateway, query, limit)) {
     for (const row of rows) {
       const time = new Date(row.finished_at * 1000).toISOString();
-      const { request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro } = row;
+      const { request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro, own } = row;
       terminal.print(
-        [time, request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro].map(cell).join(","),
+        [time, request_id, node, model, prompt_tokens, completion_tokens, outcome, earned_micro, own]
+          .map(cell)
+          .join(","),
       );
     }
   }
 }
 
 /** A cell that a spreadsheet takes for a formula is one that could be abused; none of ours begins like one. */
-function cell(value: string | number | null): string {
+function cell(value: string | number | boolean | null | undefined): string {
   const text = String(value ?? "");
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -92,13 +96,18 @@ async function show({ gateway }: Session, context: CommandContext, { query, limi
   answer(context, json, { balance, today_micro, data, more }, () => [
     ...facts([
       ["today", dollars(today_micro)],
-      ["earned", dollars(balance.earned_micro)],
-      ["paid out", dollars(balance.paid_out_micro)],
-      ["pending", dollars(balance.pending_micro)],
+      ["earned", `${dollars(balance.earned_micro)}${part(balance.own_micro, "by your own requests")}`],
+      ["paid out", `${dollars(balance.paid_out_micro)}${part(balance.set_off_micro, "set off beside it")}`],
+      ["pending", `${dollars(balance.pending_micro)}${part(balance.held_back_micro, "held back for now")}`],
     ]),
     "",
     ...requestLines(data, more),
   ]);
+}
+
+/** `, $0.50 held back for now`; nothing where there is nothing of it. */
+function part(amount: string | null | undefined, what: string): string {
+  return amount === null || amount === undefined || /^[0.]*$/.test(amount) ? "" : `, ${dollars(amount)} ${what}`;
 }
 
 function requestLines(rows: Earning[], more: boolean): string[] {

@@ -50,6 +50,7 @@ const KINDS: Record<LedgerEntry["kind"], Tone> = {
   refund: "warn",
   dispute: "bad",
   payout: "neutral",
+  setoff: "good",
 };
 
 const COLUMNS: Column<LedgerEntry>[] = [

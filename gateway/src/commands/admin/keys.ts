@@ -15,6 +15,8 @@ import { serverSecrets } from "../../server-secrets.ts";
 import { findAccount } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
+const PAGE_ROWS = 1000;
+
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": { help: "an account's API keys, their limits and this month's spend", args: ["ACCOUNT"], run: list },
   "key create": { help: "a new API key; it is shown here and never again", args: ["ACCOUNT", "NAME"], run: create },
@@ -36,10 +38,22 @@ async function list(run: AdminRun): Promise<number> {
   const { id } = await findAccount(run);
   return withSecrets(run, openApiKeys, async (keys) => {
     const spend = await openDirectory(run).spendByKey(id, startOfMonth(systemClock.now()));
-    const records = (await keys.list(id)).map((record) => ({ record, spend: spend.get(record.id) }));
+    const all = await everySecret(keys, id);
+    const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
     else for (const each of records) run.print(line(each));
   });
+}
+
+async function everySecret(secrets: Secrets, account: Uuid): Promise<SecretRecord[]> {
+  const all: SecretRecord[] = [];
+  for (;;) {
+    const last = all.at(-1);
+    const after = last && { id: last.id, revoked: last.revokedAt !== null };
+    const rows = await secrets.list(account, { after, limit: PAGE_ROWS });
+    all.push(...rows);
+    if (rows.length < PAGE_ROWS) return all;
+  }
 }
 
 function create(run: AdminRun): Promise<number> {

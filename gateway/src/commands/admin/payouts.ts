@@ -1,16 +1,17 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
-import { parseId, publicId } from "../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
-import { csvRows } from "../../http/console/operator/payouts.ts";
+import { csvCell } from "../../http/console/csv.ts";
+import { CSV_COLUMNS } from "../../http/console/operator/payouts.ts";
 import { isPlain } from "../../http/plain-text.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { openPayouts, type PayoutBatch } from "../../operators/payouts.ts";
+import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
 import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const payoutCommands: Record<string, AdminCommand> = {
   "payout create": {
-    help: "a batch of everything hosts are owed; --minimum-usd leaves out who is owed less",
+    help: "a batch of what hosts are owed and is not held back; --minimum-usd leaves out who is owed less",
     flags: ["note", "minimum-usd"],
     run: create,
   },
@@ -30,10 +31,10 @@ async function create(run: AdminRun): Promise<number> {
   const details = { note, minimum_micro: exactMicro(minimum) };
   const act = { operator: SHELL_OPERATOR, action: "payout.create", subject: "hosts", details };
   const batch = await openAudit(run).record(act, async () => {
-    const made = await openPayouts(run).create({ note, by: SHELL_OPERATOR, minimum });
+    const made = await payoutsOf(run).create({ note, by: SHELL_OPERATOR, minimum });
     if (made === undefined) {
       const much = minimum === ZERO ? "anything" : "as much";
-      throw new Error(`no host is owed ${much} beyond what open payouts promise`);
+      throw new Error(`no host is owed ${much} beyond what open payouts promise and what is held back`);
     }
     return made;
   });
@@ -41,21 +42,24 @@ async function create(run: AdminRun): Promise<number> {
 }
 
 async function list(run: AdminRun): Promise<number> {
-  return print(run, await everyPage((page) => openPayouts(run).list(page)));
+  return print(run, await everyPage((page) => payoutsOf(run).list(page)));
 }
 
 async function show(run: AdminRun): Promise<number> {
   const { id: batch } = await find(run);
-  const lines = (await openPayouts(run).lines(batch)).map(({ id, accountId, accountName, owners, amount }) => ({
-    payout: publicId("pay", id),
-    account: publicId("acc", accountId),
-    name: accountName,
-    owners,
-    amount_micro: exactMicro(amount),
+  const lines = (await everyLine(run, batch)).map((line) => ({
+    payout: publicId("pay", line.id),
+    account: publicId("acc", line.accountId),
+    name: line.accountName,
+    owners: line.owners,
+    amount_micro: exactMicro(line.amount),
+    held_back_micro: exactMicro(line.heldBack),
+    set_off_micro: exactMicro(line.setOff),
   }));
   if (run.json) run.print(JSON.stringify(lines, null, 2));
-  for (const { payout, account, name, amount_micro } of run.json ? [] : lines) {
-    run.print(`${payout}  ${account}  ${amount_micro} µ  ${name}`);
+  for (const { payout, account, name, ...sums } of run.json ? [] : lines) {
+    const kept = `held back ${sums.held_back_micro} µ  set off ${sums.set_off_micro} µ`;
+    run.print(`${payout}  ${account}  ${sums.amount_micro} µ  ${kept}  ${name}`);
   }
   return 0;
 }
@@ -63,34 +67,57 @@ async function show(run: AdminRun): Promise<number> {
 async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
-  for (const row of csvRows(await openPayouts(run).lines(id))) run.print(row);
+  run.print(Object.keys(CSV_COLUMNS).join(","));
+  for (const line of await everyLine(run, id, true)) {
+    run.print(
+      Object.values(CSV_COLUMNS)
+        .map((cell) => csvCell(cell(line)))
+        .join(","),
+    );
+  }
   return 0;
 }
 
 async function paid(run: AdminRun): Promise<number> {
   const { id } = await find(run);
   const act = { operator: SHELL_OPERATOR, action: "payout.paid", subject: publicId("pay", id) };
-  await openAudit(run).record(act, () => openPayouts(run).markPaid(id, SHELL_OPERATOR));
+  await openAudit(run).record(act, async () => {
+    const marked = await payoutsOf(run).markPaid(id, SHELL_OPERATOR);
+    if (typeof marked !== "object") return;
+    const short = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
+    throw new Error(
+      `${short}: the host has less than this line promises; nothing was booked, and the payout stays open`,
+    );
+  });
   return print(run, [await find(run)]);
 }
+
+const payoutsOf = ({ pool, newId, config }: AdminRun): Payouts =>
+  openPayouts({ pool, newId, holdDays: config.payoutHoldDays });
+
+const everyLine = (run: AdminRun, batch: Uuid, paying = false): Promise<PayoutLine[]> =>
+  everyPage(({ before: after, limit }) => payoutsOf(run).lines(batch, { after, limit, paying }));
 
 async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
   if (id === undefined) throw new Error(`${run.args[0]} is not a batch's id (pay_…)`);
-  const batch = await openPayouts(run).find(id);
+  const batch = await payoutsOf(run).find(id);
   if (batch === undefined) throw new Error(`there is no batch ${run.args[0]}`);
   return batch;
 }
 
 function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
-  const shown = batches.map(({ id, total, ...rest }) => ({
+  const shown = batches.map(({ id, total, heldBack, setOff, ...rest }) => ({
     id: publicId("pay", id),
     total_micro: exactMicro(total),
+    held_back_micro: exactMicro(heldBack),
+    set_off_micro: exactMicro(setOff),
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));
-  for (const { id, total_micro, hosts, paidAt, note } of json ? [] : shown) {
-    out(`${id}  ${paidAt === null ? "open" : "paid"}  ${hosts} hosts  ${total_micro} µ  ${note}`.trimEnd());
+  for (const { id, total_micro, held_back_micro, set_off_micro, hosts, paidAt, note } of json ? [] : shown) {
+    const kept = `held back ${held_back_micro} µ  set off ${set_off_micro} µ`;
+    out(`${id}  ${paidAt === null ? "open" : "paid"}  ${hosts} hosts  ${total_micro} µ  ${kept}  ${note}`.trimEnd());
   }
   return 0;
 }

@@ -4,7 +4,7 @@ import type { Account } from "../../accounts/accounts.ts";
 import { ACCOUNTS_MAX, type Identities, type SignedIn } from "../../accounts/identities.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
-import { fault, invalidRequest } from "../../faults.ts";
+import { type Fault, fault } from "../../faults.ts";
 import { Name } from "./auth-fields.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
@@ -15,6 +15,9 @@ export const AccountFields = z.object({
 });
 export const RenameFields = z.object({ name: Name });
 
+export const tooManyAccounts = (): Fault =>
+  fault("limit_reached", { message: `You have ${ACCOUNTS_MAX} accounts, and may have no more.` });
+
 export function accountRoutes(route: ConsoleRoute, guards: Guards, identities: Identities): void {
   route("GET", "/console/api/me", guards.signedIn, async ({ who, json }) => {
     json(await meObject(identities, who));
@@ -23,7 +26,7 @@ export function accountRoutes(route: ConsoleRoute, guards: Guards, identities: I
   route("POST", "/console/api/accounts", guards.signedIn, async ({ who, fields, json }) => {
     const opened = await identities.openAccount(who.identityId, await fields(AccountFields));
     if (opened === "account_suspended") throw fault("account_suspended");
-    if (opened === "too_many") throw invalidRequest(null, `You have ${ACCOUNTS_MAX} accounts, and may have no more.`);
+    if (opened === "too_many") throw tooManyAccounts();
     json(accountObject(opened), 201);
   });
 

@@ -40,7 +40,10 @@ describe("200", () => {
     const ask = async (query: string) => {
       const { status, text, body } = await host.browser.send("GET", `${API}/earnings/sums?from=2026-11-13&${query}`);
       assert.equal(status, 200, text);
-      return (body.data as { earned_micro: string }[]).map(({ earned_micro, ...of }) => ({ ...of, earned_micro }));
+      return (body.data as { earned_micro: string; own_micro: string }[]).map(({ own_micro, ...of }) => {
+        assert.equal(own_micro, "0.000000", "they were strangers' requests");
+        return of;
+      });
     };
     const counts = (requests: number) => ({ requests, prompt_tokens: 3 * requests, completion_tokens: 5 * requests });
     assert.deepEqual(await ask("by=day"), [
@@ -76,10 +79,10 @@ describe("200", () => {
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');
     const [head, first, second, end] = file.text.split("\r\n") as [string, string, string, string];
-    assert.equal(head, "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro");
+    assert.equal(head, "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own");
     assert.match(
       first,
-      new RegExp(`^${publicId("req", late)},[0-9T:.-]+Z,${node},tiny-3b,ok,3,5,${share(3_333_333n)}$`),
+      new RegExp(`^${publicId("req", late)},[0-9T:.-]+Z,${node},tiny-3b,ok,3,5,${share(3_333_333n)},false$`),
     );
     assert.ok(second.startsWith(publicId("req", early)), second);
     assert.equal(end, "");

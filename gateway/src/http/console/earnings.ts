@@ -3,14 +3,14 @@ import { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { fault, invalidRequest } from "../../faults.ts";
-import { EARNINGS_BY, EARNINGS_SPLIT, type EarningLine } from "../../history/earnings.ts";
-import type { HourlySum } from "../../history/hourly-sums.ts";
+import { EARNINGS_BY, EARNINGS_SPLIT, type EarningHourlySum, type EarningLine } from "../../history/earnings.ts";
 import { parseFields } from "../fields.ts";
 import { SpanFields } from "../lists/pages.ts";
 import { EarningsQuery, earningsList, NodeField, type NodeWork } from "../nodes/work.ts";
 import { type Columns, sendCsv } from "./csv.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { seconds } from "./keys.ts";
+import { bounded } from "./money.ts";
 
 export interface EarningRoutesOptions {
   work: NodeWork;
@@ -53,7 +53,7 @@ export function earningRoutes(
     if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
       throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
     }
-    const data = await work.earnings.sums(account.id, { by, split, from, to, nodeId });
+    const data = bounded(await work.earnings.sums(account.id, { by, split, from, to, nodeId }));
     const shown = data.map((row) => sumObject(row, fields));
     json({ object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null });
   });
@@ -65,7 +65,7 @@ export function earningRoutes(
   });
 }
 
-function sumObject({ bucket, part, amount, ...counts }: HourlySum, { by, split }: SumsFields): object {
+function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, { by, split }: SumsFields): object {
   const shown = (of: string, value: string | null) => (of === "node" ? publicId("node", value as Uuid) : value);
   return {
     [by]: shown(by, bucket),
@@ -74,6 +74,7 @@ function sumObject({ bucket, part, amount, ...counts }: HourlySum, { by, split }
     prompt_tokens: counts.promptTokens,
     completion_tokens: counts.completionTokens,
     earned_micro: exactMicro(amount),
+    own_micro: exactMicro(own),
   };
 }
 
@@ -86,4 +87,5 @@ const CSV_COLUMNS: Columns<EarningLine> = {
   prompt_tokens: ({ promptTokens }) => promptTokens,
   completion_tokens: ({ completionTokens }) => completionTokens,
   earned_micro: ({ earned }) => exactMicro(earned),
+  own: ({ own }) => String(own),
 };

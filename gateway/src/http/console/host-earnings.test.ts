@@ -62,13 +62,17 @@ describe("200", () => {
           completion_tokens: 5,
           outcome: "ok",
           earned_micro: exactMicro(shares[i] ?? ZERO),
+          own: false,
         }))
         .sort((a, b) => (a.request_id < b.request_id ? -1 : 1)),
     );
     assert.deepEqual(balance, {
       earned_micro: exactMicro(pico(total)),
+      own_micro: "0.000000",
       paid_out_micro: "2.000000",
+      set_off_micro: "0.000000",
       pending_micro: exactMicro(pico(total - 2_000_000n)),
+      held_back_micro: "0.000000",
     });
     assert.equal(today_micro, exactMicro(pico(total)));
     assert.ok(!answer.text.includes("their secret"), "whose request it was is not the host's business");

@@ -6,6 +6,7 @@ import type { NodeDesk } from "../nodes/desk.ts";
 import { modelsForHosts, type NodeWork } from "../nodes/work.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
 import { SecretName, seconds } from "./keys.ts";
+import { issueSecret, secretsPage } from "./secret-lists.ts";
 
 export interface HostRoutesOptions {
   hostTokens: Secrets;
@@ -14,13 +15,14 @@ export interface HostRoutesOptions {
 }
 
 export function hostRoutes(route: ConsoleRoute, guards: Guards, { hostTokens, desk, work }: HostRoutesOptions): void {
-  route("GET", "/console/api/host-tokens", guards.host, async ({ account, json }) => {
-    const data = (await hostTokens.list(account.id)).map(tokenObject);
-    json({ object: "list", data, next_cursor: null });
+  route("GET", "/console/api/host-tokens", guards.host, async ({ account, query, json }) => {
+    const { cursors } = work;
+    const list = `host tokens ${account.id}`;
+    json(await secretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject }));
   });
   route("POST", "/console/api/host-tokens", guards.host, async ({ account, fields, json }) => {
     const { name } = await fields(SecretName);
-    const { id, token } = await hostTokens.issue(account.id, name);
+    const { id, token } = await issueSecret(hostTokens, account.id, name);
     json({ ...tokenObject((await hostTokens.find(account.id, id)) as SecretRecord), secret: token }, 201);
   });
   route("DELETE", "/console/api/host-tokens/:id", guards.host, async ({ account, params, json }) => {

@@ -7,12 +7,15 @@ import type { HourlySum } from "../../history/hourly-sums.ts";
 import type { Usage } from "../../history/usage.ts";
 import type { LimitOverrides, SecretRecord, Secrets } from "../../keys/keys.ts";
 import { DEFAULT_LIMITS } from "../../limits/limits.ts";
+import type { Cursors } from "../lists/cursors.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import type { ConsoleRoute, Guards } from "./guards.ts";
+import { issueSecret, secretsPage } from "./secret-lists.ts";
 
 export interface KeyRoutesOptions {
   apiKeys: Secrets;
   usage: Usage;
+  cursors: Cursors;
   /** Unix milliseconds. */
   now: () => number;
 }
@@ -26,7 +29,11 @@ export const SecretName = z.object({
     .refine(isPlain, PLAIN_RULE),
 });
 
-export function keyRoutes(route: ConsoleRoute, guards: Guards, { apiKeys, usage, now }: KeyRoutesOptions): void {
+export function keyRoutes(
+  route: ConsoleRoute,
+  guards: Guards,
+  { apiKeys, usage, cursors, now }: KeyRoutesOptions,
+): void {
   const spendOf = (accountId: Uuid): Promise<Map<Uuid, HourlySum>> => usage.byKey(accountId, startOfMonth(now()));
   const own = async (accountId: Uuid, id: string | undefined): Promise<SecretRecord> => {
     const uuid = parseId("key", id ?? "");
@@ -37,14 +44,15 @@ export function keyRoutes(route: ConsoleRoute, guards: Guards, { apiKeys, usage,
   const shown = async (record: SecretRecord): Promise<object> =>
     keyObject(record, (await spendOf(record.accountId)).get(record.id));
 
-  route("GET", "/console/api/keys", guards.builder, async ({ account, json }) => {
+  route("GET", "/console/api/keys", guards.builder, async ({ account, query, json }) => {
     const spend = await spendOf(account.id);
-    const data = (await apiKeys.list(account.id)).map((record) => keyObject(record, spend.get(record.id)));
-    json({ object: "list", data, next_cursor: null });
+    const show = (record: SecretRecord): object => keyObject(record, spend.get(record.id));
+    const list = `keys ${account.id}`;
+    json(await secretsPage({ secrets: apiKeys, cursors, list, accountId: account.id, query, show }));
   });
   route("POST", "/console/api/keys", guards.builder, async ({ account, fields, json }) => {
     const { name } = await fields(SecretName);
-    const { id, token } = await apiKeys.issue(account.id, name);
+    const { id, token } = await issueSecret(apiKeys, account.id, name);
     const record = await own(account.id, publicId("key", id));
     json({ ...keyObject(record, undefined), secret: token }, 201);
   });

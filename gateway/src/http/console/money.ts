@@ -4,6 +4,7 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { invalidRequest } from "../../faults.ts";
+import { SUMS_MAX } from "../../history/hourly-sums.ts";
 import { USAGE_BY, type Usage } from "../../history/usage.ts";
 import type { Balance } from "../../ledger/ledger.ts";
 import type { Statement, StatementLine } from "../../ledger/statement.ts";
@@ -52,7 +53,7 @@ export function moneyRoutes(route: ConsoleRoute, guards: Guards, options: MoneyR
       );
     }
     if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
-    const data = (await usage.sums(account.id, { by, split, from, to })).map((row) => ({
+    const data = bounded(await usage.sums(account.id, { by, split, from, to })).map((row) => ({
       [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,
       ...(split !== undefined && { [split]: split === "key" ? publicId("key", row.part as Uuid) : row.part }),
       requests: row.requests,
@@ -76,6 +77,12 @@ export function moneyRoutes(route: ConsoleRoute, guards: Guards, options: MoneyR
       }),
     );
   });
+}
+
+/** A long span, split by hundreds of keys, would be an answer of any size. */
+export function bounded<Row>(sums: Row[]): Row[] {
+  if (sums.length <= SUMS_MAX) return sums;
+  throw invalidRequest("from", `from must be nearer to to: these are more than ${SUMS_MAX} sums`);
 }
 
 export function balanceObject({ balance, held }: Balance): object {

@@ -40,6 +40,8 @@ export interface ConsoleGround {
     capacityOf: (model: string) => { nodes: number; slots: number; busy: number };
   };
   live: Live;
+  /** How long earnings are held back before they are paid out. */
+  payoutHoldDays: number;
 }
 
 export type ConsoleParts = Pick<ConsoleOptions, "builder" | "models" | "host" | "earnings" | "operator" | "live">;
@@ -71,7 +73,7 @@ export function consoleParts(ground: ConsoleGround): ConsoleParts {
       audit: openAudit({ pool, newId }),
       directory: openDirectory({ pool, rules: fleet.rules }),
       overview,
-      payouts: openPayouts({ pool, newId }),
+      payouts: openPayouts({ pool, newId, holdDays: ground.payoutHoldDays }),
       ledger,
       fleet,
       desk,

@@ -5,7 +5,7 @@ import { type Identities, type IdentitiesOptions, openIdentities } from "../../a
 import { systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { dollars, ZERO } from "../../base/money.ts";
+import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
@@ -15,6 +15,7 @@ import { openHistory } from "../../history/history.ts";
 import { openReceipts } from "../../history/receipts.ts";
 import { quote } from "../../inference/quote.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../keys/keys.ts";
+import { openHostMoney } from "../../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { type Catalogue, loadCatalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
@@ -52,12 +53,14 @@ export interface TestConsole {
 export type TestConsoleOptions = Partial<
   Pick<IdentitiesOptions, "publicUrl" | "log" | "mail" | "verifyEmails" | "providers"> &
     Pick<ConsoleOptions, "trustedProxies"> & {
+      /** Off, unless a test is about it: what is earned can be paid out at once. */
+      payoutHoldDays: number;
       payments: (books: { pool: TestDatabase["pool"]; newId: NewId }) => Payments;
     }
 >;
 
 export async function openTestConsole(options: TestConsoleOptions = {}): Promise<TestConsole> {
-  const { publicUrl, log = createLog("silent"), trustedProxies = 0, payments, ...signIn } = options;
+  const { publicUrl, log = createLog("silent"), trustedProxies = 0, payoutHoldDays = 0, payments, ...signIn } = options;
   const { pool, close } = await openTestDatabase();
   const newId = newIds(systemClock, systemRandom());
   const accounts = openAccounts({ pool, newId });
@@ -83,7 +86,7 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
   const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
   const live = new Live({ clock: systemClock, log });
   const catalogue = await loadCatalogue(CATALOGUE);
-  const parts = await partsOf({ pool, newId, ledger, apiKeys, hostTokens, catalogue, live });
+  const parts = await partsOf({ pool, newId, ledger, apiKeys, hostTokens, catalogue, live, payoutHoldDays });
   consoleRoutes(app, {
     door,
     identities,
@@ -156,11 +159,12 @@ interface TestGround {
   hostTokens: Secrets;
   catalogue: Catalogue;
   live: Live;
+  payoutHoldDays: number;
 }
 
 /** Everything real but the nodes: none is connected. */
 async function partsOf(ground: TestGround): Promise<ConsoleParts> {
-  const { pool, newId, ledger } = ground;
+  const { pool, newId } = ground;
   const catalogue = () => ground.catalogue;
   const fleet = openFleet({ pool, newId });
   const receipts = await openReceipts({ pool, seed: Buffer.alloc(32, 1) });
@@ -171,10 +175,7 @@ async function partsOf(ground: TestGround): Promise<ConsoleParts> {
     speedOf: () => unknown,
     reliability: () => ({ jobs: 0, failures: 0, jobsWindow: 20, failuresMax: 5 }),
     earnings: openEarnings({ pool }),
-    async money(id) {
-      const [balance, paidOut] = await Promise.all([ledger.balance(id), ledger.paidOut(id)]);
-      return { pending: balance?.balance ?? ZERO, paidOut };
-    },
+    money: openHostMoney({ pool, holdDays: ground.payoutHoldDays }),
     runPrivately: async () => undefined,
     cursors: openCursors("a secret of tests"),
     newId,

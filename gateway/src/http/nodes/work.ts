@@ -1,12 +1,13 @@
 /** What a host sees of its nodes' work: the models on offer, how a node does, what every request earned, a test of its own. */
 import { z } from "zod";
 import { type NewId, parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, type Pico, pico } from "../../base/money.ts";
+import { exactMicro, pico } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import { fault, invalidRequest } from "../../faults.ts";
 import type { ListedNode, Node } from "../../fleet/fleet.ts";
 import type { EarningLine, Earnings } from "../../history/earnings.ts";
 import type { PrivateJob, PrivateResult } from "../../inference/private-job.ts";
+import type { HostMoney } from "../../ledger/host-money.ts";
 import type { ActiveModel, Catalogue } from "../../metering/catalogue.ts";
 import type { Standing } from "../../trust/trust.ts";
 import type { OpenCall } from "../door.ts";
@@ -21,8 +22,7 @@ export interface NodeWork {
   speedOf: (nodeId: string, model: string) => MedianSpeed;
   reliability: (nodeId: string) => Standing;
   earnings: Earnings;
-  /** What the host has earned and not been paid, and what it was paid. */
-  money: (hostAccountId: Uuid) => Promise<{ pending: Pico; paidOut: Pico }>;
+  money: (hostAccountId: Uuid) => Promise<HostMoney>;
   runPrivately: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
   cursors: Cursors;
   newId: NewId;
@@ -89,8 +89,9 @@ export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: Node
 
 export async function earningsList(work: NodeWork, accountId: Uuid, query: URLSearchParams): Promise<object> {
   const { cursor, limit, from, to, node: nodeId } = parseFields(EarningsQuery, Object.fromEntries(query));
-  const [{ pending, paidOut }, today, lines] = await Promise.all([
+  const [{ pending, paidOut, setOff, heldBack }, own, today, lines] = await Promise.all([
     work.money(accountId),
+    work.earnings.own(accountId),
     work.earnings.sum(accountId, { nodeId, from: startOfDay(work.now()) }),
     page({
       cursors: work.cursors,
@@ -106,9 +107,12 @@ export async function earningsList(work: NodeWork, accountId: Uuid, query: URLSe
   return {
     ...lines,
     balance: {
-      earned_micro: exactMicro(pico(pending + paidOut)),
+      earned_micro: exactMicro(pico(pending + paidOut + setOff)),
+      own_micro: exactMicro(own),
       paid_out_micro: exactMicro(paidOut),
+      set_off_micro: exactMicro(setOff),
       pending_micro: exactMicro(pending),
+      held_back_micro: exactMicro(heldBack),
     },
     today_micro: exactMicro(today.earned),
   };
@@ -124,6 +128,7 @@ export function earningObject(line: EarningLine): object {
     completion_tokens: line.completionTokens,
     outcome: line.outcome,
     earned_micro: exactMicro(line.earned),
+    own: line.own,
   };
 }
 

@@ -42,6 +42,8 @@ export const RequestOutcome = z.enum(Object.keys(OUTCOMES) as (keyof typeof OUTC
     .join("; ")}.`,
 );
 
+export const NextCursor = z.string().nullable().describe("Where the next page continues; null on the last one.");
+
 /** `{object: "list", data, next_cursor}`, with what else the list says. */
 export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
   row: Row,
@@ -50,7 +52,7 @@ export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Recor
   z.strictObject({
     object: z.literal("list"),
     data: z.array(row),
-    next_cursor: z.string().nullable().describe("Where the next page continues; null on the last one."),
+    next_cursor: NextCursor,
     ...(more as More),
   });
 

@@ -69,9 +69,18 @@ export const Earning = z.object({
   completion_tokens: Count,
   outcome: z.string(),
   earned_micro: Micro,
+  /** Asked for by the host's own owner; a gateway that does not know says nothing. */
+  own: z.boolean().nullish(),
 });
 export const EarningsPage = z.object({
-  balance: z.object({ earned_micro: Micro, paid_out_micro: Micro, pending_micro: Micro }),
+  balance: z.object({
+    earned_micro: Micro,
+    own_micro: Micro.nullish(),
+    paid_out_micro: Micro,
+    set_off_micro: Micro.nullish(),
+    pending_micro: Micro,
+    held_back_micro: Micro.nullish(),
+  }),
   today_micro: Micro,
   data: z.array(Earning),
   next_cursor: z.string().nullish(),

@@ -42,7 +42,16 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
       </span>
     ),
   },
-  { title: "Earned", align: "right", cell: ({ earned_micro }) => <Money of={earned_micro} as="balance" /> },
+  {
+    title: "Earned",
+    align: "right",
+    cell: ({ earned_micro, own }) => (
+      <>
+        <Money of={earned_micro} as="balance" />
+        {own && <span className="block text-xs text-ink-soft">your own request</span>}
+      </>
+    ),
+  },
   { title: "Receipt", hideTitle: true, align: "right", cell: ({ request_id }) => <Receipt requestId={request_id} /> },
 ];
 

@@ -27,6 +27,12 @@ export function EarningsBy({ by, query, nameOf }: Props) {
     { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
     { title: "Tokens in", from: "md", align: "right", cell: ({ prompt_tokens }) => <Count of={prompt_tokens} /> },
     { title: "Tokens out", from: "md", align: "right", cell: (row) => <Count of={row.completion_tokens} /> },
+    {
+      title: "Of your own requests",
+      from: "md",
+      align: "right",
+      cell: ({ own_micro }) => <Money of={own_micro} as="balance" />,
+    },
     { title: "Earned", align: "right", cell: ({ earned_micro }) => <Money of={earned_micro} as="balance" /> },
   ];
   return (

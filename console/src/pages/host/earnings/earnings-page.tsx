@@ -5,6 +5,7 @@ import { HandCoins } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
 import { earningsCsvPath, earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
+import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -57,13 +58,22 @@ export function EarningsPage() {
                 >
                   <Money of={newest.today_micro} as="balance" />
                 </Stat>
-                <Stat label="To be paid out" note="All nodes">
+                <Stat
+                  label="To be paid out"
+                  note={<Part of={newest.balance.held_back_micro} what="held back for now" none="All nodes" />}
+                >
                   <Money of={newest.balance.pending_micro} as="balance" />
                 </Stat>
-                <Stat label="Paid out" note="All nodes">
+                <Stat
+                  label="Paid out"
+                  note={<Part of={newest.balance.set_off_micro} what="set off beside it" none="All nodes" />}
+                >
                   <Money of={newest.balance.paid_out_micro} as="balance" />
                 </Stat>
-                <Stat label="Earned in all" note="All nodes">
+                <Stat
+                  label="Earned in all"
+                  note={<Part of={newest.balance.own_micro} what="by your own requests" none="All nodes" />}
+                >
                   <Money of={newest.balance.earned_micro} as="balance" />
                 </Stat>
               </Stats>
@@ -97,6 +107,16 @@ export function EarningsPage() {
           </Loaded>
         </Card>
       </div>
+    </>
+  );
+}
+
+/** What of an amount is special, where anything is. */
+function Part({ of, what, none }: { of: string; what: string; none: string }) {
+  if (parseMicro(of) === 0n) return none;
+  return (
+    <>
+      <Money of={of} as="balance" /> {what}
     </>
   );
 }

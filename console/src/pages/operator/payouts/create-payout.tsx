@@ -30,7 +30,8 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
         onSuccess: ({ id, hosts }) => {
           onClose();
           onCreated(id);
-          toast(`A payout for ${hosts} ${hosts === 1 ? "host" : "hosts"} was made`);
+          const made = `A payout for ${hosts} ${hosts === 1 ? "host" : "hosts"} was made`;
+          toast(hosts === 0 ? "Debts were set off; there is nothing to send" : made);
         },
       },
     );
@@ -40,7 +41,7 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
       open
       onClose={onClose}
       title="Make a payout"
-      about="Of everything that is owed and not in an open payout yet. No money moves."
+      about="Of what is owed, is not in an open payout yet and is older than the hold-back. What owners owe on builder accounts is set off first."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
         <TextField

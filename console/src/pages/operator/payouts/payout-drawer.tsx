@@ -1,30 +1,52 @@
 /** One payout: who gets what, its CSV, and the word that it was paid. */
-import { useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
-import type { PayoutDetail } from "../../../api/operator-types.ts";
+import type { PayoutDetail, PayoutLine } from "../../../api/operator-types.ts";
 import { payoutCsvPath, payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
+import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
 import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { More } from "../../../ui/more.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
 export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
-  const payout = useQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
+  const payout = useInfiniteQuery({ ...payoutQuery(id ?? ""), enabled: id !== undefined });
   return (
     <Drawer open={id !== undefined} onClose={onClose} title="Payout">
-      <Loaded query={payout}>{(found) => <Details payout={found} />}</Loaded>
+      <Loaded query={payout}>
+        {({ pages }) =>
+          pages[0] !== undefined && (
+            <>
+              <Details payout={pages[0]} lines={pages.flatMap(({ lines }) => lines)} />
+              {payout.hasNextPage && <More query={payout} />}
+            </>
+          )
+        }
+      </Loaded>
     </Drawer>
   );
 }
 
-function Details({ payout }: { payout: PayoutDetail }) {
-  const { id, state, note, total_micro, created_at, created_by, paid_at, paid_by, lines } = payout;
+/** What of a host's money the payout did not pay, where there is any. */
+function Kept({ amount, what }: { amount: string; what: string }) {
+  if (parseMicro(amount) === 0n) return null;
+  return (
+    <p className="text-xs whitespace-nowrap text-ink-soft">
+      <Money of={amount} /> {what}
+    </p>
+  );
+}
+
+function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] }) {
+  const { id, state, note, total_micro, held_back_micro, set_off_micro } = payout;
+  const { created_at, created_by, paid_at, paid_by } = payout;
   const [asking, setAsking] = useState(false);
   const markPaid = useMarkPaid(id);
   const confirm = (): void =>
@@ -44,6 +66,12 @@ function Details({ payout }: { payout: PayoutDetail }) {
         </Fact>
         <Fact name="Total">
           <Money of={total_micro} exact />
+        </Fact>
+        <Fact name="Held back">
+          <Money of={held_back_micro} exact />
+        </Fact>
+        <Fact name="Set off">
+          <Money of={set_off_micro} exact />
         </Fact>
         <Fact name="Note">{note || "–"}</Fact>
         <Fact name="Made">
@@ -66,7 +94,7 @@ function Details({ payout }: { payout: PayoutDetail }) {
       <section>
         <h3 className="mb-2.5 font-semibold">Hosts</h3>
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
-          {lines.map(({ payout: line, name, owners, amount_micro }) => (
+          {lines.map(({ payout: line, name, owners, amount_micro, held_back_micro: young, set_off_micro: owed }) => (
             <li
               key={line}
               className="flex items-baseline justify-between gap-4 border-b border-line px-3 py-2.5 last:border-b-0"
@@ -75,7 +103,11 @@ function Details({ payout }: { payout: PayoutDetail }) {
                 <p className="truncate font-medium">{name}</p>
                 <p className="text-xs break-words text-ink-soft">{owners || "no owner"}</p>
               </div>
-              <Money of={amount_micro} exact />
+              <div className="text-right">
+                <Money of={amount_micro} exact />
+                <Kept amount={young} what="held back" />
+                <Kept amount={owed} what="set off" />
+              </div>
             </li>
           ))}
         </ul>

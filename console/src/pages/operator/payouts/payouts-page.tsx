@@ -32,7 +32,7 @@ export function PayoutsPage() {
     <>
       <PageHeader
         title="Payouts"
-        about="A batch holds what every host is owed at that moment. Send the money by its CSV, then mark it paid: only then is it booked."
+        about="A batch holds what every host is owed at that moment and is older than the hold-back. Send the money by its CSV, then mark it paid: only then is it booked."
         actions={create}
       />
       <Card flush>
@@ -84,6 +84,8 @@ const COLUMNS: Column<Payout>[] = [
   { title: "State", cell: ({ state }) => <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge> },
   { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
   { title: "Total", align: "right", cell: ({ total_micro }) => <Money of={total_micro} /> },
+  { title: "Held back", from: "lg", align: "right", cell: ({ held_back_micro }) => <Money of={held_back_micro} /> },
+  { title: "Set off", from: "lg", align: "right", cell: ({ set_off_micro }) => <Money of={set_off_micro} /> },
   {
     title: "By",
     from: "lg",

@@ -2,10 +2,11 @@
 import { z } from "zod";
 import { parseId, publicId } from "../../../base/ids.ts";
 import { fault } from "../../../faults.ts";
-import type { LimitOverrides } from "../../../keys/keys.ts";
+import type { LimitOverrides, SecretRecord } from "../../../keys/keys.ts";
 import { DEFAULT_LIMITS } from "../../../limits/limits.ts";
 import type { ConsoleRoute, Guards } from "../guards.ts";
 import { keyObject, limitsObject, startOfMonth } from "../keys.ts";
+import { secretsPage } from "../secret-lists.ts";
 import { findAccount } from "./accounts.ts";
 import type { OperatorOptions } from "./options.ts";
 
@@ -20,13 +21,17 @@ const Limit = z
 export const Limits = z.object({ requests_per_minute: Limit, tokens_per_minute: Limit, in_flight: Limit });
 
 export function keyRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
-  const { audit, directory, apiKeys, now } = options;
+  const { audit, directory, apiKeys, cursors, now } = options;
 
-  route("GET", "/console/api/operator/accounts/:id/keys", guards.operator, async ({ params, json }) => {
-    const { id } = await findAccount(directory, params.id);
-    const [keys, spend] = await Promise.all([apiKeys.list(id), directory.spendByKey(id, startOfMonth(now()))]);
-    const data = keys.map((key) => ({ ...keyObject(key, spend.get(key.id)), ...ownAndDefault(key.limits) }));
-    json({ object: "list", data, next_cursor: null });
+  route("GET", "/console/api/operator/accounts/:id/keys", guards.operator, async ({ params, query, json }) => {
+    const { id: accountId } = await findAccount(directory, params.id);
+    const spend = await directory.spendByKey(accountId, startOfMonth(now()));
+    const show = (key: SecretRecord): object => ({
+      ...keyObject(key, spend.get(key.id)),
+      ...ownAndDefault(key.limits),
+    });
+    const list = `operator keys ${accountId}`;
+    json(await secretsPage({ secrets: apiKeys, cursors, list, accountId, query, show }));
   });
   route("PUT", "/console/api/operator/keys/:id/limits", guards.operator, async ({ who, params, fields, json }) => {
     const id = parseId("key", params.id ?? "");

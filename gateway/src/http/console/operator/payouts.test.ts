@@ -55,33 +55,43 @@ describe("201 and 200", () => {
       note: "November",
       hosts: 1,
       total_micro: rich.earned,
+      held_back_micro: "0.000000",
+      set_off_micro: "0.000000",
       created_by: operator.email,
       paid_at: null,
       paid_by: null,
     });
     const one = await operator.browser.send("GET", `${PAYOUTS}/${id}`);
-    const { lines, ...rest } = one.body as { lines: Record<string, string>[] };
+    const { lines, next_cursor, ...rest } = one.body as { lines: Record<string, string>[]; next_cursor: null };
     assert.deepEqual(rest, made.body);
+    assert.equal(next_cursor, null);
     const line = {
       account: publicId("acc", rich.account),
       name: "=Rich, Ltd",
       owners: rich.host.email,
       amount_micro: rich.earned,
+      held_back_micro: "0.000000",
+      set_off_micro: "0.000000",
     };
     assert.deepEqual(lines, [{ payout: lines[0]?.payout, ...line }]);
     const file = await operator.browser.send("GET", `${PAYOUTS}/${id}/csv`);
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(
       file.text,
-      `payout,account,name,owners,amount_micro\r\n${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro}\r\n`,
+      [
+        "payout,account,name,owners,amount_micro,held_back_micro,set_off_micro",
+        `${lines[0]?.payout},${line.account},"'=Rich, Ltd",${line.owners},${line.amount_micro},0.000000,0.000000`,
+        "",
+      ].join("\r\n"),
     );
 
     const earnings = async () => (await rich.host.browser.send("GET", "/console/api/earnings")).body.balance;
     const [earned_micro, nothing] = [rich.earned, "0.000000"];
-    assert.deepEqual(await earnings(), { earned_micro, paid_out_micro: nothing, pending_micro: earned_micro });
+    const still = { earned_micro, own_micro: nothing, set_off_micro: nothing, held_back_micro: nothing };
+    assert.deepEqual(await earnings(), { ...still, paid_out_micro: nothing, pending_micro: earned_micro });
     const paid = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
     assert.deepEqual([paid.status, paid.body.state, paid.body.paid_by], [200, "paid", operator.email]);
-    assert.deepEqual(await earnings(), { earned_micro, paid_out_micro: earned_micro, pending_micro: nothing });
+    assert.deepEqual(await earnings(), { ...still, paid_out_micro: earned_micro, pending_micro: nothing });
     const again = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
     assert.deepEqual([again.status, again.body], [200, paid.body], "twice is once");
     const { rows } = await testConsole.pool.query(
@@ -102,12 +112,36 @@ describe("201 and 200", () => {
     assert.deepEqual(list.body, { object: "list", data: [paid.body], next_cursor: null });
 
     const rest2 = await create();
+    assert.equal(rest2.status, 201, rest2.text);
     assert.deepEqual([rest2.body.hosts, rest2.body.total_micro], [1, poor.earned], "what was too little before");
     const pages = await operator.browser.send("GET", `${PAYOUTS}?limit=1`);
     assert.deepEqual((pages.body.data as object[])[0], rest2.body, "newest first");
     const next = await operator.browser.send("GET", `${PAYOUTS}?limit=1&cursor=${pages.body.next_cursor}`);
     assert.deepEqual([(next.body.data as object[])[0], next.body.next_cursor], [paid.body, null]);
   });
+});
+
+test("200: a batch's lines come in pages, by the hosts' names; the file has them all", async () => {
+  const names = ["alder", "birch", "birch", "cedar", "dogwood"];
+  for (const name of [...names].reverse()) await hostWith(50, name);
+  const { body } = await create();
+  assert.equal(body.hosts, names.length);
+  const seen: unknown[] = [];
+  for (let cursor: unknown = "", pages = 0; cursor !== null; pages++) {
+    assert.ok(pages < 3, "two lines a page");
+    const at = `${PAYOUTS}/${body.id}?limit=2${cursor === "" ? "" : `&cursor=${cursor}`}`;
+    const { lines, next_cursor } = (await operator.browser.send("GET", at)).body;
+    for (const { name, payout } of lines as Record<string, string>[]) seen.push([name, payout]);
+    cursor = next_cursor;
+  }
+  assert.deepEqual(
+    seen.map((line) => (line as string[])[0]),
+    names,
+  );
+  assert.equal(new Set(seen.map((line) => (line as string[])[1])).size, names.length);
+  const file = await operator.browser.send("GET", `${PAYOUTS}/${body.id}/csv`);
+  assert.equal(file.text.trim().split("\r\n").length, 1 + names.length);
+  assertRefused(await operator.browser.send("GET", `${PAYOUTS}/${body.id}?cursor=abc`), 400, "invalid_cursor");
 });
 
 test("400: the field and its rule", async () => {

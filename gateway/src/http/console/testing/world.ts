@@ -117,7 +117,11 @@ function makerOf(console: TestConsole, { builder, host }: World["people"]): Worl
     },
     async batch() {
       await newRequest();
-      const batch = await openPayouts(console).create({ note: "", by: "a test", minimum: pico(1n) });
+      const batch = await openPayouts({ ...console, holdDays: 0 }).create({
+        note: "",
+        by: "a test",
+        minimum: pico(1n),
+      });
       return publicId("pay", batch?.id as Uuid);
     },
   };

@@ -1,7 +1,7 @@
 /** Who is signed in, the accounts they own, and where else they are signed in. */
 import { z } from "zod";
-import { fault, invalidRequest } from "../../../faults.ts";
-import { AccountFields, RenameFields } from "../../console/accounts.ts";
+import { fault } from "../../../faults.ts";
+import { AccountFields, RenameFields, tooManyAccounts } from "../../console/accounts.ts";
 import { codes } from "../fault-answers.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
@@ -84,7 +84,7 @@ export const endpoints: ConsoleSpec[] = [
     guard: "signedIn",
     body: { fields: AccountFields, example: { kind: "builder", name: "Work" } },
     success: { status: 201, description: "The account.", json: Account, example: sampleAccount },
-    faults: [...codes("account_suspended"), invalidRequest(null, "You have 20 accounts, and may have no more.")],
+    faults: [...codes("account_suspended"), tooManyAccounts()],
   },
   {
     id: "renameAccount",
@@ -102,7 +102,7 @@ export const endpoints: ConsoleSpec[] = [
     at: "GET /console/api/sessions",
     tag: TAG,
     summary: "List where one is signed in",
-    description: "The newest first, in one page.",
+    description: "The newest first, in one page: there are at most 100, and a new one ends the oldest.",
     guard: "signedIn",
     success: { description: "The sessions.", json: SessionList, example: sampleList(sampleSession) },
   },

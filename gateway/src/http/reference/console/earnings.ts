@@ -22,6 +22,7 @@ const EarningSum = z
     prompt_tokens: Count,
     completion_tokens: Count,
     earned_micro: Money,
+    own_micro: Money.describe("What of it came from requests of the host's own owners."),
   })
   .describe(
     "One sum. It has the one of `day`, `hour`, `node` and `model` that `by` names, and the one of `node` and `model` that `split` names.",
@@ -60,7 +61,7 @@ export const endpoints: ConsoleSpec[] = [
       description: "The file.",
       csv: {
         description: "One line per request under a line of column names, separated by commas.",
-        example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro\r\n",
+        example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own\r\n",
       },
       headers: ["content-disposition"],
     },
@@ -91,6 +92,7 @@ export const endpoints: ConsoleSpec[] = [
           prompt_tokens: 88_102,
           completion_tokens: 41_377,
           earned_micro: "3877.615000",
+          own_micro: "0.000000",
         }),
         by: "day",
         from: SAMPLE_TIME,

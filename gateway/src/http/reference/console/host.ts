@@ -1,7 +1,9 @@
 /** A host's side of the console: its tokens and its nodes. */
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
+import { TooManyOpen } from "../../../keys/keys.ts";
 import { SecretName } from "../../console/keys.ts";
+import { SecretsQuery } from "../../console/secret-lists.ts";
 import { Elections, OwnNodesQuery } from "../../nodes/desk.ts";
 import { codes } from "../fault-answers.ts";
 import * as nodes from "../nodes/answers.ts";
@@ -73,8 +75,10 @@ const tokens: ConsoleSpec[] = [
     at: "GET /console/api/host-tokens",
     tag: TAG,
     summary: "List the host tokens",
-    description: "The newest first, revoked ones too, in one page.",
+    description: "Those that work, then those that were revoked, each the newest first.",
     guard: "host",
+    query: SecretsQuery,
+    faults: codes("invalid_cursor"),
     success: {
       description: "The tokens, without their secrets.",
       json: HostTokenList,
@@ -86,6 +90,7 @@ const tokens: ConsoleSpec[] = [
     at: "POST /console/api/host-tokens",
     tag: TAG,
     summary: "Create a host token",
+    description: "An account has at most 100 that work.",
     guard: "host",
     body: { fields: SecretName, example: { name: "workshop" } },
     success: {
@@ -94,6 +99,7 @@ const tokens: ConsoleSpec[] = [
       json: NewHostToken,
       example: { ...sampleToken, secret: `tht_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
+    faults: [fault("limit_reached", { message: new TooManyOpen("host_token").message })],
   },
   {
     id: "revokeHostToken",

@@ -1,7 +1,10 @@
 /** A builder's API keys. */
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
+import { TooManyOpen } from "../../../keys/keys.ts";
 import { SecretName } from "../../console/keys.ts";
+import { SecretsQuery } from "../../console/secret-lists.ts";
+import { codes } from "../fault-answers.ts";
 import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 
@@ -55,15 +58,18 @@ export const endpoints: ConsoleSpec[] = [
     at: "GET /console/api/keys",
     tag: TAG,
     summary: "List the API keys",
-    description: "The newest first, revoked ones too, in one page.",
+    description: "Those that work, then those that were revoked, each the newest first.",
     guard: "builder",
+    query: SecretsQuery,
     success: { description: "The keys, without their secrets.", json: ApiKeyList, example: sampleList(sampleKey) },
+    faults: codes("invalid_cursor"),
   },
   {
     id: "createKey",
     at: "POST /console/api/keys",
     tag: TAG,
     summary: "Create an API key",
+    description: "An account has at most 500 that work.",
     guard: "builder",
     body: { fields: SecretName, example: { name: "production" } },
     success: {
@@ -72,6 +78,7 @@ export const endpoints: ConsoleSpec[] = [
       json: NewApiKey,
       example: { ...sampleKey, last_used_at: null, secret: `tsk_live_4fJ2kQ9sZ0aB_${"…".repeat(3)}` },
     },
+    faults: [fault("limit_reached", { message: new TooManyOpen("api_key").message })],
   },
   {
     id: "renameKey",

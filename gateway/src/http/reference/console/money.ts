@@ -35,7 +35,7 @@ const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time 
 
 const LedgerEntry = z.strictObject({
   object: z.literal("ledger_entry"),
-  kind: z.enum(["charge", "grant", "purchase", "refund", "dispute", "payout"]),
+  kind: z.enum(["charge", "grant", "purchase", "refund", "dispute", "payout", "setoff"]),
   amount_micro: Money.describe("Below zero where it left the account."),
   request_id: Id("req").nullable().describe("The request that was charged; null for a transfer."),
   transfer_id: Id("pay").nullable().describe("The transfer; null for a request."),

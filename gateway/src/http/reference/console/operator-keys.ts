@@ -2,6 +2,8 @@
 import { z } from "zod";
 import { fault } from "../../../faults.ts";
 import { Limits } from "../../console/operator/keys.ts";
+import { SecretsQuery } from "../../console/secret-lists.ts";
+import { codes } from "../fault-answers.ts";
 import { Count, Id, listOf, sampleId, sampleList } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 import { ApiKey, LimitsInForce, sampleKey } from "./keys.ts";
@@ -52,15 +54,17 @@ export const endpoints: ConsoleSpec[] = [
     at: "GET /console/api/operator/accounts/{id}/keys",
     tag: TAG,
     summary: "List an account's API keys",
-    description: "The newest first, revoked ones too, in one page. Which of their limits are their own is said beside.",
+    description:
+      "Those that work, then those that were revoked, each the newest first. Which of their limits are their own is said beside.",
     guard: "operator",
     path: ACCOUNT_PATH,
+    query: SecretsQuery,
     success: {
       description: "The keys, without their secrets.",
       json: PlatformKeyList,
       example: sampleList({ ...sampleKey, ...sampleLimits }),
     },
-    faults: [NO_ACCOUNT],
+    faults: [NO_ACCOUNT, ...codes("invalid_cursor")],
   },
   {
     id: "setKeyLimits",

@@ -4,7 +4,7 @@ import { fault } from "../../../faults.ts";
 import { NewBatch } from "../../console/operator/payouts.ts";
 import { PageFields } from "../../lists/pages.ts";
 import { codes } from "../fault-answers.ts";
-import { Count, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Count, Id, listOf, Money, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import type { ConsoleSpec } from "./access.ts";
 
 const TAG = "Operators: payouts";
@@ -16,24 +16,30 @@ const Payout = z
     state: z.enum(["open", "paid"]),
     note: z.string(),
     hosts: Count.describe("How many hosts it pays."),
-    total_micro: Money,
+    total_micro: Money.describe("What it pays."),
+    held_back_micro: Money.describe("What it left with hosts, because it is younger than the hold-back."),
+    set_off_micro: Money.describe("What it took from hosts for what builder accounts of their owners owed."),
     created_at: Time,
     created_by: z.string(),
     paid_at: Time.nullable(),
     paid_by: z.string().nullable(),
   })
-  .describe("A batch: everything that hosts were owed when it was made, beyond what open batches promise.");
+  .describe(
+    "A batch: what hosts were owed when it was made, beyond what open batches promise and what is held back. One that only set debts off has nothing to send and is paid at once.",
+  );
 
 const PayoutLine = z.strictObject({
   payout: Id("pay"),
   account: Id("acc"),
   name: z.string(),
   owners: z.string().describe("E-mail addresses, separated by spaces."),
-  amount_micro: Money,
+  amount_micro: Money.describe("What is paid. Zero where all was held back or set off, or is less than the minimum."),
+  held_back_micro: Money,
+  set_off_micro: Money,
 });
 
 const PayoutList = listOf(Payout);
-const PayoutDetail = z.strictObject({ ...Payout.shape, lines: z.array(PayoutLine) });
+const PayoutDetail = z.strictObject({ ...Payout.shape, lines: z.array(PayoutLine), next_cursor: NextCursor });
 
 export const answers = { Payout, PayoutLine, PayoutList, PayoutDetail };
 
@@ -54,6 +60,8 @@ const samplePayout = {
   note: "November",
   hosts: 1,
   total_micro: "735000.000000",
+  held_back_micro: "120000.000000",
+  set_off_micro: "0.000000",
   created_at: SAMPLE_TIME,
   created_by: "olga@example.com",
   paid_at: null,
@@ -65,6 +73,8 @@ const sampleLine = {
   name: "Workshop",
   owners: "henry@example.com",
   amount_micro: "735000.000000",
+  held_back_micro: "120000.000000",
+  set_off_micro: "0.000000",
 };
 
 const PAYOUT_PATH = { id: "The batch's id, `pay_…`." };
@@ -87,6 +97,8 @@ export const endpoints: ConsoleSpec[] = [
     at: "POST /console/api/operator/payouts",
     tag: TAG,
     summary: "Make a payout of what hosts are owed",
+    description:
+      "What a host's owners owe on their builder accounts after refunds or disputes is set off first. Earnings younger than the hold-back are left for another time.",
     guard: "operator",
     body: { fields: NewBatch, example: { note: "November", minimum_micro: "1000000" } },
     success: { status: 201, description: "The batch.", json: Payout, example: samplePayout },
@@ -97,14 +109,16 @@ export const endpoints: ConsoleSpec[] = [
     at: "GET /console/api/operator/payouts/{id}",
     tag: TAG,
     summary: "Read a payout, host by host",
+    description: "Lines are by the hosts' names, in pages.",
     guard: "operator",
     path: PAYOUT_PATH,
+    query: z.object(PageFields),
     success: {
       description: "The batch and its lines.",
       json: PayoutDetail,
-      example: { ...samplePayout, lines: [sampleLine] },
+      example: { ...samplePayout, lines: [sampleLine], next_cursor: null },
     },
-    faults: [NO_PAYOUT],
+    faults: [NO_PAYOUT, ...codes("invalid_cursor")],
   },
   {
     id: "exportPayout",
@@ -117,8 +131,8 @@ export const endpoints: ConsoleSpec[] = [
     success: {
       description: "The file.",
       csv: {
-        description: "One line per host under a line of column names, separated by commas.",
-        example: `payout,account,name,owners,amount_micro\r\n${Object.values(sampleLine).join(",")}\r\n`,
+        description: "One line per host that is paid under a line of column names, separated by commas.",
+        example: `${Object.keys(sampleLine).join(",")}\r\n${Object.values(sampleLine).join(",")}\r\n`,
       },
       headers: ["content-disposition"],
     },
@@ -137,6 +151,6 @@ export const endpoints: ConsoleSpec[] = [
       json: Payout,
       example: { ...samplePayout, state: "paid", paid_at: SAMPLE_TIME, paid_by: "olga@example.com" },
     },
-    faults: [NO_PAYOUT],
+    faults: [NO_PAYOUT, ...codes("payout_exceeds_balance")],
   },
 ];

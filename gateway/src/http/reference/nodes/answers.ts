@@ -112,14 +112,20 @@ export const Earning = z.strictObject({
   completion_tokens: Count,
   outcome: RequestOutcome,
   earned_micro: Money,
+  own: z.boolean().describe("Whether a builder account of the host's own owner asked for it."),
 });
 
 export const EarningList = listOf(Earning, {
   balance: z
     .strictObject({
       earned_micro: Money.describe("Everything ever earned."),
+      own_micro: Money.describe("What of it came from requests of the host's own owners."),
       paid_out_micro: Money.describe("What of it was paid out."),
+      set_off_micro: Money.describe(
+        "What of it paid what builder accounts of the owners owed after refunds or disputes.",
+      ),
       pending_micro: Money.describe("What of it is still owed."),
+      held_back_micro: Money.describe("What of that is too young to be paid out."),
     })
     .describe("Of the whole account, whatever the filter."),
   today_micro: Money.describe("Earned since midnight UTC, by the node that the filter names or by all."),

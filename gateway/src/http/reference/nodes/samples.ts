@@ -75,10 +75,18 @@ export const sampleEarning = {
   completion_tokens: 9,
   outcome: "ok",
   earned_micro: "0.735000",
+  own: false,
 };
 
 export const sampleEarnings = {
   ...sampleList(sampleEarning),
-  balance: { earned_micro: "12.735000", paid_out_micro: "12.000000", pending_micro: "0.735000" },
+  balance: {
+    earned_micro: "12.735000",
+    own_micro: "0.000000",
+    paid_out_micro: "12.000000",
+    set_off_micro: "0.000000",
+    pending_micro: "0.735000",
+    held_back_micro: "0.735000",
+  },
   today_micro: "0.735000",
 };

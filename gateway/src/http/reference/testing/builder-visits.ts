@@ -6,6 +6,7 @@ import { fault } from "../../../faults.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import type { Cast } from "./cast.ts";
 import { readEvents } from "./events.ts";
+import { emptySecrets, fillSecrets } from "./filled.ts";
 import { serveRequest } from "./platform.ts";
 import { WatchedBrowser } from "./watched.ts";
 
@@ -19,7 +20,7 @@ export async function visitAccounts({ join, stranger }: Cast): Promise<void> {
   const { id } = await open(201, "Work");
   await browser.ask(200, "PATCH", `${API}/accounts/${id}`, { body: { name: "Play" } });
   for (let i = 1; i < 20; i++) await open(201, `Work ${i}`);
-  await open(400, "One too many");
+  await open(409, "One too many");
   await browser.ask(400, "GET", `${API}/balance`);
   await browser.ask(200, "GET", `${API}/balance`, { headers: { "x-tollgate-account": String(id) } });
   const others = [stranger(), stranger()];
@@ -36,7 +37,7 @@ export async function visitAccounts({ join, stranger }: Cast): Promise<void> {
   await suspended.browser.ask(403, "PATCH", `${API}/accounts/${own}`, { body });
 }
 
-export async function visitKeys({ all: { browser }, platform }: Cast): Promise<void> {
+export async function visitKeys({ all: { browser }, platform, builder }: Cast): Promise<void> {
   const { id, secret } = await browser.ask(201, "POST", `${API}/keys`, { body: { name: "new" } });
   assert.match(String(secret), /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
   await browser.ask(200, "PATCH", `${API}/keys/${id}`, { body: { name: "newer" } });
@@ -46,6 +47,11 @@ export async function visitKeys({ all: { browser }, platform }: Cast): Promise<v
   const { data } = await browser.ask(200, "GET", `${API}/keys`);
   const spent = (data as { spend_this_month: { requests: number } }[]).map((key) => key.spend_this_month.requests);
   assert.ok(spent.includes(0) && spent.some((requests) => requests > 0), `${spent}`);
+  await browser.ask(400, "GET", `${API}/keys?limit=0`);
+  await browser.ask(400, "GET", `${API}/keys?cursor=none`);
+  await fillSecrets(platform.pool, "api_key", builder);
+  await browser.ask(409, "POST", `${API}/keys`, { body: { name: "one too many" } });
+  await emptySecrets(platform.pool, "api_key");
 }
 
 export async function visitRequests(cast: Cast): Promise<void> {

@@ -2,14 +2,20 @@
 import assert from "node:assert/strict";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import type { Cast } from "./cast.ts";
+import { emptySecrets, fillSecrets } from "./filled.ts";
 
 const API = "/console/api";
 
-export async function visitTokens({ all: { browser } }: Cast): Promise<void> {
+export async function visitTokens({ all: { browser }, platform, host }: Cast): Promise<void> {
   const { id, secret } = await browser.ask(201, "POST", `${API}/host-tokens`, { body: { name: "new" } });
   assert.match(String(secret), /^tht_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
   await browser.ask(200, "DELETE", `${API}/host-tokens/${id}`);
   await browser.ask(200, "GET", `${API}/host-tokens`);
+  await browser.ask(400, "GET", `${API}/host-tokens?limit=0`);
+  await browser.ask(400, "GET", `${API}/host-tokens?cursor=none`);
+  await fillSecrets(platform.pool, "host_token", host);
+  await browser.ask(409, "POST", `${API}/host-tokens`, { body: { name: "one too many" } });
+  await emptySecrets(platform.pool, "host_token");
 }
 
 /** Nodes in every state, so that none is left out of the document. */

@@ -1,6 +1,7 @@
 /** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
 import { publicId } from "../../../base/ids.ts";
+import { openHostMoney } from "../../../ledger/host-money.ts";
 import type { Cast } from "./cast.ts";
 
 const API = "/console/api";
@@ -69,7 +70,12 @@ export async function visitPayouts({ all: { browser }, host, platform }: Cast): 
     [publicId("acc", host)],
   );
   assert.match((await browser.send("GET", `${at}/${id}/csv`)).text, /^payout,account,.*\r\npay_/);
+  await browser.ask(400, "GET", `${at}/${id}?limit=0`);
+  await browser.ask(400, "GET", `${at}/${id}?cursor=none`);
+  await platform.pool.query("update payout set amount = amount + 1 where account_id = $1", [host]);
+  await browser.ask(409, "POST", `${at}/${id}/paid`);
+  await platform.pool.query("update payout set amount = amount - 1 where account_id = $1", [host]);
   await browser.ask(200, "POST", `${at}/${id}/paid`);
   await browser.ask(200, "GET", at);
-  assert.ok((await platform.ledger.paidOut(host)) > 0n);
+  assert.ok((await openHostMoney({ pool: platform.pool, holdDays: 0 })(host)).paidOut > 0n);
 }

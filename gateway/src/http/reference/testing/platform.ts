@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
-import { pico, ZERO } from "../../../base/money.ts";
+import { pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
 import type { Broadcast } from "../../../db/broadcast.ts";
 import type { NodeCredentials } from "../../../dispatch/plane.ts";
@@ -18,6 +18,7 @@ import { openRefusals, type Refusals } from "../../../history/refusals.ts";
 import type { PrivateResult } from "../../../inference/private-job.ts";
 import { quote } from "../../../inference/quote.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "../../../keys/keys.ts";
+import { openHostMoney } from "../../../ledger/host-money.ts";
 import { loadCatalogue } from "../../../metering/catalogue.ts";
 import type { Meter } from "../../../metering/meter.ts";
 import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
@@ -83,10 +84,7 @@ export async function openPlatform(): Promise<TestPlatform> {
       world.connected.has(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : { ttftMs: null, tokensPerSecond: null },
     reliability: () => ({ jobs: 3, failures: 1, jobsWindow: 20, failuresMax: 5 }),
     earnings: openEarnings({ pool }),
-    async money(id) {
-      const [balance, paidOut] = await Promise.all([ledger.balance(id), ledger.paidOut(id)]);
-      return { pending: balance?.balance ?? ZERO, paidOut };
-    },
+    money: openHostMoney({ pool, holdDays: 0 }),
     runPrivately: async () => world.tried,
     cursors,
     newId,
@@ -109,6 +107,7 @@ export async function openPlatform(): Promise<TestPlatform> {
     fleet,
     desk,
     work,
+    payoutHoldDays: 0,
     online: {
       nodes: () => world.connected.size,
       speedOf: (model) =>

@@ -1,0 +1,216 @@
+/** Guessing the second factor: every guess is counted against its identity before it is looked at, by all gateways together. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { openPool } from "../db/pool.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type Ask, type Caller, openAsk } from "./ask.ts";
+import { openAttempts, RULES } from "./attempts.ts";
+import { openAuth } from "./auth.ts";
+import { createIdentity } from "./enrolment.ts";
+import { openPasswords, type Passwords } from "./passwords.ts";
+import { SignInRefusal } from "./refusals.ts";
+import { openSignIn, type SignIn } from "./sign-in.ts";
+import { totp } from "./testing/totp.ts";
+import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const log = createLog("silent");
+const secret = "a secret of tests, 32 characters or more";
+const PASSWORD = "correct horse battery";
+const GUESSES = 300;
+const CHALLENGES = 12;
+
+interface Gateway {
+  signIn: SignIn;
+  passwords: Passwords;
+  twoFactor: TwoFactor;
+}
+
+let database: TestDatabase;
+let gateways: [Gateway, Gateway];
+/** Codes and passwords that better-auth was asked to look at. */
+let evaluated = 0;
+/** Not what finds out whose second step it is, nor the passwords that lead there. */
+const GUESSED = /^\/(two-factor\/(?!challenge)|change-password)/;
+const PASSWORD_GUESSED = "not the one";
+const ends: (() => Promise<void>)[] = [];
+
+before(async () => {
+  database = await openTestDatabase();
+  gateways = [await openGateway(), await openGateway()];
+});
+after(async () => {
+  for (const end of ends) await end();
+  await database.close();
+});
+
+async function openGateway(): Promise<Gateway> {
+  const pool = openPool(database.connection, { log, sizeMax: 8 });
+  ends.push(() => pool.end());
+  const options = { pool, newId, log, secret, publicUrl: undefined };
+  const auth = openAuth({ ...options, letters: undefined, verifyEmails: false, providers: [] });
+  await auth.$context;
+  const asked = openAsk(auth);
+  const ask: Ask = (caller, question) => {
+    const isGuess = GUESSED.test(question.path) || JSON.stringify(question.body)?.includes(PASSWORD_GUESSED);
+    if (isGuess) evaluated++;
+    return asked(caller, question);
+  };
+  const attempts = openAttempts({ pool, secret });
+  return {
+    signIn: openSignIn({ ask, attempts, pool, verifyEmails: false }),
+    passwords: openPasswords({ pool, ask, attempts, log, canMail: false }),
+    twoFactor: openTwoFactor({ ask, attempts }),
+  };
+}
+
+/** No two are from one address: only what is counted by identity can stop them. */
+let callers = 0;
+const from = (cookies: string[] = []): Caller => ({
+  cookie: cookies.map((line) => line.split(";")[0]).join("; "),
+  address: `10.${callers >> 16}.${(callers >> 8) & 255}.${callers++ & 255}`,
+  userAgent: "test",
+});
+
+async function person() {
+  const email = `person-${newId()}@example.test`;
+  const identityId = await createIdentity(
+    { pool: database.pool, newId },
+    { email, password: PASSWORD, name: "A person", operator: false },
+  );
+  const { signIn, twoFactor } = gateways[0];
+  const { cookies } = await signIn.enter({ email, password: PASSWORD, remember: true }, from());
+  const by = { identityId, caller: from(cookies) };
+  const { secret: shared, backupCodes } = await twoFactor.begin(PASSWORD, by);
+  const confirmed = await twoFactor.confirm(totp(shared), by);
+  return { email, identityId, secret: shared, backupCodes, session: confirmed.cookies };
+}
+
+async function challenge(email: string): Promise<string[]> {
+  const { status, cookies } = await gateways[0].signIn.enter({ email, password: PASSWORD, remember: true }, from());
+  assert.equal(status, "two_factor_required");
+  return cookies;
+}
+
+async function reasonOf(attempt: Promise<unknown>): Promise<string> {
+  try {
+    await attempt;
+    return "let in";
+  } catch (error) {
+    assert.ok(error instanceof SignInRefusal, String(error));
+    return error.reason;
+  }
+}
+
+const wrong = (shared: string, index: number): string => {
+  const right = [-2, -1, 0, 1, 2].map((steps) => totp(shared, steps));
+  let guess = index;
+  while (right.includes(String(guess).padStart(6, "0"))) guess += 1000;
+  return String(guess).padStart(6, "0");
+};
+
+/** As if that many seconds had passed. */
+const pass = (seconds: number) =>
+  database.pool.query("update identity_attempt set ends_at = ends_at - make_interval(secs => $1)", [seconds]);
+
+const gatewayOf = (index: number): Gateway => gateways[index % 2] as Gateway;
+
+test("of 300 guesses at once, from 300 addresses and at two gateways, 10 are looked at", async () => {
+  const { email, secret: shared } = await person();
+  const challenges: string[][] = [];
+  for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge(email));
+  evaluated = 0;
+  const reasons = await Promise.all(
+    Array.from({ length: GUESSES }, (_, i) => {
+      const caller = from(challenges[i % CHALLENGES]);
+      return reasonOf(gatewayOf(i).signIn.enterCode(wrong(shared, i), caller));
+    }),
+  );
+  assert.equal(evaluated, RULES.secondFactor.attempts);
+  assert.ok(!reasons.includes("let in"));
+  assert.equal(reasons.filter((reason) => reason === "too_many_attempts").length, GUESSES - evaluated);
+
+  // Not even the right code is looked at until the window ends; then it is.
+  const owner = from(await challenge(email));
+  assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "too_many_attempts");
+  assert.equal(evaluated, RULES.secondFactor.attempts);
+  await pass(RULES.secondFactor.windowS);
+  assert.equal(await reasonOf(gateways[1].signIn.enterCode(totp(shared, 1), owner)), "let in");
+});
+
+test("backup codes are counted alike, together with the app's", async () => {
+  const { email, secret: shared, backupCodes } = await person();
+  const challenges: string[][] = [];
+  for (let i = 0; i < 4; i++) challenges.push(await challenge(email));
+  evaluated = 0;
+  for (let i = 0; i < RULES.secondFactor.attempts; i++) {
+    const guess = i % 2 === 0 ? wrong(shared, i) : `aaaaa-${String(i).padStart(5, "0")}`;
+    const reason = await reasonOf(gatewayOf(i).signIn.enterCode(guess, from(challenges[i % 4])));
+    assert.equal(reason, "wrong_code");
+  }
+  const next = from(await challenge(email));
+  assert.equal(await reasonOf(gateways[0].signIn.enterCode(String(backupCodes[0]), next)), "too_many_attempts");
+  assert.equal(evaluated, RULES.secondFactor.attempts);
+});
+
+test("a code that was right forgets the wrong ones before it", async () => {
+  const { email, secret: shared, backupCodes } = await person();
+  for (let round = 0; round < 3; round++) {
+    const tries = from(await challenge(email));
+    for (let i = 0; i < 4; i++) {
+      assert.equal(await reasonOf(gatewayOf(i).signIn.enterCode(wrong(shared, i), tries)), "wrong_code");
+    }
+    const caller = from(await challenge(email));
+    assert.equal(await reasonOf(gatewayOf(round).signIn.enterCode(String(backupCodes[round]), caller)), "let in");
+  }
+});
+
+test("who has no password cannot use up another's guesses: a challenge must be one that we gave", async () => {
+  const { email, identityId, secret: shared } = await person();
+  evaluated = 0;
+  for (let i = 0; i < 2 * RULES.secondFactor.attempts; i++) {
+    const forged = from([`tollgate.two_factor=${encodeURIComponent(`2fa-${identityId}.c2lnbmF0dXJl`)}`]);
+    assert.equal(
+      await reasonOf(gatewayOf(i).signIn.enterCode(wrong(shared, i), i % 2 ? forged : from())),
+      "no_challenge",
+    );
+  }
+  assert.equal(evaluated, 0);
+  const owner = from(await challenge(email));
+  assert.equal(await reasonOf(gateways[0].signIn.enterCode(totp(shared, 1), owner)), "let in");
+});
+
+test("wherever a secret is guessed it is counted first: passwords at the door, passwords and codes of a session", async () => {
+  const { email, identityId, secret: shared, session } = await person();
+  const by = () => ({ identityId, caller: from(session) });
+  const places: Record<string, { rule: keyof typeof RULES; guess: (gateway: Gateway) => Promise<unknown> }> = {
+    "sign-in": {
+      rule: "email",
+      guess: ({ signIn }) => signIn.enter({ email, password: PASSWORD_GUESSED, remember: true }, from()),
+    },
+    "change of password": {
+      rule: "identity",
+      guess: ({ passwords }) => passwords.change({ password: PASSWORD_GUESSED, newPassword: "a new password" }, by()),
+    },
+    "new second factor": { rule: "identity", guess: ({ twoFactor }) => twoFactor.begin(PASSWORD_GUESSED, by()) },
+    "code of a session": { rule: "identity", guess: ({ twoFactor }) => twoFactor.confirm(wrong(shared, 1), by()) },
+    "new backup codes": {
+      rule: "identity",
+      guess: ({ twoFactor }) => twoFactor.newBackupCodes(PASSWORD_GUESSED, by()),
+    },
+    "end of the second factor": { rule: "identity", guess: ({ twoFactor }) => twoFactor.end(PASSWORD_GUESSED, by()) },
+  };
+  for (const [place, { rule, guess }] of Object.entries(places)) {
+    const { attempts, windowS } = RULES[rule];
+    evaluated = 0;
+    const reasons = await Promise.all(Array.from({ length: 3 * attempts }, (_, i) => reasonOf(guess(gatewayOf(i)))));
+    assert.equal(evaluated, attempts, place);
+    assert.equal(reasons.filter((reason) => reason === "too_many_attempts").length, 2 * attempts, place);
+    assert.ok(!reasons.includes("let in"), place);
+    await pass(windowS);
+  }
+});

@@ -1,0 +1,160 @@
+/** What one account or identity may keep open, also when many are opened at once; and lists that come in pages. */
+import assert from "node:assert/strict";
+import { randomBytes, randomUUID } from "node:crypto";
+import { after, before, describe, test } from "node:test";
+import { ACCOUNTS_MAX } from "../../accounts/identities.ts";
+import { SESSIONS_MAX } from "../../accounts/sessions.ts";
+import type { Uuid } from "../../base/ids.ts";
+import { OPEN_MAX } from "../../keys/keys.ts";
+import { assertRefused, type Person, signedIn } from "./testing/people.ts";
+import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+
+const API = "/console/api";
+const AT_ONCE = 20;
+const LEFT = 3;
+
+let testConsole: TestConsole;
+before(async () => {
+  testConsole = await openTestConsole();
+});
+after(() => testConsole.close());
+
+/** So many secrets of that account, made past the API. */
+async function fill(table: "api_key" | "host_token", account: Uuid, count: number, revoked = false): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    await testConsole.pool.query(
+      `insert into ${table} (id, account_id, name, reference, secret_hash, revoked_at) values ($1, $2, $3, $4, $5, $6)`,
+      [
+        testConsole.newId(),
+        account,
+        `number ${i}`,
+        randomUUID().replaceAll("-", "").slice(0, 12),
+        randomBytes(32),
+        revoked ? new Date() : null,
+      ],
+    );
+  }
+}
+
+const statuses = (answers: Answer[]): Record<number, number> => {
+  const counted: Record<number, number> = {};
+  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1;
+  return counted;
+};
+
+const many = (send: (i: number) => Promise<Answer>): Promise<Answer[]> =>
+  Promise.all(Array.from({ length: AT_ONCE }, (_, i) => send(i)));
+
+for (const [table, path, kind, what] of [
+  ["api_key", "keys", "builder", "API keys"],
+  ["host_token", "host-tokens", "host", "host tokens"],
+] as const) {
+  const max = OPEN_MAX[table];
+  test(`an account has at most ${max} ${what} that work, however many are asked for at once`, async () => {
+    const { browser, accountIds } = await signedIn(testConsole, [{ kind }]);
+    const [account] = accountIds as [Uuid];
+    await fill(table, account, max - LEFT);
+    await fill(table, account, 2, true);
+    const create = (i = 0) => browser.send("POST", `${API}/${path}`, { body: { name: `new ${i}` } });
+    const answers = await many(create);
+    assert.deepEqual(statuses(answers), { 201: LEFT, 409: AT_ONCE - LEFT });
+    const refused = answers.find(({ status }) => status === 409) as Answer;
+    assertRefused(refused, 409, "limit_reached");
+    assert.match(String(refused.body.error?.message), new RegExp(`${max} ${what}`));
+    const made = answers.find(({ status }) => status === 201) as Answer;
+    await browser.send("DELETE", `${API}/${path}/${made.body.id}`);
+    assert.equal((await create()).status, 201, "one that was revoked makes room");
+    assert.equal((await create()).status, 409);
+  });
+
+  test(`${what} come in pages: those that work first, then those that were revoked, each the newest first`, async () => {
+    const { browser, accountIds } = await signedIn(testConsole, [{ kind }]);
+    const [account] = accountIds as [Uuid];
+    await fill(table, account, 30, true);
+    await fill(table, account, 40);
+    await fill(table, account, 30, true);
+    type Row = { id: string; revoked_at: number | null };
+    const rows: Row[] = [];
+    let cursor: unknown;
+    do {
+      const more = cursor === undefined ? "" : `&cursor=${cursor}`;
+      const { status, text, body } = await browser.send("GET", `${API}/${path}?limit=30${more}`);
+      assert.equal(status, 200, text);
+      assert.ok((body.data as Row[]).length <= 30);
+      rows.push(...(body.data as Row[]));
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    assert.equal(new Set(rows.map(({ id }) => id)).size, 100);
+    assert.ok(rows.slice(0, 40).every(({ revoked_at }) => revoked_at === null));
+    assert.ok(rows.slice(40).every(({ revoked_at }) => revoked_at !== null));
+    for (const part of [rows.slice(0, 40), rows.slice(40)]) {
+      const ids = part.map(({ id }) => id);
+      assert.deepEqual(ids, ids.toSorted().reverse());
+    }
+    assert.equal(((await browser.send("GET", `${API}/${path}`)).body.data as Row[]).length, 50, "by default");
+    assertRefused(await browser.send("GET", `${API}/${path}?cursor=abc`), 400, "invalid_cursor");
+    assertRefused(await browser.send("GET", `${API}/${path}?limit=101`), 400, "limit");
+  });
+}
+
+test(`an identity owns at most ${ACCOUNTS_MAX} accounts, however many are asked for at once`, async () => {
+  const kinds = Array.from({ length: ACCOUNTS_MAX - LEFT }, () => ({ kind: "host" as const }));
+  const { browser } = await signedIn(testConsole, kinds);
+  const answers = await many((i) =>
+    browser.send("POST", `${API}/accounts`, { body: { kind: "builder", name: `new ${i}` } }),
+  );
+  assert.deepEqual(statuses(answers), { 201: LEFT, 409: AT_ONCE - LEFT });
+  const refused = answers.find(({ status }) => status === 409) as Answer;
+  assertRefused(refused, 409, "limit_reached");
+  assert.match(String(refused.body.error?.message), new RegExp(`${ACCOUNTS_MAX} accounts`));
+});
+
+describe("sessions", () => {
+  const ofIdentity = async ({ identityId }: Person): Promise<string[]> => {
+    const { rows } = await testConsole.pool.query(
+      "select token from identity_session where identity_id = $1 order by created_at, id",
+      [identityId],
+    );
+    return rows.map(({ token }) => token);
+  };
+
+  test(`an identity is signed in at most ${SESSIONS_MAX} times: a new session ends the oldest, also many at once`, async () => {
+    const person = await signedIn(testConsole);
+    const others = await signedIn(testConsole);
+    for (let i = 0; i < SESSIONS_MAX - 3; i++) {
+      await testConsole.pool.query(
+        `insert into identity_session (id, identity_id, token, expires_at, created_at)
+         values ($1, $2, $3, now() + interval '1 day', now() - make_interval(hours => $4))`,
+        [testConsole.newId(), person.identityId, `made ${i}`, 200 - i],
+      );
+    }
+    const browsers = Array.from({ length: 6 }, () => new Browser(testConsole));
+    const answers = await Promise.all(browsers.map((browser) => browser.signIn(person.email)));
+    assert.deepEqual(statuses(answers), { 200: 6 });
+    const tokens = await ofIdentity(person);
+    assert.equal(tokens.length, SESSIONS_MAX);
+    assert.equal(tokens[0], "made 4", "the four oldest are over");
+    for (const browser of [person.browser, ...browsers]) {
+      assert.equal((await browser.send("GET", `${API}/me`)).status, 200, "the newest go on");
+    }
+    assert.equal((await ofIdentity(others)).length, 1);
+  });
+});
+
+test("400: more than 100,000 sums are no answer; fewer are", async () => {
+  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const fillHours = (keys: number) =>
+    testConsole.pool.query(
+      `insert into usage_hour
+       select $1, date_trunc('hour', now()) - make_interval(hours => h), gen_random_uuid(), 'tiny-3b', 'ok', 1, 1, 1, 1
+         from generate_series(1, 700) h, generate_series(1, $2) k`,
+      [accountIds[0], keys],
+    );
+  const from = new Date(Date.now() - 30 * 24 * 60 * 60 * 1000).toISOString();
+  const ask = () => browser.send("GET", `${API}/usage?by=hour&split=key&from=${from}`);
+  await fillHours(100);
+  const { status, body } = await ask();
+  assert.deepEqual([status, (body.data as object[]).length], [200, 70_000]);
+  await fillHours(50);
+  assertRefused(await ask(), 400, "from");
+});

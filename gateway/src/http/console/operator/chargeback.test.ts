@@ -1,0 +1,389 @@
+/**
+ * Cashing out with a card that is charged back: credit is bought, spent on one's own node, paid out, and taken back by the
+ * bank. Hold-back and set-off, through the console, with the payment provider's protocol and the books proved after it.
+ */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { systemClock } from "../../../base/clock.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { dollars, exactMicro, type Pico, pico } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import { checkBooks } from "../../../ledger/check.ts";
+import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { disputeObject, sessionObject } from "../../../payments/demo-provider/objects.ts";
+import type { Sale } from "../../../payments/demo-provider/sale.ts";
+import { openPayments, type Payments } from "../../../payments/payments.ts";
+import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestConsole, type TestConsole } from "../testing.ts";
+
+const PAYOUTS = "/console/api/operator/payouts";
+const HOLD_DAYS = 7;
+const HOUR_MS = 60 * 60 * 1000;
+const DAY_MS = 24 * HOUR_MS;
+const PRICE_OUT = 40_000n;
+/** What $10 buys of output at that price. */
+const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
+const NOTHING = "0.000000";
+
+const log = createLog("silent");
+let testConsole: TestConsole;
+let demo: DemoProvider;
+let payments: Payments;
+let operator: Person;
+
+before(async () => {
+  demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+});
+after(() => demo.close());
+beforeEach(async (t) => {
+  testConsole = await openTestConsole({
+    payoutHoldDays: HOLD_DAYS,
+    payments: (books) => {
+      payments = openPayments({ ...books, provider: stripeAt(demo), log });
+      return payments;
+    },
+  });
+  const opened = testConsole;
+  // What a test left in the books is right, however it ended.
+  (t as import("node:test").TestContext).after(async () => {
+    const differing = (await checkBooks(opened.pool)).filter(({ differences }) => differences.length > 0);
+    await opened.close();
+    assert.deepEqual(differing, []);
+  });
+  operator = await signedIn(testConsole, [], { operator: true });
+  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+});
+
+/** Buys $100 by card; the provider's side of it. */
+async function buy({ browser }: Person): Promise<Sale> {
+  const answer = await browser.send("POST", "/console/api/credits/checkout", { body: { pack_id: "pack_100" } });
+  assert.equal(answer.status, 200, answer.text);
+  const sale = demo.shop.sales.at(-1) as Sale;
+  const paid: Sale = { ...sale, state: "paid", payment: `pi_${sale.session}`, charge: `ch_${sale.session}` };
+  await deliver(payments, demo, eventBody("checkout.session.completed", sessionObject(paid)));
+  return paid;
+}
+
+const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000): Promise<void> =>
+  deliver(
+    payments,
+    demo,
+    eventBody(
+      status === "won" ? "charge.dispute.closed" : "charge.dispute.created",
+      disputeObject(sale, { id: `dp_${sale.session}`, cents: 10_000, status }),
+      { created },
+    ),
+  );
+
+/** Requests of $10 each, served by that host. */
+async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
+  for (let i = 0; i < times; i++) {
+    await served(testConsole, {
+      accountId: builder,
+      charge: dollars(10),
+      promptTokens: 0,
+      completionTokens: TEN_DOLLARS_OF_TOKENS,
+      host: { accountId: host, nodeId: host },
+      at,
+    });
+  }
+}
+
+/** As if that much time had passed since the requests so far were made. */
+async function pass(ms: number): Promise<void> {
+  const seconds = ms / 1000;
+  const { pool } = testConsole;
+  // Whole hours first: rollups have nothing finer.
+  assert.equal(seconds % 3600, 0);
+  await pool.query("update request set created_at = created_at - make_interval(secs => $1)", [seconds]);
+  await pool.query("update earning_hour set hour = hour - make_interval(secs => $1)", [seconds]);
+  await pool.query("update usage_hour set hour = hour - make_interval(secs => $1)", [seconds]);
+}
+
+const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
+const linesOf = async (id: unknown) =>
+  (await operator.browser.send("GET", `${PAYOUTS}/${id}`)).body.lines as Record<string, string>[];
+const balance = async (id: Uuid): Promise<Pico> => (await testConsole.ledger.balance(id))?.balance as Pico;
+const usd = (amount: number): string => exactMicro(pico((dollars(1) * BigInt(amount * 100)) / 100n));
+const sumsOf = ({ body }: { body: Record<string, unknown> }) => ({
+  hosts: body.hosts,
+  paid: body.total_micro,
+  heldBack: body.held_back_micro,
+  setOff: body.set_off_micro,
+});
+
+/** Everything that ever left for hosts. */
+async function paidOut(): Promise<string> {
+  const { rows } = await testConsole.pool.query(
+    "select coalesce(sum(amount), 0)::text as total from transfer where kind = 'payout'",
+  );
+  return rows[0].total;
+}
+
+/** One person with a builder account without credit and a host account. */
+async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
+  const person = await signedIn(testConsole, [{ kind: "builder" }, { kind: "host" }]);
+  const [builder, host] = person.accountIds as [Uuid, Uuid];
+  const gift = {
+    id: testConsole.newId(),
+    kind: "refund",
+    accountId: builder,
+    amount: dollars(5),
+    reason: "none",
+  } as const;
+  assert.equal(await testConsole.ledger.transfer(gift), "moved");
+  return { person, builder, host };
+}
+
+describe("bought by card, spent on one's own node, charged back", () => {
+  test("within the hold-back nothing is paid; what the dispute left owing is set off, and never paid", async () => {
+    const { person, builder, host } = await both();
+    const sale = await buy(person);
+    await spend(builder, host, 10);
+    assertRefused(await create(), 409, "nothing_owed");
+    await pass(HOLD_DAYS * DAY_MS - 2 * HOUR_MS);
+    assertRefused(await create(), 409, "nothing_owed");
+
+    await disputed(sale);
+    assert.deepEqual([await balance(builder), await balance(host)], [-dollars(100), dollars(70)]);
+    const batch = await create({ note: "after the dispute" });
+    assert.equal(batch.status, 201, batch.text);
+    assert.deepEqual(sumsOf(batch), { hosts: 0, paid: NOTHING, heldBack: NOTHING, setOff: usd(70) });
+    assert.equal(batch.body.state, "paid", "there is nothing to send");
+    assert.deepEqual([await balance(builder), await balance(host)], [-dollars(30), 0n]);
+    const [line] = await linesOf(batch.body.id);
+    assert.deepEqual(
+      [line?.account, line?.amount_micro, line?.held_back_micro, line?.set_off_micro],
+      [publicId("acc", host), NOTHING, NOTHING, usd(70)],
+    );
+
+    // Both sides can read it.
+    const statement = await person.browser.send("GET", "/console/api/ledger?limit=1");
+    const [entry] = statement.body.data as Record<string, unknown>[];
+    assert.deepEqual([entry?.kind, entry?.amount_micro, entry?.request_id], ["setoff", usd(70), null]);
+    assert.match(String(entry?.reason), /set off/);
+    const earnings = (await person.browser.send("GET", "/console/api/earnings")).body.balance;
+    assert.deepEqual(earnings, {
+      earned_micro: usd(70),
+      paid_out_micro: NOTHING,
+      set_off_micro: usd(70),
+      pending_micro: NOTHING,
+      held_back_micro: NOTHING,
+      own_micro: usd(70),
+    });
+
+    await pass(30 * DAY_MS);
+    assertRefused(await create(), 409, "nothing_owed");
+    assert.equal(await paidOut(), "0");
+  });
+
+  test("without a dispute it is paid in full once the hold-back is over, and not an hour before", async () => {
+    const { person, builder, host } = await both();
+    await buy(person);
+    await spend(builder, host, 10);
+    await pass(HOLD_DAYS * DAY_MS - HOUR_MS);
+    assertRefused(await create(), 409, "nothing_owed");
+    await pass(2 * HOUR_MS);
+    const batch = await create();
+    assert.deepEqual(sumsOf(batch), { hosts: 1, paid: usd(70), heldBack: NOTHING, setOff: NOTHING });
+    assert.equal((await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`)).body.state, "paid");
+    assert.equal(await paidOut(), dollars(70).toString());
+    assert.equal(await balance(host), 0n);
+  });
+
+  test("a dispute that is won later gives credit back, to the builder account", async () => {
+    const { person, builder, host } = await both();
+    const sale = await buy(person);
+    await spend(builder, host, 10);
+    await disputed(sale);
+    assert.equal((await create()).body.set_off_micro, usd(70));
+    await disputed(sale, "won", 1_900_000_001);
+    assert.deepEqual([await balance(builder), await balance(host)], [dollars(70), 0n]);
+  });
+});
+
+describe("how a batch is worked out", () => {
+  test("older earnings are paid and younger ones held back; a debt takes from the older first", async () => {
+    const { person, builder, host } = await both();
+    const stranger = await both();
+    await buy(stranger.person);
+    await spend(stranger.builder, host, 4, new Date(Date.now() - (HOLD_DAYS + 1) * DAY_MS));
+    await spend(stranger.builder, host, 5);
+    const first = await create({ minimum_micro: "28000000" });
+    assert.deepEqual(sumsOf(first), { hosts: 1, paid: usd(28), heldBack: usd(35), setOff: NOTHING });
+
+    // $7 more of the older kind, and $30 of debt: the open promise of $28 is not touched.
+    await spend(stranger.builder, host, 1, new Date(Date.now() - (HOLD_DAYS + 1) * DAY_MS));
+    const sale = await buy(person);
+    await spend(builder, stranger.host, 3);
+    await disputed(sale);
+    assert.equal(await balance(builder), -dollars(30));
+    const second = await create();
+    assert.deepEqual(sumsOf(second), { hosts: 0, paid: NOTHING, heldBack: usd(12 + 21), setOff: usd(30) });
+    assert.deepEqual([await balance(builder), await balance(host)], [0n, dollars(28 + 12)]);
+    const paid = await operator.browser.send("POST", `${PAYOUTS}/${first.body.id}/paid`);
+    assert.equal(paid.body.state, "paid", "what was promised is paid");
+    assert.equal(await balance(host), dollars(12));
+  });
+
+  test("a debt is set off once, whoever of several accounts shares its owner, in the order of their ids", async () => {
+    const payer = await both();
+    await buy(payer.person);
+    const person = await signedIn(testConsole, [
+      { kind: "builder" },
+      { kind: "host" },
+      { kind: "host" },
+      { kind: "builder" },
+    ]);
+    const [, ...rest] = person.accountIds;
+    const [h1, h2] = rest.slice(0, 2).sort() as [Uuid, Uuid];
+    const [b1, b2] = [person.accountIds[0], rest[2]].sort() as [Uuid, Uuid];
+    for (const [builder, owed] of [
+      [b1, 10],
+      [b2, 6],
+    ] as const) {
+      const take = { id: testConsole.newId(), kind: "refund", accountId: builder, reason: "a test" } as const;
+      await testConsole.ledger.transfer({ ...take, amount: dollars(5 + owed) });
+    }
+    // A second owner of one host owes too.
+    const partner = await signedIn(testConsole, [{ kind: "builder" }]);
+    const [b3] = partner.accountIds as [Uuid];
+    await testConsole.identities.own(partner.identityId, h2);
+    const take = { id: testConsole.newId(), kind: "refund", accountId: b3, reason: "a test" } as const;
+    await testConsole.ledger.transfer({ ...take, amount: dollars(5 + 2) });
+    const old = new Date(Date.now() - 30 * DAY_MS);
+    await spend(payer.builder, h1, 2, old);
+    await spend(payer.builder, h2, 2, old);
+
+    const batch = await create();
+    assert.deepEqual(sumsOf(batch), { hosts: 1, paid: usd(10), heldBack: NOTHING, setOff: usd(18) });
+    assert.deepEqual([await balance(b1), await balance(b2), await balance(b3)], [0n, 0n, 0n]);
+    const { rows } = await testConsole.pool.query(
+      "select host_account_id as host, builder_account_id as builder, amount from payout_setoff order by 1, 2",
+    );
+    assert.deepEqual(rows, [
+      { host: h1, builder: b1, amount: dollars(10) },
+      { host: h1, builder: b2, amount: dollars(4) },
+      { host: h2, builder: b2, amount: dollars(2) },
+      { host: h2, builder: b3, amount: dollars(2) },
+    ]);
+    assertRefused(await create(), 409, "nothing_owed");
+  });
+
+  test("a suspended host is left out: neither paid nor set off until it is restored", async () => {
+    const { person, builder, host } = await both();
+    const sale = await buy(person);
+    await spend(builder, host, 10);
+    await pass(8 * DAY_MS);
+    await disputed(sale);
+    await testConsole.pool.query("update account set suspended_at = now() where id = $1", [host]);
+    assertRefused(await create(), 409, "nothing_owed");
+    assert.equal(await balance(host), dollars(70));
+    await testConsole.pool.query("update account set suspended_at = null where id = $1", [host]);
+    assert.equal((await create()).body.set_off_micro, usd(70));
+  });
+
+  test("earnings of one's own requests are shown apart", async () => {
+    const { person, builder, host } = await both();
+    const stranger = await both();
+    await buy(person);
+    await buy(stranger.person);
+    await spend(builder, host, 1);
+    await spend(stranger.builder, host, 2);
+    const earnings = await person.browser.send("GET", "/console/api/earnings");
+    assert.deepEqual(
+      (earnings.body.data as { own: boolean }[]).map(({ own }) => own),
+      [false, false, true],
+    );
+    const { own_micro, earned_micro, held_back_micro } = earnings.body.balance as Record<string, string>;
+    assert.deepEqual([own_micro, earned_micro, held_back_micro], [usd(7), usd(21), usd(21)]);
+    const sums = await person.browser.send("GET", "/console/api/earnings/sums?by=model");
+    assert.deepEqual(
+      (sums.body.data as Record<string, string>[]).map((row) => [row.model, row.earned_micro, row.own_micro]),
+      [["tiny-3b", usd(21), usd(7)]],
+    );
+    const file = await person.browser.send("GET", "/console/api/earnings.csv");
+    const [head, ...rows] = file.text.trim().split("\r\n");
+    assert.ok(head?.endsWith(",earned_micro,own"), head);
+    assert.deepEqual(
+      rows.map((row) => row.split(",").at(-1)),
+      ["false", "false", "true"],
+    );
+  });
+});
+
+describe("at the same moment", () => {
+  test("two batches promise the same money once, and set a debt off once", async () => {
+    const { person, builder, host } = await both();
+    const stranger = await both();
+    const sale = await buy(person);
+    await spend(builder, host, 10);
+    await buy(stranger.person);
+    await spend(stranger.builder, host, 6);
+    await pass(8 * DAY_MS);
+    await disputed(sale);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => create()));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409]);
+    const made = answers.find(({ status }) => status === 201) ?? assert.fail("none");
+    assert.deepEqual(sumsOf(made), { hosts: 1, paid: usd(12), heldBack: NOTHING, setOff: usd(100) });
+  });
+
+  test("disputes, requests, payouts and batches beside each other: no deadlock, and the books are right", async () => {
+    const people = [];
+    for (let i = 0; i < 3; i++) {
+      const one = await both();
+      people.push({ ...one, sale: await buy(one.person) });
+    }
+    const old = new Date(Date.now() - 30 * DAY_MS);
+    for (const [i, { builder }] of people.entries()) {
+      await spend(builder, (people[(i + 1) % 3] as (typeof people)[number]).host, 5, old);
+    }
+    const work = people.flatMap(({ builder, host, sale }) => [
+      create().then(async ({ status, body }) => {
+        if (status !== 201) return;
+        const paid = await operator.browser.send("POST", `${PAYOUTS}/${body.id}/paid`);
+        assert.equal(paid.body.state, "paid");
+      }),
+      disputed(sale),
+      spend(builder, host, 1).catch(() => undefined),
+    ]);
+    await Promise.all(work);
+    await create();
+    // Whatever came first: nobody is paid while their own account owes.
+    const { rows } = await testConsole.pool.query(
+      `select b.id from ledger_account b join account_owner o on o.account_id = b.id
+         join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'
+        where b.kind = 'builder' and b.balance < 0 and h.balance > 0`,
+    );
+    assert.deepEqual(rows, []);
+  });
+
+  test("409 payout_exceeds_balance: a host has less than it was promised; the line is named and the batch stays open", async () => {
+    const { person, builder, host } = await both();
+    await buy(person);
+    await spend(builder, host, 1);
+    await pass(8 * DAY_MS);
+    const batch = await create();
+    assert.equal(batch.status, 201);
+    const [line] = await linesOf(batch.body.id);
+    // By hand, past every rule.
+    const id = testConsole.newId();
+    await testConsole.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
+    const refused = await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`);
+    assertRefused(refused, 409, "payout_exceeds_balance");
+    assert.ok(refused.body.error?.message.includes(String(line?.payout)), refused.text);
+    assert.equal((await operator.browser.send("GET", `${PAYOUTS}/${batch.body.id}`)).body.state, "open");
+    const back = {
+      id: testConsole.newId(),
+      kind: "grant",
+      accountId: host,
+      amount: dollars(1),
+      reason: "put back",
+    } as const;
+    await testConsole.ledger.transfer(back);
+    assert.equal((await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`)).body.state, "paid");
+  });
+});
