@@ -193,9 +193,9 @@ export function decode(bytes: Uint8Array): Frame {
     case KIND.progress:
       return { kind: "progress", ...parse(Progress, buf.subarray(2)) };
     case KIND.deltas:
-      return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2)) };
+      return { kind: "deltas", deltas: decodeDeltas(new Reader(buf, 2), false) };
     case KIND.timed:
-      return { kind: "timed", deltas: decodeDeltas(new Reader(buf, 2), readTimes) };
+      return { kind: "timed", deltas: decodeDeltas(new Reader(buf, 2), true) };
     case KIND.vectors:
       return decodeVectors(new Reader(buf, 2));
     case KIND.done:
@@ -209,37 +209,27 @@ export function decode(bytes: Uint8Array): Frame {
   }
 }
 
-interface Times {
-  firstMs: number;
-  lastMs: number;
-}
-
-function readTimes(reader: Reader): Times {
-  const firstMs = reader.u32();
-  const lastMs = reader.u32();
-  if (lastMs < firstMs) throw new FrameError("a delta ends before it begins");
-  return { firstMs, lastMs };
-}
-
-function decodeDeltas(reader: Reader): Delta[];
-function decodeDeltas(reader: Reader, times: typeof readTimes): TimedDelta[];
-function decodeDeltas(reader: Reader, times?: typeof readTimes): Delta[] {
+function decodeDeltas(reader: Reader, timed: false): Delta[];
+function decodeDeltas(reader: Reader, timed: true): TimedDelta[];
+function decodeDeltas(reader: Reader, timed: boolean): Delta[] {
   const count = reader.u16();
   if (count === 0 || count > DELTAS_PER_FRAME_MAX) throw new FrameError(`${count} deltas in one frame`);
-  const deltas: Delta[] = [];
+  const deltas: (Delta | TimedDelta)[] = [];
   let textBytes = 0;
   for (let i = 0; i < count; i++) {
     const job = reader.jobId();
     const seq = reader.u32();
     const channel = CHANNELS[reader.u8()];
     if (channel === undefined) throw new FrameError("unknown channel");
-    const at = times?.(reader);
+    const firstMs = timed ? reader.u32() : 0;
+    const lastMs = timed ? reader.u32() : 0;
+    if (lastMs < firstMs) throw new FrameError("a delta ends before it begins");
     const length = reader.u32();
     textBytes += length;
     if (textBytes > DELTAS_TEXT_BYTES_MAX)
       throw new FrameError(`deltas of ${textBytes} bytes exceed ${DELTAS_TEXT_BYTES_MAX}`);
     const words = text(reader.bytes(length));
-    deltas.push(at === undefined ? { job, seq, channel, text: words } : { job, seq, channel, text: words, ...at });
+    deltas.push(timed ? { job, seq, channel, text: words, firstMs, lastMs } : { job, seq, channel, text: words });
   }
   reader.end();
   return deltas;

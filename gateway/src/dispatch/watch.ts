@@ -15,6 +15,8 @@ export interface WatchOptions {
 export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): () => void {
   let stopped = false;
   let stopTimer = (): void => {};
+  /** The silence that was given more time: once, or a gateway that is always late would never end one. */
+  let prolonged: number | undefined;
   const left = (): ReturnType<typeof patience> => patience(heard, clock.monotonic(), jobMsMax);
 
   const wait = (waitMs: number): void => {
@@ -24,7 +26,10 @@ export function watch(heard: Heard, { clock, jobMsMax, passed }: WatchOptions): 
       const { leftMs } = left();
       if (leftMs > 0) wait(leftMs);
       // A gateway that was late itself blames nobody: what it missed may still be on its way, for as long.
-      else if (lateMs > LATE_MS_MAX) wait(lateMs);
+      else if (lateMs > LATE_MS_MAX && prolonged !== heard.aliveAt) {
+        prolonged = heard.aliveAt;
+        wait(lateMs);
+      }
       // What lies in the socket was said in time.
       else clock.soon(lookAgain);
     });

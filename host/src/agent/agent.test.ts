@@ -39,6 +39,20 @@ test("a job is accepted, answered and done, on the subject of its gateway", asyn
   await bench.agent.stop();
 });
 
+test("a gateway that asks for times gets timed deltas, one that does not gets plain ones", async () => {
+  const bench = new AgentBench();
+  await bench.online();
+  for (const [header, kind] of [
+    [{ times: true }, "timed"],
+    [{}, "deltas"],
+  ] as const) {
+    const job = bench.script({ text: "one" }, header);
+    await bench.plane.ending(job);
+    assert.deepEqual(bench.kinds(job), ["accepted", kind, "done"]);
+  }
+  await bench.agent.stop();
+});
+
 test("embeddings come as vectors, also many of them", async () => {
   const bench = new AgentBench();
   await bench.online();

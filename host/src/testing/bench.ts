@@ -112,7 +112,9 @@ export class AgentBench {
   text(job: string): string {
     return this.plane
       .of(job)
-      .flatMap((frame) => (frame.kind === "deltas" ? frame.deltas.map((delta) => delta.text) : []))
+      .flatMap((frame) =>
+        frame.kind === "deltas" || frame.kind === "timed" ? frame.deltas.map((delta) => delta.text) : [],
+      )
       .join("");
   }
 

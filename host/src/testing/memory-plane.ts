@@ -115,9 +115,9 @@ export class MemoryPlane {
   of(job: string): Frame[] {
     return this.heard.flatMap(({ frame }): Frame[] => {
       if (frame === undefined || frame.kind === "unknown" || frame.kind === "state") return [];
-      if (frame.kind === "deltas") {
+      if (frame.kind === "deltas" || frame.kind === "timed") {
         const deltas = frame.deltas.filter((delta) => delta.job === job);
-        return deltas.length === 0 ? [] : [{ kind: "deltas", deltas }];
+        return deltas.length === 0 ? [] : [{ ...frame, deltas } as Frame];
       }
       return "job" in frame && frame.job === job ? [frame] : [];
     });
