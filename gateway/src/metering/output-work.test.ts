@@ -39,7 +39,7 @@ for (const name of ["llama3", "qwen2.5"] as const) {
             stream.total();
           }
         });
-        assert.ok(bytes / text.length < 400, `${Math.round(bytes / text.length)} bytes encoded for each character`);
+        assert.ok(bytes / text.length < 250, `${Math.round(bytes / text.length)} bytes encoded for each character`);
       });
 
       it(`the search for the cut is short: ${what}`, () => {

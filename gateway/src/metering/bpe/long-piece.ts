@@ -31,6 +31,8 @@ interface Checkpoint {
   at: number;
   tokens: number;
   start: number;
+  /** The bytes of a token that was found to stand beside the last one, so that it need not be asked again; or 0. */
+  follower: number;
 }
 
 export class LongPiece {
@@ -72,6 +74,12 @@ export class LongPiece {
   truncate(length: number): void {
     this.length = length;
     while ((this.#checkpoints.at(-1)?.at ?? 0) > length) this.#checkpoints.pop();
+    // Other bytes may come where the follower was.
+    for (let i = this.#checkpoints.length - 1; i >= 0; i--) {
+      const checkpoint = this.#checkpoints[i] as Checkpoint;
+      if (checkpoint.at + this.#counter.tables.tokenBytesMax <= length) break;
+      if (checkpoint.at + checkpoint.follower > length) checkpoint.follower = 0;
+    }
   }
 
   /**
@@ -108,9 +116,14 @@ export class LongPiece {
   }
 
   /** Whether the first token just encoded and the checkpoint's last, encoded together, come out as themselves. */
-  #canFollow({ at, start }: Checkpoint): boolean {
+  #canFollow(checkpoint: Checkpoint): boolean {
     const { bpe, aside } = this.#counter;
-    return aside.count(this.#bytes, start, at + bpe.tokenBytes(0)) === 2 && aside.tokenBytes(0) === at - start;
+    const { at, start } = checkpoint;
+    const follower = bpe.tokenBytes(0);
+    if (follower === checkpoint.follower) return true;
+    const follows = aside.count(this.#bytes, start, at + follower) === 2 && aside.tokenBytes(0) === at - start;
+    if (follows) checkpoint.follower = follower;
+    return follows;
   }
 
   /** Sets a checkpoint in the `count` tokens just encoded, if one of at least `bytesMin` further on is found. */
@@ -126,6 +139,6 @@ export class LongPiece {
       at = end;
       tokens++;
     }
-    if (at >= (last?.at ?? 0) + bytesMin) this.#checkpoints.push({ at, tokens, start });
+    if (at >= (last?.at ?? 0) + bytesMin) this.#checkpoints.push({ at, tokens, start, follower: 0 });
   }
 }

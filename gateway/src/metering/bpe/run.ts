@@ -31,7 +31,7 @@ export class Run {
   /** The piece; of white space, all of it. */
   readonly #whole: LongPiece;
   #head: Head = { bytes: 0, tokens: 0 };
-  /** White space after the last newline. */
+  /** White space after the last newline; until there is one, the whole. */
   #gap: LongPiece;
   /** Something came that does not continue the run. */
   isOver = false;
@@ -39,7 +39,7 @@ export class Run {
   constructor(counter: PieceCounter) {
     this.#counter = counter;
     this.#whole = new LongPiece(counter);
-    this.#gap = new LongPiece(counter);
+    this.#gap = this.#whole;
   }
 
   get byteLength(): number {
@@ -118,7 +118,7 @@ export class Run {
       this.#gap = new LongPiece(this.#counter);
     }
     this.#whole.append(units, newlineEnd, to);
-    this.#gap.append(units, newlineEnd, to);
+    if (this.#gap !== this.#whole) this.#gap.append(units, newlineEnd, to);
   }
 }
 
