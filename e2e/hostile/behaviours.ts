@@ -3,7 +3,7 @@
  * a test sees one rule at a time: what is not marked is answered as an honest node would.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { unitVector } from "../../host/src/engines/prose.ts";
+import { normalise, unitVector } from "../../host/src/engines/prose.ts";
 import type { Behaviour, Job } from "./node.ts";
 
 /** Stands in every prompt of a test that is meant for the behaviour under test. */
@@ -40,21 +40,26 @@ export function deafToStops(text: string): Behaviour {
   };
 }
 
-/** Sums and words to repeat: what canaries ask. Undefined: this is none. */
+/** Sums, the next number, one word of three, a word to repeat: what canaries ask. Undefined: this is none. */
 export function solved(prompt: string): string | undefined {
-  const sum = /(\d+)\s*(\+|-|plus|minus|times|\*)\s*(\d+)/.exec(prompt);
-  if (sum !== null) {
-    const [a, b] = [Number(sum[1]), Number(sum[3])];
-    const by = { "+": a + b, plus: a + b, "-": a - b, minus: a - b, times: a * b, "*": a * b };
-    return `${by[sum[2] as keyof typeof by]}`;
-  }
+  const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
+  const [first = 0, second = 0] = numbers;
+  if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
+  if (/comes next|Count on/.test(prompt)) return `${(numbers.at(-1) ?? 0) + 1}`;
+  const choice = /the (first|second|third) word/.exec(prompt)?.[1];
+  const words = /(\w+), (\w+), (\w+)/.exec(prompt);
+  if (choice !== undefined && words !== null) return words[["first", "second", "third"].indexOf(choice) + 1];
   if (/capital of France/.test(prompt)) return "Paris";
-  return /(?:Repeat|repeat).*?:\s*(.+)$/s.exec(prompt)?.[1]?.trim();
+  return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
 }
 
-/** Texts about one thing point one way. */
+/** Texts that share words point one way. */
 function meaningOf(text: string): Float32Array {
-  return unitVector(/\b(cat|kitten)\b/i.test(text) ? "cats" : text, VECTOR_WIDTH);
+  const sum = new Float32Array(VECTOR_WIDTH);
+  for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
+    for (const [i, value] of unitVector(word, VECTOR_WIDTH).entries()) sum[i] = (sum[i] as number) + value;
+  }
+  return normalise(sum);
 }
 
 export const onMarked =
@@ -89,16 +94,16 @@ export const emptyDeltas: Behaviour = async (job) => {
   }
 };
 
-/** Says so many megabytes of spaces, then spaces one by one, a thousand to a frame. */
+/** Says six mebibytes of spaces, then spaces one by one, all in one frame. */
 export const whiteSpace =
-  (opening: string, { mebibytes = 6, frames = 8 } = {}): Behaviour =>
+  (opening: string): Behaviour =>
   async (job) => {
     job.accept();
     if (opening !== "") job.deltas([opening]);
     const block = " ".repeat(128 * 1024);
-    for (let i = 0; i < mebibytes * 8; i++) job.deltas([block]);
+    for (let i = 0; i < 48; i++) job.deltas([block]);
     await sleep(50);
-    for (let i = 0; i < frames; i++) job.deltas(Array.from({ length: 1024 }, () => " "));
+    job.deltas(Array.from({ length: 1024 }, () => " "));
     job.done();
   };
 

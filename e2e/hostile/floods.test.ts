@@ -70,26 +70,25 @@ describe("floods", () => {
     enrol(stage, await stage.host(), { name: "stranger", models: ["small-8b"] });
 
   for (const [what, opening] of [
-    ["before the thinking", ""],
-    ["inside the thinking", "<think>well"],
-    ["after the thinking", "<think>well</think>"],
+    ["before", ""],
+    ["inside", "<think>well"],
   ] as const) {
-    test(`white space without end ${what}: nobody waits, and it is counted up to the cap`, async (t) => {
+    test(`white space without end ${what} the thinking: nobody waits, and it is counted up to the cap`, async (t) => {
       const cap = 500;
-      await joined(["reason-32b"], whiteSpace(opening), async () => {
+      const attack = async (): Promise<void> => {
         for (const stream of [false, true]) {
-          const attack = async (): Promise<void> => {
-            const order = { model: "reason-32b", prompt: "think", max_tokens: cap, stream };
-            const response = await ask(stage, attacker.key, order);
-            await response.text();
-            const record = await stage.record(response);
-            assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
-            assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= cap);
-            assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
-          };
-          const growth = await growthDuring(stage, () => assertUnharmed(t, { stage, users, attack }));
-          assertBounded(growth, { residentMib: 256, logBytes: LOG_BYTES_MAX });
+          const order = { model: "reason-32b", prompt: "think", max_tokens: cap, stream };
+          const response = await ask(stage, attacker.key, order);
+          await response.text();
+          const record = await stage.record(response);
+          assert.deepEqual([record?.outcome, record?.finish_reason], ["ok", "length"]);
+          assert.ok((record?.completion_tokens ?? Number.POSITIVE_INFINITY) <= cap);
+          assert.ok(BigInt(record?.charge_pico ?? -1) <= BigInt(record?.hold_pico ?? 0));
         }
+      };
+      await joined(["reason-32b"], whiteSpace(opening), async () => {
+        const growth = await growthDuring(stage, () => assertUnharmed(t, { stage, users, attack }));
+        assertBounded(growth, { residentMib: 256, logBytes: LOG_BYTES_MAX });
       });
     });
   }

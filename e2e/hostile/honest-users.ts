@@ -37,6 +37,7 @@ export interface Figures {
 export class HonestUsers {
   readonly #worker: Worker;
   readonly #control: ChildProcess;
+  #stopped: Promise<unknown> | undefined;
 
   /** `model` must be served by a node with the scripted engine. */
   static async start(stage: Stage, { key, model }: { key: string; model: string }): Promise<HonestUsers> {
@@ -75,8 +76,9 @@ export class HonestUsers {
   }
 
   async stop(): Promise<void> {
+    this.#stopped ??= once(this.#worker, "exit");
     this.#worker.postMessage("stop");
-    await once(this.#worker, "exit");
+    await this.#stopped;
     this.#control.kill();
   }
 }
