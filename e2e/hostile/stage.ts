@@ -105,6 +105,12 @@ export class Stage implements Pick<Platform, "query"> {
     return this.gateway.process.pid as number;
   }
 
+  /** For a second gateway on the same store. */
+  get databaseUrl(): string {
+    const { host, port, user, database } = this.#client;
+    return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
+  }
+
   query = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>
     (await this.#client.query(sql, values)).rows;
 
