@@ -83,6 +83,7 @@ export class Stage implements Pick<Platform, "query"> {
   readonly dataDir: string;
   readonly gateway: Gateway;
   readonly #client: pg.Client;
+  #stopped: Promise<number | null> | undefined;
 
   private constructor(dataDir: string, gateway: Gateway, client: pg.Client) {
     this.dataDir = dataDir;
@@ -114,15 +115,17 @@ export class Stage implements Pick<Platform, "query"> {
   query = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>
     (await this.#client.query(sql, values)).rows;
 
-  async close(): Promise<number | null> {
-    await this.#client.end();
-    const code = await this.gateway.stop();
-    await removeDataDir(this.dataDir);
-    return code;
+  /** Stops everything; what it wrote stays. */
+  stop(): Promise<number | null> {
+    this.#stopped ??= this.#client.end().then(() => this.gateway.stop());
+    return this.#stopped;
   }
 
-  log(): Promise<string> {
-    return readFile(this.gateway.logFile, "utf8");
+  /** Stops everything and removes its data. */
+  async close(): Promise<number | null> {
+    const code = await this.stop();
+    await removeDataDir(this.dataDir);
+    return code;
   }
 
   async logBytes(): Promise<number> {
