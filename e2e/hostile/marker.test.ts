@@ -15,6 +15,7 @@ import { fileURLToPath } from "node:url";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { eventually } from "../platform.ts";
 import { Visitor } from "../visitor.ts";
+import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
 import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
 import { isCut, rawNode } from "./raw-node.ts";
@@ -26,8 +27,22 @@ const CHAT = "/v1/chat/completions";
 /** Long enough to be counted on a worker's thread. */
 const LONG_WORDS = 6_000;
 
+/** What may be kept, and in which tables: names that somebody chose. Everything else stands nowhere. */
+const KEPT: Record<string, string[]> = {
+  "a client's name": ["request", "hold"],
+  "a node's name": ["node"],
+  "a hardware's field": ["node"],
+  "a hardware's value": ["node"],
+  "an agent's name": ["node"],
+  "an e-mail address": ["identity"],
+  "a person's name": ["identity"],
+  "an account's name": ["account"],
+  "a token's name": ["host_token"],
+  "a key's name": ["api_key", "request", "hold"],
+};
+
 const markers = new Markers();
-const word = (way: string): string => markers.of(way);
+const word = (way: string): string => markers.of(way, KEPT[way] ?? []);
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 
 let stage: Stage;
@@ -132,26 +147,7 @@ describe("no text is kept", () => {
   });
 
   test("in what is wrong with a request", async () => {
-    const fields: [string, (it: string) => object][] = [
-      ["model", (it) => ({ model: it })],
-      ["messages", (it) => ({ messages: it })],
-      ["a role", (it) => ({ messages: [{ role: it, content: "x" }] })],
-      ["a part's type", (it) => ({ messages: [{ role: "user", content: [{ type: it, text: "x" }] }] })],
-      [
-        "a part's text",
-        (it) => ({ messages: [{ role: "user", content: [{ type: "text", text: it }, { type: "image" }] }] }),
-      ],
-      ["temperature", (it) => ({ temperature: it })],
-      ["max_tokens", (it) => ({ max_tokens: it })],
-      ["n", (it) => ({ n: it })],
-      ["seed", (it) => ({ seed: it })],
-      ["stream", (it) => ({ stream: it })],
-      ["a stop string", (it) => ({ stop: [it, it, it, it, it] })],
-      ["tool_choice", (it) => ({ tool_choice: { type: "function", function: { name: it } } })],
-      ["response_format", (it) => ({ response_format: { type: it } })],
-      ["a schema's name", (it) => ({ response_format: { type: "json_schema", json_schema: { name: it } } })],
-    ];
-    for (const [what, change] of fields) {
+    for (const [what, change] of WRONG_FIELDS) {
       assert.notEqual(await chat("hello", change(word(what))), 500, what);
     }
     const schema = { type: "object", properties: { [word("a schema's field")]: { enum: [word("a schema's value")] } } };
@@ -169,9 +165,7 @@ describe("no text is kept", () => {
   });
 
   test("in headers, addresses and requests that are none", async () => {
-    const names =
-      "x-request-id idempotency-key referer origin cookie accept accept-language openai-organization traceparent";
-    for (const name of `${names} x-forwarded-for x-stainless-lang x-stainless-package-version x-anything`.split(" ")) {
+    for (const name of HEADERS) {
       for (const path of [CHAT, "/v1/models", "/console/api/me", "/node/v1/nodes"]) {
         const headers = withKey({
           [name]: word(`the header ${name}`),
@@ -180,7 +174,7 @@ describe("no text is kept", () => {
         await call(path, path === CHAT ? { method: "POST", headers, body: "{}" } : { headers });
       }
     }
-    const family = markers.of("a client's name", "request", "hold");
+    const family = word("a client's name");
     await post(CHAT, { model: "tiny-3b", messages: [{ role: "user", content: "x" }] }, { "user-agent": `${family}/1` });
     for (const token of [
       word("a token"),
@@ -192,18 +186,7 @@ describe("no text is kept", () => {
           await call(path, { headers: { authorization: `${scheme} ${token}` } });
       }
     }
-    for (const prefix of [
-      "/",
-      "/v1/",
-      "/v1/models/",
-      "/console/",
-      "/console/api/",
-      "/console/api/keys/",
-      "/node/v1/nodes/",
-      "/webhooks/",
-      "/docs/",
-      "/anthropic/",
-    ]) {
+    for (const prefix of PREFIXES) {
       for (const method of ["GET", "POST", "DELETE"]) {
         await call(`${prefix}${word(`a path below ${prefix}`)}?${word("a query's name")}=${word("a query's value")}`, {
           method,
@@ -213,43 +196,16 @@ describe("no text is kept", () => {
     }
     await post(CHAT, { model: "tiny-3b" }, { "content-type": word("a content type") });
     await post(CHAT, { model: "tiny-3b" }, { "content-encoding": word("a content encoding") });
-    for (const bytes of [
-      `${word("a method").toUpperCase()} / HTTP/1.1\r\nHost: x\r\n\r\n`,
-      `GET /${word("a path")} HTTP/9.9\r\nHost: x\r\n\r\n`,
-      `GET / HTTP/1.1\r\n${word("a header that is none")}\r\n\r\n`,
-      `POST ${CHAT} HTTP/1.1\r\nHost: ${word("a host's name")}\r\nContent-Length: ${word("a length")}\r\n\r\n`,
-    ]) {
-      await rawHttp(bytes);
-    }
+    for (const bytes of notHttp(word)) await rawHttp(stage.baseUrl, bytes);
   });
 
   test("in what a node says", async () => {
-    const said: Behaviour[] = (["engine", "prompt", "agent"] as const).map((cause) => (job) => {
-      job.accept();
-      job.deltas([word("output of a node that fails")]);
-      job.failed(cause, `${word(`a failure of the ${cause}`)} at: ${job.prompt}`);
-    });
-    const broken =
-      (frame: (job: string) => Buffer): Behaviour =>
-      (job) => {
-        job.accept();
-        job.raw(frame(job.header.job));
-        job.failed("engine", "over");
-      };
-    const frames = [19, 20, 21, 22].map((kind) =>
-      broken((job) =>
-        Buffer.concat([Buffer.of(1, kind), Buffer.from(`{"job":"${job}","${word(`a frame of kind ${kind}`)}`)]),
-      ),
-    );
-    const finish = broken((job) =>
-      Buffer.concat([Buffer.of(1, 21), Buffer.from(JSON.stringify({ job, seq: 0, finish: word("a finish") }))]),
-    );
-    const behaviours = [...said, ...frames, finish];
+    const behaviours = talkers(word);
     let next = 0;
     const node = await HandMadeNode.join(stage, host, {
-      name: markers.of("a node's name", "node"),
-      hardware: { [markers.of("a hardware's field", "node")]: markers.of("a hardware's value", "node") },
-      agent: markers.of("an agent's name", "node"),
+      name: word("a node's name"),
+      hardware: { [word("a hardware's field")]: word("a hardware's value") },
+      agent: word("an agent's name"),
       models: ["small-8b"],
       behaviour: (job) => (behaviours[next++ % behaviours.length] as Behaviour)(job),
     });
@@ -300,22 +256,22 @@ describe("no text is kept", () => {
   test("in the console's forms, and in webhooks", async () => {
     const visitor = new Visitor({ ready: { base_url: stage.baseUrl } });
     const password = word("a password");
-    const email = `${markers.of("an e-mail address", "identity")}@example.test`;
+    const email = `${word("an e-mail address")}@example.test`;
     await visitor.send("POST", "auth/sign-up/email", {
       email,
       password,
-      name: markers.of("a person's name", "identity"),
+      name: word("a person's name"),
     });
     await visitor.ask("POST", "auth/sign-in/email", {
       email: `${word("an unknown address")}@example.test`,
       password: word("a wrong password"),
     });
     await visitor.signIn({ email, password });
-    await visitor.send("POST", "accounts", { kind: "builder", name: markers.of("an account's name", "account") });
+    await visitor.send("POST", "accounts", { kind: "builder", name: word("an account's name") });
     await visitor.send("POST", "accounts", { kind: "host", name: "Farm" });
-    await visitor.send("POST", "host-tokens", { name: markers.of("a token's name", "host_token") });
+    await visitor.send("POST", "host-tokens", { name: word("a token's name") });
     const { secret } = await visitor.send<{ secret: string }>("POST", "keys", {
-      name: markers.of("a key's name", "api_key", "request", "hold"),
+      name: word("a key's name"),
     });
     // Without credit; with it the name goes into the record.
     await call("/v1/models", { headers: { authorization: `Bearer ${secret}` } });
@@ -326,19 +282,7 @@ describe("no text is kept", () => {
       async () =>
         (await ask(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 })).status === 200,
     );
-    for (const [method, path, body] of [
-      ["POST", "accounts", { kind: word("an account's kind"), name: "x" }],
-      ["POST", "keys", { name: { x: word("a key's name that is none") } }],
-      ["POST", "credits/checkout", { pack_id: word("a pack") }],
-      ["POST", "credits/checkout", { pack_id: "pack_5" }],
-      ["POST", "auth/two-factor/enable", { password: word("another wrong password") }],
-      ["POST", "auth/two-factor/confirm", { code: word("a code") }],
-      ["POST", "auth/reset-password", { token: word("a reset's token"), password: word("a new password") }],
-      ["POST", "auth/request-password-reset", { email: `${word("an address to mail")}@example.test` }],
-      ["GET", `requests?model=${word("a filter's model")}&outcome=${word("a filter's outcome")}`],
-      ["GET", `requests?cursor=${word("a cursor")}&key=${word("a filter's key")}`],
-      ["GET", `usage?by=${word("a grouping")}`],
-    ] as const) {
+    for (const [method, path, body] of wrongForms(word)) {
       await visitor.ask(method, path, body);
     }
     await call("/console/api/keys", {
@@ -384,7 +328,7 @@ describe("no text is kept", () => {
     }
     assert.deepEqual(found, []);
     // The search finds what is there.
-    for (const [way, { word: kept, tables }] of markers.keepable) {
+    for (const { way, word: kept, tables } of markers.keepable) {
       const holders = rows.filter(({ row }) => row.includes(kept)).map(({ table }) => table);
       assert.ok(holders.length > 0, `${way} is kept in ${tables.join(", ")}`);
     }
@@ -392,17 +336,3 @@ describe("no text is kept", () => {
     assert.match(await readFile(join(stage.dataDir, "agent.log"), "utf8"), /serving tiny-3b|online/);
   });
 });
-
-/** Sends bytes and waits for the other side to close, or half a second. */
-function rawHttp(bytes: string): Promise<void> {
-  return new Promise((resolve) => {
-    const { hostname, port } = new URL(stage.baseUrl);
-    const socket = connect(Number(port), hostname, () => socket.write(bytes));
-    const timer = setTimeout(() => socket.destroy(), 500);
-    socket.on("error", () => {});
-    socket.resume().once("close", () => {
-      clearTimeout(timer);
-      resolve();
-    });
-  });
-}

@@ -9,17 +9,19 @@ import type { Stage } from "./stage.ts";
 
 export interface Marker {
   word: string;
+  way: string;
   /** The tables that may have it. */
   tables: string[];
 }
 
 export class Markers {
+  /** By word. */
   readonly #made = new Map<string, Marker>();
 
   /** A new word for this way in; letters and digits, so that nothing escapes or folds it. */
-  of(way: string, ...tables: string[]): string {
+  of(way: string, tables: string[]): string {
     const word = `marker${randomBytes(8).toString("hex")}`;
-    this.#made.set(`${way} (${this.#made.size + 1})`, { word, tables });
+    this.#made.set(word, { word, way, tables });
     return word;
   }
 
@@ -28,16 +30,18 @@ export class Markers {
   }
 
   /** Those that may be kept somewhere. */
-  get keepable(): [string, Marker][] {
-    return [...this.#made].filter(([, { tables }]) => tables.length > 0);
+  get keepable(): Marker[] {
+    return [...this.#made.values()].filter(({ tables }) => tables.length > 0);
   }
 
   /** Which words stand in this text, but those that may. Capitals do not hide one. */
   foundIn(place: string, text: string | Buffer, mayStand: (marker: Marker) => boolean = () => false): string[] {
-    const lower = (typeof text === "string" ? text : text.toString("latin1")).toLowerCase();
-    return [...this.#made].flatMap(([way, marker]) =>
-      lower.includes(marker.word) && !mayStand(marker) ? [`${way} stands in ${place}`] : [],
-    );
+    const whole = typeof text === "string" ? text : text.toString("latin1");
+    const words = new Set([...whole.matchAll(/marker[0-9a-f]{16}/gi)].map(([word]) => word.toLowerCase()));
+    return [...words].flatMap((word) => {
+      const marker = this.#made.get(word);
+      return marker === undefined || mayStand(marker) ? [] : [`${marker.way} stands in ${place}`];
+    });
   }
 }
 
