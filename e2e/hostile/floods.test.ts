@@ -135,7 +135,7 @@ describe("floods", () => {
     ],
   ];
   for (const [what, nextOf] of FLOODS) {
-    test(`a flood of ${what}: it is cut off, others do not notice, the log is short`, async (t) => {
+    test(`a flood of ${what}: others do not notice, and the log is short`, async (t) => {
       const { id, credentials } = await stranger();
       let cuts = 0;
       const attack = async (): Promise<void> => {
