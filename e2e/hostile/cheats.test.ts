@@ -140,6 +140,8 @@ describe("cheats", () => {
       [],
     );
     await admin("node", "release", id);
+    // Its records are read again: what is known of a node holds for half a minute.
+    for (const move of ["pause", "resume"]) await nodeApi(stage, host.token, "POST", `/nodes/${next.id}/${move}`);
     await eventually("it works", async () => {
       next.report();
       return (await asked(marked("small-8b"))).status === 200;
@@ -160,11 +162,11 @@ describe("cheats", () => {
         assert.equal(status, 200);
       }
     };
-    await together(8);
+    // No more at once than the model's ceiling lets in.
+    for (let i = 0; i < 3; i++) await together(6);
     assert.equal(most, 1);
-    await together(12);
     await eventually("it is trusted with more", async () => {
-      await together(4);
+      await together(6);
       return most > 1;
     });
     await assertTrusted(node);
@@ -252,16 +254,8 @@ describe("cheats", () => {
   });
 
   test("builders cannot have honest nodes barred: prompts that end at once", async () => {
-    const nodes = [
-      await join(
-        "small-7b-alt",
-        honest(() => ""),
-      ),
-      await join(
-        "small-7b-alt",
-        honest(() => ""),
-      ),
-    ];
+    const silent = honest(({ prompt }) => (prompt.includes(MARK) ? "" : HONEST_ANSWER));
+    const nodes = [await join("small-7b-alt", silent), await join("small-7b-alt", silent)];
     for (let i = 0; i < MANY; i++) {
       const { status, response, record } = await asked(marked("small-7b-alt", { stream: i % 2 === 0 }));
       assert.deepEqual([status, await said(response)], [200, ""]);
