@@ -4,12 +4,14 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { normalise, unitVector } from "../../host/src/engines/prose.ts";
+import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
 import type { Behaviour, Job } from "./node.ts";
 
 /** Stands in every prompt of a test that is meant for the behaviour under test. */
 export const MARK = "[marked]";
 export const HONEST_ANSWER = "an honest answer of a few words";
 const VECTOR_WIDTH = 1024;
+const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
 
 /** Text as an engine gives it: cut before the first stop string, at most as long as it may be. */
 function generated(job: Job, text: string): string {
@@ -100,10 +102,10 @@ export const whiteSpace =
   async (job) => {
     job.accept();
     if (opening !== "") job.deltas([opening]);
-    const block = " ".repeat(128 * 1024);
-    for (let i = 0; i < 48; i++) job.deltas([block]);
+    const block = " ".repeat(DELTA_TEXT_BYTES_MAX);
+    for (let said = 0; said < WHITE_SPACE_BYTES; said += block.length) job.deltas([block]);
     await sleep(50);
-    job.deltas(Array.from({ length: 1024 }, () => " "));
+    job.deltas(Array.from({ length: DELTAS_PER_FRAME_MAX }, () => " "));
     job.done();
   };
 

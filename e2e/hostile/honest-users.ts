@@ -6,6 +6,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
@@ -20,17 +21,27 @@ const ADDED_MS_MAX = 100;
 /** The gateway's loop, by its own account: far above what a busy machine does to it, far below a freeze. */
 const LOOP_DELAY_MS_MAX = 300;
 const TRIES = 3;
+/** A gateway that has little to do waits next to nothing on a machine that is free. */
+const STARVED_SHARE = 0.5;
+/** What no load of others explains. */
+const FREEZE_MS = 2_000;
 
 /** A server in a process of its own that answers at once. */
 const CONTROL = `import { createServer } from "node:http";
 const server = createServer((_request, response) => setImmediate(() => response.end("ok")));
 server.listen(0, "127.0.0.1", () => console.log(server.address().port));`;
 
-export interface Figures {
-  count: number;
+/** Milliseconds. */
+interface Times {
   p50: number;
   p99: number;
-  controlP99: number;
+}
+
+export interface Figures {
+  count: number;
+  users: Times;
+  /** Of the server that has nothing to do with the platform. */
+  control: Times;
   errors: string[];
 }
 
@@ -71,8 +82,7 @@ export class HonestUsers {
     const inside = (samples: Sample[]): Sample[] => samples.filter(({ at }) => at >= from && at <= until);
     const [users, control] = [inside(told.users), inside(told.control)];
     const errors = users.flatMap(({ wrong }) => (wrong === null ? [] : [wrong]));
-    const [p50, p99] = [quantile(users, 0.5), quantile(users, 0.99)];
-    return { count: users.length, p50, p99, controlP99: quantile(control, 0.99), errors };
+    return { count: users.length, users: timesOf(users), control: timesOf(control), errors };
   }
 
   async stop(): Promise<void> {
@@ -82,6 +92,8 @@ export class HonestUsers {
     this.#control.kill();
   }
 }
+
+const timesOf = (samples: Sample[]): Times => ({ p50: quantile(samples, 0.5), p99: quantile(samples, 0.99) });
 
 function quantile(samples: Sample[], share: number): number {
   const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b);
@@ -95,31 +107,59 @@ export async function loopDelayMs(stage: Stage): Promise<number> {
   return Number(seconds) * 1000;
 }
 
-const shown = ({ count, p50, p99, controlP99 }: Figures): string =>
-  `${count} requests, p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms (elsewhere ${controlP99.toFixed(0)} ms)`;
+const shown = ({ count, users, control }: Figures): string => {
+  const times = ({ p50, p99 }: Times): string => `p50 ${p50.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms`;
+  return `${count} requests, ${times(users)} (elsewhere ${times(control)})`;
+};
 
-/** Runs the attack beside honest users: no error, and no noticeable delay. Repeated where the figures are bad. */
+/** What the attack added, less what the machine did. */
+function addedMs(quiet: Figures, attacked: Figures, of: keyof Times): number {
+  return attacked.users[of] - quiet.users[of] - Math.max(0, attacked.control[of] - quiet.control[of]);
+}
+
+/**
+ * How long the gateway's main thread ran, and how long it was ready and had to wait for a processor, as the kernel says.
+ * Undefined where the kernel does not say.
+ */
+function scheduled(stage: Stage): { ranMs: number; waitedMs: number } | undefined {
+  const file = `/proc/${stage.pid}/task/${stage.pid}/schedstat`;
+  if (!existsSync(file)) return undefined;
+  const [ran, waited] = readFileSync(file, "utf8").split(" ").map(Number) as [number, number];
+  return { ranMs: ran / 1e6, waitedMs: waited / 1e6 };
+}
+
+/** Whether others kept the machine so busy that delays say nothing of the gateway: it waited longer than it ran. */
+function wasStarved(before: ReturnType<typeof scheduled>, after: ReturnType<typeof scheduled>): boolean {
+  if (before === undefined || after === undefined) return false;
+  return after.waitedMs - before.waitedMs > STARVED_SHARE * (after.ranMs - before.ranMs);
+}
+
+/**
+ * Runs the attack beside honest users: no error, and no noticeable delay. Repeated where the figures are bad. Where others keep
+ * the machine busy, already before the attack, the slowest requests are theirs, and the median is judged.
+ */
 export async function assertUnharmed(
   t: TestContext,
   { stage, users, attack }: { stage: Stage; users: HonestUsers; attack: () => Promise<unknown> },
 ): Promise<void> {
-  for (let tried = 1; ; tried++) {
+  const told: string[] = [];
+  while (told.length < TRIES) {
+    const before = scheduled(stage);
     const quiet = await users.watch(() => sleep(QUIET_MS));
+    const starved = wasStarved(before, scheduled(stage));
     await loopDelayMs(stage);
     const attacked = await users.watch(() => Promise.all([attack(), sleep(ATTACK_MS_MIN)]));
     const loopMs = await loopDelayMs(stage);
-    const byMachine = Math.max(0, attacked.controlP99 - quiet.controlP99);
-    const addedMs = attacked.p99 - quiet.p99 - byMachine;
-    t.diagnostic(
-      `quiet: ${shown(quiet)}; attacked: ${shown(attacked)}; the gateway's loop at most ${loopMs.toFixed(0)} ms`,
-    );
+    const text = `quiet: ${shown(quiet)}; attacked: ${shown(attacked)}; the gateway's loop at most ${loopMs.toFixed(0)} ms`;
+    t.diagnostic(starved ? `${text}; the machine is busy with other things` : text);
     assert.deepEqual(quiet.errors, [], "before the attack");
     assert.deepEqual(attacked.errors, [], "honest users see no error");
     assert.ok(attacked.count > 10, `${attacked.count} requests were made meanwhile`);
-    if (addedMs <= ADDED_MS_MAX && loopMs <= LOOP_DELAY_MS_MAX) return;
-    assert.ok(
-      tried < TRIES,
-      `${addedMs.toFixed(0)} ms were added to the p99 of honest users, and the gateway's loop was busy for ${loopMs.toFixed(0)} ms, ${TRIES} times in a row`,
-    );
+    const unharmed = starved
+      ? addedMs(quiet, attacked, "p50") <= ADDED_MS_MAX && loopMs <= FREEZE_MS
+      : addedMs(quiet, attacked, "p99") <= ADDED_MS_MAX && loopMs <= LOOP_DELAY_MS_MAX;
+    if (unharmed) return;
+    told.push(text);
   }
+  assert.fail(`honest users noticed the attack, ${TRIES} times in a row:\n${told.join("\n")}`);
 }
