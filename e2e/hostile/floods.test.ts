@@ -229,18 +229,25 @@ describe("floods", () => {
     const words = { model: HONEST_MODEL, messages: [{ role: "user", content: "word ".repeat((8 * MIB) / 5 - 50) }] };
     const message = { role: "user", content: "word" };
     const many = { model: HONEST_MODEL, messages: Array.from({ length: (8 * MIB) / 34 }, () => message) };
-    const bodies = [JSON.stringify(words), JSON.stringify(many)];
+    // Made once: what the attacker spends on them must not be what slows the others down.
+    const bodies = [words, many].map((body) => Buffer.from(JSON.stringify(body)));
     const headers = { authorization: `Bearer ${attacker.key}`, "content-type": "application/json" };
     const attack = async (): Promise<void> => {
       const answers = await Promise.all(
-        Array.from({ length: 32 }, (_, i) =>
-          send(stage.baseUrl, { path: CHAT, headers, body: bodies[i % 2] as string }),
-        ),
+        Array.from({ length: 32 }, async (_, i) => {
+          const response = await fetch(stage.baseUrl + CHAT, {
+            method: "POST",
+            headers,
+            body: bodies[i % 2] as Buffer,
+          });
+          await response.arrayBuffer();
+          return response;
+        }),
       );
       for (const { status, headers } of answers) {
         // Longer than any context, or more than the gateway has room for now.
         assert.ok(status === 400 || status === 503, `${status}`);
-        if (status === 503) assert.ok(Number(headers["retry-after"]) >= 1);
+        if (status === 503) assert.ok(Number(headers.get("retry-after")) >= 1);
       }
       assert.ok(
         answers.some(({ status }) => status === 400),
