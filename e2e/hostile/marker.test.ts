@@ -66,15 +66,23 @@ before(async () => {
     stdio: ["ignore", log, log, "ipc"],
     env: { ...process.env, TOLLGATE_HOST_TOKEN: host.token },
   });
-  await eventually("it serves", async () => {
-    const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
-    return response.status === 200;
-  });
+  await served();
 });
 after(async () => {
   agent?.kill("SIGKILL");
   await stage?.close();
 });
+
+/** Waits until the scripted node works: one that sent garbage may have been cut off for a moment. */
+const served = (): Promise<boolean> =>
+  eventually(
+    "it serves",
+    async () => {
+      const response = await ask(stage, builder.key, { model: "tiny-3b", prompt: script({ text: "hello" }) });
+      return response.status === 200;
+    },
+    30_000,
+  );
 
 /** Any request; its answer is read and forgotten. */
 async function call(path: string, init: RequestInit & { body?: string } = {}): Promise<number> {
@@ -147,6 +155,7 @@ describe("no text is kept", () => {
   });
 
   test("in what is wrong with a request", async () => {
+    await served();
     for (const [what, change] of WRONG_FIELDS) {
       assert.notEqual(await chat("hello", change(word(what))), 500, what);
     }
