@@ -2,6 +2,8 @@
 import assert from "node:assert/strict";
 import type { Platform } from "./platform.ts";
 
+type Books = Pick<Platform, "query">;
+
 export interface Account {
   id: string;
   balance: bigint;
@@ -10,15 +12,15 @@ export interface Account {
 
 type Row = { id: string; balance: string; held: string };
 
-async function account(platform: Platform, where: string): Promise<Account> {
+async function account(platform: Books, where: string): Promise<Account> {
   const [row] = await platform.query<Row>(`select id, balance, held from ledger_account where ${where}`);
   assert.ok(row, `an account where ${where}`);
   return { id: row.id, balance: BigInt(row.balance), held: BigInt(row.held) };
 }
 
-export const builder = (platform: Platform): Promise<Account> => account(platform, "kind = 'builder'");
-export const host = (platform: Platform): Promise<Account> => account(platform, "kind = 'host'");
-export const platformAccount = (platform: Platform): Promise<Account> => account(platform, "kind = 'platform'");
+export const builder = (platform: Books): Promise<Account> => account(platform, "kind = 'builder'");
+export const host = (platform: Books): Promise<Account> => account(platform, "kind = 'host'");
+export const platformAccount = (platform: Books): Promise<Account> => account(platform, "kind = 'platform'");
 
 export interface RecordRow {
   id: string;
@@ -39,14 +41,14 @@ export interface RecordRow {
   ttft_ms: number | null;
 }
 
-export async function lastRecord(platform: Platform): Promise<RecordRow> {
+export async function lastRecord(platform: Books): Promise<RecordRow> {
   const [row] = await platform.query<RecordRow>("select * from request order by id desc limit 1");
   assert.ok(row, "a record");
   return row;
 }
 
 /** Every rule that must hold of the books at any quiet moment. */
-export async function assertBalanced(platform: Platform): Promise<void> {
+export async function assertBalanced(platform: Books): Promise<void> {
   const none = async (what: string, sql: string): Promise<void> =>
     assert.deepEqual(await platform.query(sql), [], what);
   await none(

@@ -127,7 +127,7 @@ async function readIfThere(file: string): Promise<string | undefined> {
 }
 
 /** The platform's own database, found by the files its server keeps. */
-async function connect(dataDir: string): Promise<pg.Client> {
+export async function connect(dataDir: string): Promise<pg.Client> {
   const note = await readIfThere(join(dataDir, "postgres-location.txt"));
   const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
   const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
@@ -143,7 +143,7 @@ async function connect(dataDir: string): Promise<pg.Client> {
 
 /** A chat request that the scripted engine answers as it is ordered to. */
 export function chat(
-  platform: Platform,
+  platform: { ready: Pick<Ready, "base_url" | "api_key"> },
   orders: object,
   more: object = {},
   signal: AbortSignal | null = null,

@@ -4,7 +4,7 @@ import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chat, type Platform } from "./platform.ts";
+import { chat, type Platform, type Ready } from "./platform.ts";
 
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 /** Given to a platform as KEY_PEPPER, so that keys can be made from outside. */
@@ -79,7 +79,7 @@ export async function keepBusy(platform: Platform, model: string): Promise<() =>
 
 /** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */
 export async function startNode(
-  platform: Platform,
+  platform: { ready: Pick<Ready, "base_url" | "host_token"> },
   node: { name: string; model: string; slots: number },
 ): Promise<ChildProcess> {
   const { name, model, slots } = node;

@@ -1,6 +1,6 @@
 /** Somebody with a browser on a platform's console: keeps cookies, and says where its requests come from. */
 import assert from "node:assert/strict";
-import type { Platform } from "./platform.ts";
+import type { Ready } from "./platform.ts";
 
 export interface Answer {
   status: number;
@@ -17,7 +17,7 @@ export class Visitor {
   readonly #onAnswer: (answer: Answer) => void;
   readonly cookies = new Map<string, string>();
 
-  constructor(platform: Platform, onAnswer: (answer: Answer) => void = () => {}) {
+  constructor(platform: { ready: Pick<Ready, "base_url"> }, onAnswer: (answer: Answer) => void = () => {}) {
     this.#origin = platform.ready.base_url;
     this.#onAnswer = onAnswer;
   }

@@ -1,6 +1,6 @@
 /**
- * Holds docs/conformance.md to the tests: every rule names at least one, by file and title, and each of them exists. A
- * title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
+ * Holds docs/conformance.md and docs/threats.md to the tests: every rule, and everything that stops an attack, names at least
+ * one, by file and title, and each of them exists. A title is the text between the quotes. For one that is made in a loop, what stands for its placeholders must be a literal
  * of the same file.
  */
 import assert from "node:assert/strict";
@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const DOCUMENT = readFileSync(join(root, "docs/conformance.md"), "utf8");
+const THREATS = readFileSync(join(root, "docs/threats.md"), "utf8");
 const NOT_YET = "## Not yet built";
 /** The sections that set rules; 1 and 9 describe. */
 const SECTIONS = [
@@ -40,16 +41,21 @@ interface Row {
   proofs: string[];
 }
 
-/** The rows of every table of three columns: rule, section, proofs. */
-function rowsOf(markdown: string): Row[] {
-  return markdown.split("\n").flatMap((line) => {
-    if (!line.startsWith("| ") || line.startsWith("| Rule")) return [];
+/** The cells of every row of every table of three columns, heads aside. */
+function cellsOf(markdown: string): [string, string, string][] {
+  return markdown.split("\n").flatMap((line, i, lines) => {
+    if (!line.startsWith("| ") || lines[i + 1]?.startsWith("|---")) return [];
     const cells = line.replace(/^\| | \|$/g, "").split(" | ");
-    const [rule, section, proofs] = cells as [string, string, string];
     assert.equal(cells.length, 3, `three columns: ${line}`);
-    return [{ rule, section, proofs: proofs.split("<br>").map((proof) => proof.trim()) }];
+    return [cells as [string, string, string]];
   });
 }
+
+const proofsOf = (cell: string): string[] => cell.split("<br>").map((proof) => proof.trim());
+
+/** A table of the specification: rule, section, proofs. */
+const rowsOf = (markdown: string): Row[] =>
+  cellsOf(markdown).map(([rule, section, proofs]) => ({ rule, section, proofs: proofsOf(proofs) }));
 
 /** What is wrong with a proof (`` `path` › title ``, or `` `path` › suite › title ``); undefined when it holds. */
 function mistakeIn(proof: string, read: (path: string) => string | undefined): string | undefined {
@@ -88,18 +94,30 @@ function fitsTemplate(source: string, template: string, title: string): boolean 
 const readSource = (path: string): string | undefined =>
   existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : undefined;
 
+const mistakesOf = (what: string, proofs: string[]): string[] =>
+  proofs.flatMap((proof) => {
+    const mistake = mistakeIn(proof, readSource);
+    return mistake === undefined ? [] : [`${what}: ${mistake}`];
+  });
+
 const [built, notYet] = DOCUMENT.split(NOT_YET) as [string, string];
 
 test("every rule of docs/conformance.md is proved by tests that exist", () => {
   const rows = rowsOf(built);
   assert.ok(rows.length > 100, "the tables were found");
-  const mistakes = rows.flatMap(({ rule, proofs }) =>
-    proofs.flatMap((proof) => {
-      const mistake = mistakeIn(proof, readSource);
-      return mistake === undefined ? [] : [`${rule}: ${mistake}`];
-    }),
+  assert.deepEqual(
+    rows.flatMap(({ rule, proofs }) => mistakesOf(rule, proofs)),
+    [],
   );
-  assert.deepEqual(mistakes, []);
+});
+
+test("everything that stops an attack in docs/threats.md is proved by tests that exist", () => {
+  const rows = cellsOf(THREATS);
+  assert.ok(rows.length > 30, "the tables were found");
+  assert.deepEqual(
+    rows.flatMap(([attack, , proofs]) => mistakesOf(attack, proofsOf(proofs))),
+    [],
+  );
 });
 
 test("every section of the specification that sets rules has its rows, and no rule is there twice", () => {

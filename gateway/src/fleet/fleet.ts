@@ -1,6 +1,7 @@
 /** Nodes as their hosts enrolled them: registration, elections, standing. A node of another account looks absent. */
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
 import { NODE_RULES, type NodeRecord, type NodeRules, type Probation, trustOf, type Withheld } from "./rules.ts";
 import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
 
@@ -185,14 +186,18 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
         ],
         values: [newId(), reason, evidence, by],
       }),
-    release: (id, by) =>
-      move(null, id, "release", {
+    async release(id, by) {
+      const outcome = await move(null, id, "release", {
         sql: [
           `update node_quarantine q set released_at = now(), released_by = $4 from moved m
             where q.node_id = m.id and q.released_at is null`,
         ],
         values: [by],
-      }),
+      });
+      // The host's other nodes may have been kept from work by it: every gateway looks again.
+      if (outcome.kind === "moved") await announce(pool, ACCOUNT_TOPIC, outcome.node.accountId);
+      return outcome;
+    },
     async clear(id, by) {
       const node = await find(null, id);
       if (node === undefined) return { kind: "absent" };

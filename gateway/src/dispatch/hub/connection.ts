@@ -273,7 +273,9 @@ export class Connection implements Operations {
   }
 
   #refuse(refusal: string): void {
-    const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: refusal.slice(0, 200) };
+    // Without the subject, which the node chose: it could be anything, a prompt even.
+    const [words = ""] = refusal.split('"', 1);
+    const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
     this.#hub.strangers.warn(this.#who, fields, "plane: refused");
     this.#refused += 1;
     this.#say(`-ERR '${refusal}'`);

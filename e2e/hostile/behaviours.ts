@@ -1,0 +1,184 @@
+/**
+ * What a hand-made node does with a job. A node cannot tell the platform's probes from requests; these can, by `MARK`, so that
+ * a test sees one rule at a time: what is not marked is answered as an honest node would.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { normalise, unitVector } from "../../host/src/engines/prose.ts";
+import { DELTA_TEXT_BYTES_MAX, DELTAS_PER_FRAME_MAX } from "../../protocol/src/limits.ts";
+import type { Behaviour, Job } from "./node.ts";
+
+/** Stands in every prompt of a test that is meant for the behaviour under test. */
+export const MARK = "[marked]";
+export const HONEST_ANSWER = "an honest answer of a few words";
+const VECTOR_WIDTH = 1024;
+const WHITE_SPACE_BYTES = 6 * 1024 * 1024;
+
+/** Text as an engine gives it: cut before the first stop string, at most as long as it may be. */
+function generated(job: Job, text: string): string {
+  const cuts = (job.header.sampling.stop ?? []).map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  return text.slice(0, Math.min(text.length, ...cuts));
+}
+
+/** The right answer to any of the suite's canaries, and prose to everything else. */
+export function honest(answer: (job: Job) => string = () => HONEST_ANSWER, { delayMs = 0 } = {}): Behaviour {
+  return async (job) => {
+    job.accept();
+    if (delayMs > 0) await sleep(delayMs);
+    if ("input" in job.body) for (const [i, text] of job.body.input.entries()) job.vectors(i, [meaningOf(text)]);
+    else {
+      const text = generated(job, solved(job.prompt) ?? answer(job));
+      if (text !== "") job.deltas([text]);
+    }
+    job.done();
+  };
+}
+
+/** Like `honest`, but stop strings are nothing to it. */
+export function deafToStops(text: string): Behaviour {
+  return (job) => {
+    job.accept();
+    job.deltas([solved(job.prompt) ?? text]);
+    job.done();
+  };
+}
+
+/** Sums, the next number, one word of three, a word to repeat: what canaries ask. Undefined: this is none. */
+export function solved(prompt: string): string | undefined {
+  const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
+  const [first = 0, second = 0] = numbers;
+  if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
+  if (/comes next|Count on/.test(prompt)) return `${(numbers.at(-1) ?? 0) + 1}`;
+  const choice = /the (first|second|third) word/.exec(prompt)?.[1];
+  const words = /(\w+), (\w+), (\w+)/.exec(prompt);
+  if (choice !== undefined && words !== null) return words[["first", "second", "third"].indexOf(choice) + 1];
+  if (/capital of France/.test(prompt)) return "Paris";
+  return /Repeat.*?: (\S+)$/.exec(prompt)?.[1];
+}
+
+/** Texts that share words point one way. */
+function meaningOf(text: string): Float32Array {
+  const sum = new Float32Array(VECTOR_WIDTH);
+  for (const word of text.toLowerCase().match(/\w+/g) ?? ["nothing"]) {
+    for (const [i, value] of unitVector(word, VECTOR_WIDTH).entries()) sum[i] = (sum[i] as number) + value;
+  }
+  return normalise(sum);
+}
+
+export const onMarked =
+  (behaviour: Behaviour, otherwise: Behaviour = honest()): Behaviour =>
+  (job) =>
+    job.prompt.includes(MARK) ? behaviour(job) : otherwise(job);
+
+/** Takes the job and says at once that it is done. */
+export const doNothing: Behaviour = (job) => {
+  job.accept();
+  job.done();
+};
+
+/** One constant that passes every published canary at once. */
+export const constantAnswer: Behaviour = (job) => {
+  job.accept();
+  if ("input" in job.body)
+    job.vectors(
+      0,
+      job.body.input.map(() => unitVector("constant", VECTOR_WIDTH)),
+    );
+  else job.deltas(["12 Paris lighthouse"]);
+  job.done();
+};
+
+/** Nothing, again and again, just before anybody grows impatient. */
+export const emptyDeltas: Behaviour = async (job) => {
+  job.accept();
+  for (let i = 0; i < 20 && !job.cancelled.aborted; i++) {
+    job.deltas([""]);
+    await sleep(1_500);
+  }
+};
+
+/** Says six mebibytes of spaces, then spaces one by one, all in one frame. */
+export const whiteSpace =
+  (opening: string): Behaviour =>
+  async (job) => {
+    job.accept();
+    if (opening !== "") job.deltas([opening]);
+    const block = " ".repeat(DELTA_TEXT_BYTES_MAX);
+    for (let said = 0; said < WHITE_SPACE_BYTES; said += block.length) job.deltas([block]);
+    await sleep(50);
+    job.deltas(Array.from({ length: DELTAS_PER_FRAME_MAX }, () => " "));
+    job.done();
+  };
+
+/** Says far more than it was asked for. */
+export const overrun: Behaviour = (job) => {
+  job.accept();
+  for (let i = 0; i < 100; i++) job.deltas(Array.from({ length: 100 }, () => " word"));
+  job.done();
+};
+
+export const refusesPrompt: Behaviour = (job) => {
+  job.accept();
+  job.failed("prompt", "the prompt is too long for the context");
+};
+
+export const failsSaying =
+  (message: (job: Job) => string): Behaviour =>
+  (job) => {
+    job.accept();
+    job.deltas(["so far"]);
+    job.failed("engine", message(job).slice(0, 500));
+  };
+
+/** Every way to break the protocol after a word of output, by name. */
+export const BREAKS: Record<string, Behaviour> = {
+  "a gap in its numbers": (job) => {
+    job.accept();
+    job.deltas(["some words"]);
+    job.seq += 3;
+    job.deltas([" and more"]);
+  },
+  "a number twice": (job) => {
+    job.accept();
+    job.deltas(["some words"]);
+    job.seq -= 1;
+    job.deltas([" and more"]);
+  },
+  "a frame of garbage": (job) => {
+    job.accept();
+    job.deltas(["some words"]);
+    job.raw(Buffer.concat([Buffer.of(1, 19, 1, 0), Buffer.from(job.header.job), Buffer.alloc(300, 0xee)]));
+  },
+  "vectors where words are due": (job) => {
+    job.accept();
+    job.deltas(["some words"]);
+    job.vectors(0, [unitVector("x", VECTOR_WIDTH)]);
+  },
+  "acceptance twice": (job) => {
+    job.accept();
+    job.deltas(["some words"]);
+    job.accept();
+  },
+};
+
+/** Vectors that nobody asked for, by name. */
+export const WRONG_VECTORS: Record<string, Behaviour> = {
+  "of another width": (job) => {
+    job.accept();
+    job.vectors(0, [unitVector("x", 16)]);
+    job.done();
+  },
+  "of no number": (job) => {
+    job.accept();
+    job.vectors(0, [new Float32Array(VECTOR_WIDTH).fill(Number.NaN)]);
+    job.done();
+  },
+  "too many": (job) => {
+    job.accept();
+    job.vectors(0, [unitVector("x", VECTOR_WIDTH), unitVector("y", VECTOR_WIDTH)]);
+    job.done();
+  },
+  "too few": (job) => {
+    job.accept();
+    job.done();
+  },
+};

@@ -1,0 +1,202 @@
+/**
+ * What one stranger may have, guess or leave behind: keys, tokens, nodes, codes of a second factor, rows of the history; and the
+ * port that is no stranger's business.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { totp } from "../../gateway/src/accounts/testing/totp.ts";
+import { assertBalanced } from "../books.ts";
+import { isAlive } from "../platform.ts";
+import { Visitor } from "../visitor.ts";
+import { growthDuring } from "./growth.ts";
+import { nodeApi } from "./node.ts";
+import { ask, Stage, serve } from "./stage.ts";
+
+/** No platform lets one account have more of anything than this. */
+const PLENTY = 1_000;
+const NODES_MAX = 100;
+const HARDWARE_BYTES_MAX = 8 * 1024;
+const GUESSES = 300;
+const GUESSES_MAX = 10;
+const CHALLENGES = 12;
+const REFUSALS_KEPT_MAX = 1_000;
+
+describe("bounds", () => {
+  let stage: Stage;
+  before(async () => {
+    stage = await Stage.open(async () => ({ TRUST_PROXY: "1" }));
+  });
+  after(async () => {
+    assert.equal(await stage?.close(), 0);
+  });
+  afterEach(async () => {
+    assert.ok(isAlive(stage.pid), "the gateway lives");
+    await stage.noHolds();
+    await assertBalanced(stage);
+  });
+
+  /** Somebody with a browser, signed in, with an account of each kind. */
+  const person = async (email: string) => {
+    const visitor = new Visitor({ ready: { base_url: stage.baseUrl } });
+    const password = `the password of ${email}`;
+    await visitor.send("POST", "auth/sign-up/email", { email, password, name: "Somebody" });
+    await visitor.signIn({ email, password });
+    for (const kind of ["builder", "host"]) await visitor.send("POST", "accounts", { kind, name: kind });
+    return { visitor, email, password };
+  };
+
+  for (const [what, path, table] of [
+    ["keys", "keys", "api_key"],
+    ["host tokens", "host-tokens", "host_token"],
+  ] as const) {
+    test(`an account has so many ${what} and no more`, async () => {
+      const { visitor } = await person(`${path}@example.test`);
+      assert.equal((await visitor.ask("POST", path, { name: "the first" })).status, 201);
+      // The others as if they had been made one by one.
+      await stage.query(
+        `insert into ${table} (id, account_id, name, reference, secret_hash)
+         select gen_random_uuid(), t.account_id, 'more', substr(md5(n::text || '${table}'), 1, 12), decode(repeat('00', 32), 'hex')
+           from ${table} t, generate_series(1, $1) n where t.name = 'the first'`,
+        [PLENTY],
+      );
+      const { status, body } = await visitor.ask("POST", path, { name: "one too many" });
+      assert.ok(status === 409 || status === 422 || status === 429, `${status}`);
+      assert.ok(body.error?.message);
+    });
+  }
+
+  test("a host has 100 nodes and no more; they are listed in pages, without their facts", async () => {
+    const { token } = await stage.host();
+    const facts = { facts: "x".repeat(HARDWARE_BYTES_MAX - 100) };
+    for (let i = 0; i < NODES_MAX; i++) {
+      const hardware = i < 2 ? facts : {};
+      const { status } = await nodeApi(stage, token, "POST", "/nodes", { name: `node ${i}`, hardware, agent: "x" });
+      assert.equal(status, 200, `node ${i}`);
+    }
+    const refused = await nodeApi(stage, token, "POST", "/nodes", { name: "one too many" });
+    assert.equal(refused.status, 409);
+    const seen = new Set<string>();
+    let cursor: string | null = null;
+    do {
+      type Page = { data: { id: string }[]; next_cursor: string | null };
+      const query: string = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
+      const { body, status } = await nodeApi<Page>(stage, token, "GET", `/nodes${query}`);
+      assert.equal(status, 200);
+      assert.ok(body.data.length <= 50, `a page of ${body.data.length}`);
+      assert.ok(JSON.stringify(body).length < 64 * 1024, "a page is small");
+      for (const { id } of body.data) seen.add(id);
+      cursor = body.next_cursor;
+    } while (cursor !== null);
+    assert.equal(seen.size, NODES_MAX);
+  });
+
+  test("60 KiB of hardware facts are refused", async () => {
+    const { token } = await stage.host();
+    for (const hardware of [{ facts: "x".repeat(60 * 1024) }, { facts: "x".repeat(HARDWARE_BYTES_MAX) }]) {
+      const { status, body } = await nodeApi(stage, token, "POST", "/nodes", { name: "big", hardware });
+      assert.deepEqual([status, body.error?.param], [400, "hardware"]);
+    }
+    assert.deepEqual((await nodeApi<{ data: object[] }>(stage, token, "GET", "/nodes")).body.data, []);
+  });
+
+  test("of 300 guesses at a second factor at once ten are looked at, wherever they come from", async () => {
+    const { visitor, email, password } = await person("guessed@example.test");
+    const { secret } = await visitor.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
+    await visitor.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
+    let asked = 0;
+    /** Every request from an address of its own. */
+    const post = (path: string, body: object, cookie = ""): Promise<Response> =>
+      fetch(`${stage.baseUrl}/console/api/auth/${path}`, {
+        method: "POST",
+        headers: {
+          "sec-fetch-site": "same-origin",
+          cookie,
+          "content-type": "application/json",
+          "x-forwarded-for": `10.${asked >> 8}.${asked++ & 255}.1`,
+        },
+        body: JSON.stringify(body),
+      });
+    /** The password is known: a code is all that is missing, again and again. */
+    const challenge = async (): Promise<string> => {
+      const response = await post("sign-in/email", { email, password });
+      assert.deepEqual(await response.json(), { status: "two_factor_required" });
+      return response.headers
+        .getSetCookie()
+        .map((line) => line.split(";", 1)[0])
+        .join("; ");
+    };
+    const challenges: string[] = [];
+    for (let i = 0; i < CHALLENGES; i++) challenges.push(await challenge());
+    const guess = async (code: string, i: number): Promise<{ status: number; param: string | undefined }> => {
+      const response = await post("sign-in/code", { code }, challenges[i % CHALLENGES] as string);
+      const { error } = (await response.json()) as { error?: { param?: string } };
+      return { status: response.status, param: error?.param };
+    };
+    const right = new Set([-1, 0, 1, 2].map((steps) => totp(secret, steps)));
+    const codes = Array.from({ length: GUESSES + 4 }, (_, i) => String(i).padStart(6, "0"));
+    const wrong = codes.filter((code) => !right.has(code)).slice(0, GUESSES);
+    const answers = await Promise.all(wrong.map(guess));
+    assert.ok(answers.every(({ status }) => status >= 400));
+    const lookedAt = answers.filter(({ status, param }) => status === 400 && param === "code");
+    assert.ok(lookedAt.length <= GUESSES_MAX, `${lookedAt.length} guesses were looked at`);
+    challenges.fill(await challenge());
+    assert.notEqual((await guess(totp(secret, 1), 0)).status, 200, "then not even the right one is");
+  });
+
+  test("a key that is refused without end leaves at most a thousand rows an hour", async () => {
+    const { account, key } = await stage.builder(undefined, { requests: 0 });
+    const order = { model: "tiny-3b", prompt: "hello" };
+    const total = REFUSALS_KEPT_MAX + 300;
+    let sent = 0;
+    const growth = await growthDuring(stage, async () => {
+      await Promise.all(
+        Array.from({ length: 20 }, async () => {
+          while (sent++ < total) {
+            const response = await ask(stage, key, order);
+            await response.arrayBuffer();
+            assert.equal(response.status, 429);
+          }
+        }),
+      );
+    });
+    const rows = async (): Promise<number> =>
+      (await stage.query("select id from request where account_id = $1", [account])).length;
+    // What is written in the background is written by now, or never.
+    let before = -1;
+    for (let now = await rows(); now !== before; now = await rows()) {
+      before = now;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+    }
+    assert.ok(before > 0 && before <= REFUSALS_KEPT_MAX + 1, `${before} rows`);
+    const [sum] = await stage.query<{ requests: string }>(
+      "select sum(requests) as requests from usage_hour where account_id = $1",
+      [account],
+    );
+    assert.equal(Number(sum?.requests), total, "every one of them is counted");
+    const streams = await stage.query<{ stream: boolean | null }>(
+      "select distinct stream from request where account_id = $1",
+      [account],
+    );
+    assert.deepEqual(streams, [{ stream: null }], "whether it was to be streamed nobody knew");
+    assert.ok(growth.logBytes < 256 * 1024, `the log grew by ${growth.logBytes} bytes`);
+  });
+
+  test("the internal port is on this machine alone, wherever the gateway listens", async () => {
+    // Another address of this machine stands for a public one: no test listens where others could come.
+    const second = await serve(stage.dataDir, { HOST: "127.0.0.2", DATABASE_URL: stage.databaseUrl }, "second");
+    try {
+      const reached = (host: string, port: number, path: string): Promise<number> =>
+        fetch(`http://${host}:${port}${path}`).then(
+          ({ status }) => status,
+          () => 0,
+        );
+      const publicPort = Number(new URL(second.baseUrl).port);
+      assert.equal(await reached("127.0.0.2", publicPort, "/v1/models"), 401);
+      assert.equal(await reached("127.0.0.1", second.internalPort, "/readyz"), 200);
+      assert.equal(await reached("127.0.0.2", second.internalPort, "/readyz"), 0);
+      assert.equal(await reached("127.0.0.2", second.internalPort, "/metrics"), 0);
+    } finally {
+      assert.equal(await second.stop(), 0);
+    }
+  });
+});

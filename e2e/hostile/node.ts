@@ -1,0 +1,241 @@
+/**
+ * A node made by hand: real credentials, a real NATS client, and behind them no engine but a function that does with each job
+ * what it likes. `enrol` alone is for peers that speak the protocol over a socket of their own.
+ */
+import { connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
+import { decode, encode } from "../../protocol/src/codec.ts";
+import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
+import { JobJoiner } from "../../protocol/src/jobs.ts";
+import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+import { eventually } from "../platform.ts";
+import type { Host, Stage } from "./stage.ts";
+
+const REPORT_EVERY_MS = 3_000;
+const SLOTS = 64;
+
+export type Behaviour = (job: Job) => void | Promise<void>;
+
+export interface Credentials {
+  url: string;
+  jwt: string;
+  seed: string;
+  expiresAt: number;
+}
+
+export interface ApiAnswer<T> {
+  status: number;
+  body: T & { error?: { code?: string; message: string; param?: string } };
+}
+
+export async function nodeApi<T = Record<string, unknown>>(
+  stage: Pick<Stage, "baseUrl">,
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<ApiAnswer<T>> {
+  const response = await fetch(`${stage.baseUrl}/node/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: (await response.json()) as ApiAnswer<T>["body"] };
+}
+
+async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
+  const { status, body } = await answer;
+  if (status !== 200) throw new Error(`the node API answered ${status}: ${JSON.stringify(body)}`);
+  return body;
+}
+
+export interface NodeTraits {
+  name: string;
+  models: string[];
+  hardware?: object;
+  agent?: string;
+}
+
+/** Registers a node, elects its models and fetches what it connects with. */
+export async function enrol(
+  stage: Pick<Stage, "baseUrl">,
+  { token }: Pick<Host, "token">,
+  { name, models, hardware = {}, agent = "handmade" }: NodeTraits,
+): Promise<{ id: string; credentials: Credentials }> {
+  const { id } = await must(nodeApi<{ id: string }>(stage, token, "POST", "/nodes", { name, hardware, agent }));
+  await must(nodeApi(stage, token, "PUT", `/nodes/${id}/elections`, { models }));
+  return { id, credentials: await credentialsOf(stage, { token }, id) };
+}
+
+export async function credentialsOf(
+  stage: Pick<Stage, "baseUrl">,
+  { token }: Pick<Host, "token">,
+  id: string,
+): Promise<Credentials> {
+  type Minted = { plane_url: string; jwt: string; seed: string; expires_at: number };
+  const minted = await must(nodeApi<Minted>(stage, token, "POST", `/nodes/${id}/credentials`));
+  return { url: minted.plane_url, jwt: minted.jwt, seed: minted.seed, expiresAt: minted.expires_at * 1000 };
+}
+
+export const dial = ({ url, jwt, seed }: Credentials): Promise<NatsConnection> =>
+  connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
+
+/** One job that the node was given, and the means to answer it well or badly. */
+export class Job {
+  readonly header: JobHeader;
+  readonly body: JobBody;
+  /** Set once the gateway has called it off. */
+  readonly cancelled: AbortSignal;
+  /** The number of the next output. */
+  seq = 0;
+  readonly #send: (bytes: Uint8Array) => void;
+
+  constructor(header: JobHeader, body: JobBody, cancelled: AbortSignal, send: (bytes: Uint8Array) => void) {
+    this.header = header;
+    this.body = body;
+    this.cancelled = cancelled;
+    this.#send = send;
+  }
+
+  /** The last message, the prompt, or the first text. */
+  get prompt(): string {
+    if ("messages" in this.body) return this.body.messages.at(-1)?.content ?? "";
+    return "prompt" in this.body ? this.body.prompt : (this.body.input[0] ?? "");
+  }
+
+  say(frame: Exclude<Frame, { kind: "unknown" }>): void {
+    this.#send(encode(frame));
+  }
+
+  raw(bytes: Uint8Array): void {
+    this.#send(bytes);
+  }
+
+  accept(): void {
+    this.say({ kind: "accepted", job: this.header.job });
+  }
+
+  /** All of it in one frame. */
+  deltas(texts: string[], channel: Channel = "answer"): void {
+    const { job } = this.header;
+    this.say({ kind: "deltas", deltas: texts.map((text) => ({ job, seq: this.seq++, channel, text })) });
+  }
+
+  vectors(first: number, vectors: Float32Array[]): void {
+    const width = vectors[0]?.length ?? 0;
+    const values = Float32Array.from(vectors.flatMap((vector) => [...vector]));
+    this.say({ kind: "vectors", job: this.header.job, seq: this.seq++, first, width, values });
+  }
+
+  done(finish: "stop" | "length" = "stop"): void {
+    this.say({ kind: "done", job: this.header.job, seq: this.seq++, finish });
+  }
+
+  failed(cause: Failed["cause"], message: string): void {
+    this.say({ kind: "failed", job: this.header.job, seq: this.seq++, cause, message });
+  }
+}
+
+export class HandMadeNode {
+  readonly id: string;
+  readonly host: Host;
+  readonly line: NatsConnection;
+  /** The prompts it was given, the platform's own probes among them. */
+  readonly prompts: string[] = [];
+  readonly #stage: Stage;
+  readonly #models: string[];
+  readonly #behaviour: Behaviour;
+  readonly #joining = new Map<string, JobJoiner>();
+  readonly #running = new Map<string, AbortController>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** Joins and waits until the platform says that it is online; with `waits: false` until it has reported. */
+  static async join(
+    stage: Stage,
+    host: Host,
+    traits: NodeTraits & { behaviour: Behaviour; waits?: boolean },
+  ): Promise<HandMadeNode> {
+    const { id, credentials } = await enrol(stage, host, traits);
+    const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);
+    await node.line.flush();
+    if (traits.waits !== false) await eventually(`${traits.name} is online`, () => node.is("online"));
+    return node;
+  }
+
+  private constructor(
+    stage: Stage,
+    host: Host,
+    id: string,
+    line: NatsConnection,
+    { models, behaviour }: { models: string[]; behaviour: Behaviour },
+  ) {
+    this.#stage = stage;
+    this.host = host;
+    this.id = id;
+    this.line = line;
+    this.#models = models;
+    this.#behaviour = behaviour;
+    line.subscribe(toNode(id), { callback: (_error, { data }) => this.#hear(decode(data)) });
+    line.subscribe(STATE_REQUEST, { callback: () => this.report() });
+    this.report();
+    this.#timer = setInterval(() => this.report(), REPORT_EVERY_MS);
+    void line.closed().then(() => clearInterval(this.#timer));
+  }
+
+  report(): void {
+    if (!this.line.isClosed())
+      this.line.publish(nodeState(this.id), stateFrame({ models: this.#models, busy: this.#running.size }));
+  }
+
+  async state(): Promise<string> {
+    return (await nodeApi<{ state: string }>(this.#stage, this.host.token, "GET", `/nodes/${this.id}`)).body.state;
+  }
+
+  async is(state: string): Promise<boolean> {
+    return (await this.state()) === state;
+  }
+
+  /** What it earned: its host has no other node. */
+  earned(): Promise<bigint> {
+    return this.#stage.balance(this.host.account);
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const job of this.#running.values()) job.abort();
+    await this.line.close();
+  }
+
+  #hear(frame: Frame): void {
+    if (frame.kind === "cancel") this.#running.get(frame.job)?.abort();
+    if (frame.kind === "job") {
+      const joiner = new JobJoiner(frame);
+      this.#joining.set(frame.header.job, joiner);
+      this.#begin(joiner);
+    }
+    if (frame.kind === "piece") {
+      const joiner = this.#joining.get(frame.job);
+      joiner?.add(frame);
+      if (joiner !== undefined) this.#begin(joiner);
+    }
+  }
+
+  #begin(joiner: JobJoiner): void {
+    if (!joiner.complete) return;
+    const { header } = joiner;
+    this.#joining.delete(header.job);
+    const cancelled = new AbortController();
+    this.#running.set(header.job, cancelled);
+    const job = new Job(header, joiner.body(), cancelled.signal, (bytes) => {
+      if (!this.line.isClosed()) this.line.publish(toGateway(header.gateway, this.id), bytes);
+    });
+    this.prompts.push(job.prompt);
+    void Promise.resolve(this.#behaviour(job)).finally(() => this.#running.delete(header.job));
+  }
+}
+
+export function stateFrame(state: Partial<NodeState>): Uint8Array {
+  return encode({
+    kind: "state",
+    state: { protocol: "1.0", agent: "handmade", slots: SLOTS, busy: 0, models: [], draining: false, ...state },
+  });
+}
