@@ -18,9 +18,8 @@ const METER = `(() => {
   }, 5).unref();
   globalThis.loopMeter = {
     read() {
-      const read = { turnMs: worstMs, readMs: planeReads.worstMs };
+      const read = { turnMs: worstMs, readMs: longestReadMs() };
       worstMs = 0;
-      planeReads.worstMs = 0;
       last = process.threadCpuUsage();
       return read;
     },
@@ -31,7 +30,7 @@ const METER = `(() => {
 export interface LoopUse {
   /** The longest turn since the last reading. */
   turnMs: number;
-  /** The longest handling of one piece that was read of a node. */
+  /** The longest handling of one piece that was read of a node, without garbage; 0 if none was long. */
   readMs: number;
 }
 
