@@ -100,7 +100,7 @@ describe("bad nodes", () => {
     await servedBy(2);
   });
 
-  test("flooding: its own jobs fail, it is cut off or held back, others do not notice", async () => {
+  test("flooding: its own jobs fail, it is cut off, others do not notice", async () => {
     const flooder = await Flooder.join(platform);
     try {
       await eventually("it is online", async () => (await flooder.state()) === "online");
@@ -113,8 +113,8 @@ describe("bad nodes", () => {
         // Where the flooder got the job it never answers, and another node does.
         assert.equal(answer.status, 200);
       }
-      const sent = await flood;
-      assert.ok(sent > 1000, `${sent} frames were sent`);
+      await flood;
+      assert.ok(flooder.wasCut, "it was cut off");
       assert.equal(isAlive(platform.ready.pids.gateway), true);
     } finally {
       await flooder.leave();
@@ -180,19 +180,21 @@ class Flooder {
     return ((await response.json()) as { state: string }).state;
   }
 
-  /** Garbage, output of jobs that are not its own, and states, as fast as it can. Returns how many it got out. */
-  async flood(ms: number): Promise<number> {
+  get wasCut(): boolean {
+    return this.#line.isClosed();
+  }
+
+  /** Garbage, output of jobs that are not its own, and states, as fast as it can, until it is cut off. */
+  async flood(ms: number): Promise<void> {
     const until = performance.now() + ms;
-    let sent = 0;
     const junk = Buffer.alloc(64 * 1024, 7);
     while (performance.now() < until && !this.#line.isClosed()) {
-      for (let i = 0; i < 50 && !this.#line.isClosed(); i++, sent++) {
+      for (let i = 0; i < 50 && !this.#line.isClosed(); i++) {
         this.#line.publish(`tg.s.${this.#id}`, state());
         this.#line.publish(`tg.g.${this.#gateway ?? "nobody"}.${this.#id}`, i % 2 === 0 ? junk : foreignDelta());
       }
       await new Promise((resolve) => setImmediate(resolve));
     }
-    return sent;
   }
 
   async leave(): Promise<void> {

@@ -16,6 +16,8 @@ import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir
 const CONNECTIONS = 4;
 /** About so much leaves in one write. */
 const WRITE_BYTES = 64 * 1024;
+/** Far more than it takes. */
+const FLOOD_MS_MAX = 40_000;
 /** A few lines about each node. */
 const LOG_BYTES_MAX = 16 * 1024;
 
@@ -74,9 +76,10 @@ onEveryPlane("floods", (openPlane) => {
         const before = await logBytes(platform);
         const message = { subject: subject(node, gateway), payload };
         const chunk = Array.from({ length: Math.ceil(WRITE_BYTES / (payload.length + 60)) }, () => message);
+        const until = performance.now() + FLOOD_MS_MAX;
         let flooding = true;
         const floods = lines.map(async (line) => {
-          while (line.isConnected) {
+          while (line.isConnected && performance.now() < until) {
             await line.publish(chunk);
             await new Promise((resolve) => setImmediate(resolve));
           }
@@ -90,7 +93,8 @@ onEveryPlane("floods", (openPlane) => {
           const answer = await chat(platform, { text: "calm" });
           assert.equal(answer.status, 200, await answer.text());
           latencies.push(Math.round(performance.now() - at));
-        } while (flooding);
+        } while (flooding && performance.now() < until);
+        assert.equal(flooding, false, "it was cut off");
         await Promise.all([cut, ...floods]);
         t.diagnostic(`others took ${latencies.sort((a, b) => a - b).join(", ")} ms`);
         const grown = (await logBytes(platform)) - before;

@@ -42,8 +42,10 @@ export interface Arena {
 
 export async function openArena(): Promise<Arena> {
   const dataDir = await newDataDir();
-  const lift = new URL("./lift-bounds.ts", import.meta.url).href;
-  const env = { NODE_OPTIONS: `${INSPECTED} --import ${lift}`, AUTO_QUARANTINE: "false" };
+  const loaded = ["./lift-bounds.ts", "./time-reads.ts"].map(
+    (file) => `--import ${new URL(file, import.meta.url).href}`,
+  );
+  const env = { NODE_OPTIONS: [INSPECTED, ...loaded].join(" "), AUTO_QUARANTINE: "false" };
   const platform = await startPlatform(
     dataDir,
     ["--engine", "scripted", "--nodes", "2", "--models", HONEST_MODEL],

@@ -107,8 +107,13 @@ export class RawNode {
     const socket = this.#socket;
     if (socket === undefined || !this.isConnected || socket.write(bytes)) return;
     await new Promise<void>((resolve) => {
-      socket.once("drain", resolve);
-      socket.once("close", () => resolve());
+      const go = (): void => {
+        socket.off("drain", go);
+        socket.off("close", go);
+        resolve();
+      };
+      socket.once("drain", go);
+      socket.once("close", go);
     });
   }
 

@@ -34,9 +34,11 @@ try {
   console.log(`\n${tallyTable(run.tally)}\n`);
   const reconnects = arena.nodes.reduce((sum, { connects }) => sum + connects, 0);
   console.log(`seed ${seed}: ${run.tally.frames} frames in ${seconds()}, over ${reconnects} connections`);
-  console.log(
-    `longest turn of the loop: ${run.quietMs.toFixed(1)} ms without hostile nodes, ${run.worstMs.toFixed(1)} ms with them`,
-  );
+  const { quiet, worst } = run;
+  const told = (what: "turnMs" | "readMs"): string =>
+    `${Math.round(quiet[what])} ms before, ${Math.round(worst[what])} ms with hostile nodes`;
+  console.log(`longest turn of the loop: ${told("turnMs")}`);
+  console.log(`longest handling of what was read of a node at a time: ${told("readMs")}`);
   console.log(`memory, garbage collected, at half: ${shownMemory(run.half)}; at the end: ${shownMemory(run.end)}`);
   console.log(`the log grew by ${run.logBytes} bytes`);
   wrong = await judged(arena, run);

@@ -25,9 +25,11 @@ export const FRAME_RATES: Record<FrameKind, Rate> = {
   idle: { perSecond: 2_000, burst: 10_000 },
 };
 
-/** Decoding costs by the frame and by its bytes. */
-const IDLE_UNIT_BYTES = 1024;
-export const idleCost = (bytes: number): number => 1 + bytes / IDLE_UNIT_BYTES;
+/** What a frame costs to decode: by itself, by its bytes and by the deltas in it. A unit is some ten microseconds. */
+const IDLE_UNIT_BYTES = 4096;
+const IDLE_UNIT_DELTAS = 16;
+export const idleCost = (bytes: number, deltas: number): number =>
+  1 + bytes / IDLE_UNIT_BYTES + deltas / IDLE_UNIT_DELTAS;
 
 /** A plane that was told to cut a node and still brings its frames is told again after this long. */
 const CUT_AGAIN_MS = 5_000;

@@ -187,7 +187,8 @@ export class Offers {
     if (nodeId === undefined || !rates.hears(nodeId)) return;
     try {
       const frame = decode(payload);
-      if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", idleCost(payload.length))) return;
+      const cost = idleCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);
+      if (this.#isIdle(nodeId, frame) && !rates.count(nodeId, "idle", cost)) return;
       this.#receive(nodeId, frame);
     } catch (error) {
       if (!(error instanceof FrameError)) throw error;
