@@ -94,7 +94,7 @@ describe("two gateways", () => {
   };
 
   test("count a node's honest answers together, and both trust it with the last one", async () => {
-    const { id, node } = await join("fresh");
+    const { id, node, report } = await join("fresh");
     await eventually("both know it", () => slots(node).every((count) => count === 1));
     answered(gateways[0], node);
     await eventually("it is counted", async () => (await fleet.find(null, id))?.probation?.answers === 1);
@@ -104,7 +104,10 @@ describe("two gateways", () => {
     await fleet.release(id, "an operator");
     await fleet.move(host, id, "resume");
     await announce(db.pool, NODE_TOPIC, node);
-    await eventually("both begin anew", () => slots(node).every((count) => count === 1));
+    await eventually("both begin anew", () => {
+      report();
+      return slots(node).every((count) => count === 1);
+    });
   });
 
   test("neither offers work to a node registered after another of its host was barred; both do once it is cleared", async () => {

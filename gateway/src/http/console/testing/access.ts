@@ -123,6 +123,13 @@ export const ACCESS: Access[] = [
     absent: "node_not_found",
   },
   {
+    route: "POST /console/api/operator/nodes/:id/clear",
+    guard: "operator",
+    thing: "withheld node",
+    ok: 200,
+    absent: "node_not_found",
+  },
+  {
     route: "POST /console/api/operator/nodes/:id/release",
     guard: "operator",
     thing: "quarantined node",

@@ -27,7 +27,16 @@ export const PEOPLE = [
 export type Who = (typeof PEOPLE)[number];
 
 /** What a path's `:id` can name. */
-export type Thing = "account" | "session" | "key" | "request" | "token" | "node" | "quarantined node" | "batch";
+export type Thing =
+  | "account"
+  | "session"
+  | "key"
+  | "request"
+  | "token"
+  | "node"
+  | "quarantined node"
+  | "withheld node"
+  | "batch";
 
 export interface World {
   console: TestConsole;
@@ -114,6 +123,10 @@ function makerOf(console: TestConsole, { builder, host }: World["people"]): Worl
       const id = await newNode();
       await fleet.quarantine(id, { reason: "a test", evidence: {}, by: "platform" });
       return publicId("node", id);
+    },
+    async "withheld node"() {
+      await makers["quarantined node"]();
+      return publicId("node", await newNode());
     },
     async batch() {
       await newRequest();
