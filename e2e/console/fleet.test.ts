@@ -154,7 +154,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await operatorPage.getByRole("button", { name: /^shed/ }).click();
     await operatorPage.getByText("It was registered while another node of its host was in quarantine.").waitFor();
     await operatorPage.getByRole("button", { name: "Let it work" }).click();
-    await operatorPage.getByText("shed may work.").waitFor();
+    await operatorPage.getByText("shed may work.", { exact: true }).waitFor();
     await operatorPage.getByText("shed gets no work").waitFor({ state: "detached" });
     await hostPage.getByText("shed gets no work").waitFor({ state: "detached" });
     await hostPage.getByRole("link", { name: "Open barn" }).click();

@@ -83,7 +83,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
 
   test("an address that makes no sense is refused in words, and can be cleared", async () => {
     for (const [query, words] of [
-      ["outcome=%00", "outcome must not hold control characters"],
+      ["outcome=%00", "an outcome that no request can have"],
       ["from=nonsense", "from must be a time"],
       ["to=2026-99-99", "to must be a time"],
       ["model=unknown", "a model that is not in the catalogue"],

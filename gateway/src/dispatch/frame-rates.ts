@@ -19,8 +19,8 @@ export type FrameKind = "states" | "malformed" | "idle";
 
 export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
-  /** An honest agent sends none; one with a bug should not take its node's whole line down at the first of them. */
-  malformed: { perSecond: 1 / 6, burst: 10 },
+  /** An honest agent sends none; one with a bug that fails some of its jobs should not take down its node's whole line. */
+  malformed: { perSecond: 5, burst: 100 },
   /** Counted by `idleCost`. What was under way when a job was cancelled is such, so it must be ample. */
   idle: { perSecond: 2_000, burst: 10_000 },
 };

@@ -4,6 +4,7 @@
  */
 import { parentPort, type Transferable, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
+import { stepBack } from "../base/threads.ts";
 import { Fault } from "../faults.ts";
 import type { Endpoint } from "../inference/endpoint.ts";
 import { readFields } from "../inference/read.ts";
@@ -21,6 +22,7 @@ import { type Read, type ReadingData, type ReadJob, writeFault } from "./read-jo
 
 const port = parentPort;
 invariant(port !== null, "reading-worker.ts runs as a worker thread");
+stepBack();
 const { tables, base64Compat } = workerData as ReadingData;
 const meters = new Map<string, Meter>();
 for (const [name, found] of tables) meters.set(name, openMeter(name, found, null));

@@ -1,6 +1,7 @@
 /** A worker thread: counts long prompts so that the event loop need not wait for them. */
 import { parentPort, workerData } from "node:worker_threads";
 import { invariant } from "../base/invariant.ts";
+import { stepBack } from "../base/threads.ts";
 import type { PromptCount } from "./meter.ts";
 import { type PackedPrompt, unpackPrompt } from "./packing.ts";
 import type { Reply } from "./pool.ts";
@@ -19,6 +20,7 @@ export interface WorkerJob {
 
 const port = parentPort;
 invariant(port !== null, "worker.ts runs as a worker thread");
+stepBack();
 const { tables } = workerData as WorkerData;
 const counters = new Map<TokenizerName, PromptCounter>();
 
