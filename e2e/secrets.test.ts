@@ -116,8 +116,10 @@ describe("secrets, prompts and outputs", () => {
       await person.send("DELETE", `${path}/${doomed.body.id}`);
       await person.get(path);
     }
-    const { data } = await person.get<{ data: { id: string }[] }>("keys");
-    await person.send("PATCH", `keys/${data.at(-1)?.id}`, { name: "canary-name renamed" });
+    const { data } = await person.get<{ data: { id: string; name: string }[] }>("keys");
+    await person.send("PATCH", `keys/${data.find(({ name }) => name === "canary-name")?.id}`, {
+      name: "canary-name renamed",
+    });
     await operator.get(`operator/accounts/${account}/keys`);
     const shell = tollgate(["admin", "key", "create", account, "shell", "--json", "--data", dataDir]);
     assert.equal(await shell.ended, 0, shell.output());

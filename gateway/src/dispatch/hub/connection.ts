@@ -49,8 +49,10 @@ interface Subscription {
   leave(): void;
 }
 
-/** To refuse something costs as much as so many operations that are allowed. */
+/** To refuse something costs as much as so many more operations. */
 const REFUSAL_OPERATIONS = 4;
+/** A chunk of many small operations is read in several turns of the event loop: many nodes may send such chunks at once. */
+const OPERATIONS_PER_TURN = 256;
 
 const nothingToCancel = (): void => {};
 
@@ -70,7 +72,8 @@ export class Connection implements Operations {
   /** The last subject found publishable: a node says most things on one. */
   #publishable = "";
   /** Since this chunk began. */
-  #refused = 0;
+  /** What was handled costs so many operations more than it counts. */
+  #surcharge = 0;
   #pingsOutstanding = 0;
   /** The wait for CONNECT, then for the expiry of the credential, then for the peer to close. */
   #cancelDeadline: () => void;
@@ -190,6 +193,7 @@ export class Connection implements Operations {
   }
 
   ping(): void {
+    this.#surcharge += this.#hub.limits.pingOperations;
     this.#say("PONG");
   }
 
@@ -197,21 +201,28 @@ export class Connection implements Operations {
     this.#pingsOutstanding = 0;
   }
 
-  #read(chunk: Buffer): void {
+  #read(chunk: Buffer, from = 0): void {
     if (this.#ended) return;
     let operations = 0;
     try {
-      operations = this.#parser.push(chunk);
+      operations = this.#parser.push(chunk, from, OPERATIONS_PER_TURN);
     } catch (error) {
       this.#fail(error);
     }
+    if (this.#ended) return;
     const { clock } = this.#hub;
-    operations += this.#refused * REFUSAL_OPERATIONS;
-    this.#refused = 0;
-    const restMs = this.#pace.spend(operations, chunk.length, clock.monotonic());
-    if (restMs === 0 || this.#ended) return;
+    const { position } = this.#parser;
+    const restMs = this.#pace.spend(operations + this.#surcharge, position - from, clock.monotonic());
+    this.#surcharge = 0;
+    const isWhole = position === chunk.length;
+    if (isWhole && restMs === 0) {
+      if (this.#socket.isPaused()) this.#socket.resume();
+      return;
+    }
     this.#socket.pause();
-    this.#cancelRest = clock.after(restMs, () => this.#socket.resume());
+    const goOn = isWhole ? () => this.#socket.resume() : () => this.#read(chunk, position);
+    if (restMs > 0) this.#cancelRest = clock.after(restMs, goOn);
+    else clock.soon(goOn);
   }
 
   #fail(error: unknown): void {
@@ -277,7 +288,7 @@ export class Connection implements Operations {
     const [words = ""] = refusal.split('"', 1);
     const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
     this.#hub.strangers.warn(this.#who, fields, "plane: refused");
-    this.#refused += 1;
+    this.#surcharge += REFUSAL_OPERATIONS;
     this.#say(`-ERR '${refusal}'`);
   }
 

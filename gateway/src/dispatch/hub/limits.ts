@@ -35,6 +35,8 @@ export interface HubLimits {
    * machine.
    */
   operationsPerSecondMax: number;
+  /** Beside them a ping counts as so many: a client that has nothing to say pings once in a while. */
+  pingOperations: number;
   inboundBytesPerSecondMax: number;
   /** How far ahead of those rates it may run. */
   burstMs: number;
@@ -58,6 +60,7 @@ export const HUB_LIMITS: Readonly<HubLimits> = {
   connectsPerSecondMax: 2,
   connectsBurstMs: 10_000,
   operationsPerSecondMax: 20_000,
+  pingOperations: 50,
   inboundBytesPerSecondMax: 32 * MIB,
   burstMs: 250,
 };

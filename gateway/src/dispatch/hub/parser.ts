@@ -77,14 +77,20 @@ export class Parser {
     this.#payloadBytesMax = limits.payloadBytesMax;
   }
 
+  /** How far the last `push` came in its chunk. */
+  position = 0;
+
   /**
-   * Reads on and says how many operations that was. Throws `ProtocolViolation`, after which the parser must not be used.
+   * Reads on from there, so many operations at most, and says how many it was. Throws `ProtocolViolation`, after which the
+   * parser must not be used.
    */
-  push(chunk: Buffer): number {
-    let at = 0;
+  push(chunk: Buffer, from = 0, operationsMax = Number.POSITIVE_INFINITY): number {
+    this.position = from;
     let operations = 0;
-    while (at < chunk.length && !this.#stopped) {
-      at = this.#announced === undefined ? this.#readLine(chunk, at) : this.#readBody(chunk, at, this.#announced);
+    while (this.position < chunk.length && operations < operationsMax && !this.#stopped) {
+      const { position: at } = this;
+      this.position =
+        this.#announced === undefined ? this.#readLine(chunk, at) : this.#readBody(chunk, at, this.#announced);
       if (this.#announced === undefined) operations++;
     }
     return operations;
