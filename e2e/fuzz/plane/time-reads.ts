@@ -32,11 +32,11 @@ function longestReadMs(): number {
 (globalThis as { longestReadMs?: () => number }).longestReadMs = longestReadMs;
 
 const read = Parser.prototype.push;
-Parser.prototype.push = function push(chunk) {
+Parser.prototype.push = function push(...args) {
   const from = performance.now();
   const before = process.threadCpuUsage();
   try {
-    return read.call(this, chunk);
+    return read.apply(this, args);
   } finally {
     const { user, system } = process.threadCpuUsage(before);
     const ms = (user + system) / 1000;
