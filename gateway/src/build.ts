@@ -5,30 +5,39 @@
 import { systemClock } from "./base/clock.ts";
 import { type NewId, newIds, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
-import { openBooks, openLimits, openPurchases } from "./build/books.ts";
+import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts";
-import { doorsOf } from "./build/doors.ts";
+import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
-import { type BuildOptions, derived, type Ground, type Stop } from "./build/ground.ts";
-import { openPeople, type People } from "./build/people.ts";
+import { openLimits, openMoney, openPurchases } from "./build/money.ts";
 import { openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
-import { openBroadcast } from "./db/broadcast.ts";
+import { NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import type { History } from "./history/history.ts";
+import { openUsage } from "./history/usage.ts";
 import { openBodyBudget } from "./http/body-budget.ts";
+import { Live } from "./http/console/live.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
 import { openMetrics } from "./http/metrics.ts";
+import type { ConnectedNodes, Parts } from "./http/parts.ts";
 import { openReading } from "./http/reading.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
+import { runPrivately } from "./inference/private-job.ts";
+import { openHostMoney } from "./ledger/host-money.ts";
 import type { Ledger } from "./ledger/ledger.ts";
+import { openStatement } from "./ledger/statement.ts";
 import { loadCatalogue } from "./metering/catalogue.ts";
+import { openAudit } from "./operators/audit.ts";
+import { openDirectory } from "./operators/directory.ts";
+import { openOverview, withOnline } from "./operators/overview.ts";
+import { openPayouts } from "./operators/payouts.ts";
 import { serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
-export interface App extends People {
+export interface App extends AccountParts {
   ledger: Ledger;
   fleet: Fleet;
   history: History;
@@ -49,7 +58,7 @@ export async function build(options: BuildOptions): Promise<App> {
   };
   const { clock = systemClock, random = systemRandom() } = options;
   const newId = newIds(clock, random);
-  const ground = {
+  const context = {
     ...options,
     clock,
     random,
@@ -58,19 +67,19 @@ export async function build(options: BuildOptions): Promise<App> {
     onClose: (stop: Stop) => stack.push(stop),
   };
   try {
-    return await assemble(ground, close);
+    return await assemble(context, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function assemble(ground: Ground, close: () => Promise<void>): Promise<App> {
-  const { config, log, clock, newId } = ground;
+async function assemble(context: Context, close: () => Promise<void>): Promise<App> {
+  const { config, log, clock, newId, onClose } = context;
   // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
-  const store = await openStore(ground);
+  const store = await openStore(context);
   const { pool } = store;
   const secrets = await serverSecrets({
     dataDir: config.dataDir,
@@ -79,51 +88,93 @@ async function assemble(ground: Ground, close: () => Promise<void>): Promise<App
     planeSeed: config.plane.seed,
   });
   const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
-  ground.onClose(() => broadcast.close());
-  const { meter, tables } = await openMeters(ground);
+  onClose(() => broadcast.close());
+  const { meter, tables } = await openMeters(context);
   const reading = openReading({ log, tables, base64Compat: config.embeddingsBase64Compat });
-  ground.onClose(() => reading.close());
-  const catalogue = await openCatalogue(ground, { pool, broadcast, meter });
-  const plane = await openPlane(ground, secrets);
-  const people = await openPeople(ground, { pool, broadcast }, secrets);
-  const books = await openBooks(ground, store, secrets);
+  onClose(() => reading.close());
+  const catalogue = await openCatalogue(context, { pool, broadcast, meter });
+  const plane = await openPlane(context, secrets);
+  const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
+  const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
-  const { roster, dispatcher, enforce } = openDispatch(ground, { plane, fleet, broadcast });
-  const limits = await openLimits(ground);
+  const { roster, dispatcher, enforce } = openDispatch(context, { plane, fleet, broadcast });
+  const limits = await openLimits(context);
 
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
-    holds: () => books.leases.alive,
+    holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
   });
   const gateway: Gateway = {
     clock,
     log,
-    keys: people.apiKeys,
+    keys: accounts.apiKeys,
     catalogue: catalogue.current,
     meter,
     reader: reading,
     limits,
     dispatcher,
     watch: metrics.watch,
-    ...books,
+    ...money,
   };
-  const trust = await openTrust(ground, { gateway, plane, fleet, roster, broadcast, enforce, secretCanaries });
-  const payments = await openPurchases(ground, store);
-  const cursors = openCursors(derived(secrets, "cursors"));
-  const floor = { plane, fleet, broadcast, roster, dispatcher, enforce, trust };
-  const bodies = { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm };
-  const doors = doorsOf(ground, { ...floor, pool, gateway, people, books, payments, cursors, bodies });
-  const health = healthOf({ ping: () => pool.query("select 1"), metrics });
-  return {
-    ...people,
-    ledger: books.ledger,
-    fleet,
-    history: books.history,
+  const trust = await openTrust(context, { gateway, plane, fleet, roster, broadcast, enforce, secretCanaries });
+  const live = new Live({ clock, log });
+  onClose(() => live.close());
+  const nodes: ConnectedNodes = {
+    count: () => roster.nodes().length,
+    find: (id) => roster.find(id),
+    speedOf: (model) => dispatcher.speedOf(model),
+    capacityOf: (model) => roster.capacity(model),
+    speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
+    reliabilityOf: (id) => trust.reliability(id),
+  };
+  const records = openOverview({ pool });
+  const parts: Parts = {
+    door: {
+      clock,
+      newId,
+      log,
+      bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
+      trustedProxies: config.trustedProxies,
+    },
+    pool,
+    log,
     newId,
-    publicServer: publicServer(doors),
-    internalServer: internalServer(health),
+    now: () => clock.now(),
+    cursors: openCursors(derived(secrets, "cursors")),
+    publicUrl: config.publicUrl,
+    ...accounts,
+    ...money,
+    statement: openStatement({ pool }),
+    hostMoney: openHostMoney({ pool, holdDays: config.payoutHoldDays }),
+    usage: openUsage({ pool }),
+    payments: await openPurchases(context, store),
+    gateway,
+    base64Compat: config.embeddingsBase64Compat,
+    catalogue: catalogue.current,
+    fleet,
+    async nodeChanged(nodeId) {
+      await enforce(nodeId);
+      await broadcast.send(NODE_TOPIC, nodeId);
+    },
+    nodes,
+    runPrivately: (job, signal) => runPrivately(gateway, job, signal),
+    mint: config.plane.absent ? undefined : (id) => plane.mint(id),
+    audit: openAudit({ pool, newId }),
+    directory: openDirectory({ pool, rules: fleet.rules }),
+    overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
+    payouts: openPayouts({ pool, newId, holdDays: config.payoutHoldDays }),
+    live,
+  };
+  return {
+    ...accounts,
+    ledger: money.ledger,
+    fleet,
+    history: money.history,
+    newId,
+    publicServer: publicServer(parts),
+    internalServer: internalServer(healthOf({ ping: () => pool.query("select 1"), metrics })),
     nodeOnline: (id) => roster.online(id),
     postgresPid: store.pid,
     close,

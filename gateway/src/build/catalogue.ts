@@ -9,11 +9,11 @@ import { recordPrices } from "../ledger/prices.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import { type LiveCatalogue, openLiveCatalogue } from "../metering/live-catalogue.ts";
 import { type Metering, openMetering } from "../metering/metering.ts";
-import type { Ground } from "./ground.ts";
+import type { Context } from "./context.ts";
 
 export const CATALOGUE_FILE = fileURLToPath(new URL("../../catalogue/models.json", import.meta.url));
 
-export async function openMeters({ log, progress, onClose }: Ground): Promise<{
+export async function openMeters({ log, progress, onClose }: Context): Promise<{
   meter: Gateway["meter"];
   tables: Metering["tables"];
 }> {
@@ -31,7 +31,7 @@ export async function openMeters({ log, progress, onClose }: Ground): Promise<{
 }
 
 export async function openCatalogue(
-  { config, log }: Ground,
+  { config, log }: Context,
   { pool, broadcast, meter }: { pool: pg.Pool; broadcast: Broadcast; meter: Gateway["meter"] },
 ): Promise<LiveCatalogue> {
   const catalogue = await openLiveCatalogue({

@@ -14,8 +14,8 @@ import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
 import { type Fleet, openFleet } from "../fleet/fleet.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { type Catalogue, loadCatalogue } from "../metering/catalogue.ts";
+import type { Context, Stop } from "./context.ts";
 import { openDispatch, openTrust } from "./fleet.ts";
-import type { Ground, Stop } from "./ground.ts";
 
 const MODEL = "tiny-3b";
 const catalogue: Catalogue = await loadCatalogue(new URL("../../catalogue/models.json", import.meta.url));
@@ -39,7 +39,7 @@ describe("two gateways", () => {
     const { pool, connection } = db;
     const broadcast: Broadcast = await openBroadcast({ pool, connection, clock: systemClock, log });
     stops.push(() => broadcast.close());
-    const ground = {
+    const context = {
       config,
       log,
       random,
@@ -49,13 +49,13 @@ describe("two gateways", () => {
       progress: () => {},
       onLost: () => {},
       onClose: (stop: Stop) => void stops.push(stop),
-    } satisfies Ground;
+    } satisfies Context;
     const floor = { plane, fleet, broadcast };
-    const { roster, dispatcher, enforce } = openDispatch(ground, floor);
+    const { roster, dispatcher, enforce } = openDispatch(context, floor);
     // Probes end before they begin; they have tests of their own.
     const meter = () => ({ countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
-    await openTrust(ground, {
+    await openTrust(context, {
       ...floor,
       gateway: gateway as unknown as Gateway,
       roster,

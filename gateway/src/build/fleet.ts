@@ -10,9 +10,9 @@ import type { Fleet } from "../fleet/fleet.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { drawFrom, type SecretCanaries } from "../trust/canaries.ts";
 import { type Trust, watchNodes } from "../trust/trust.ts";
-import type { Ground } from "./ground.ts";
+import type { Context } from "./context.ts";
 
-export interface Floor {
+interface Needs {
   plane: Plane;
   fleet: Fleet;
   broadcast: Broadcast;
@@ -20,8 +20,8 @@ export interface Floor {
 
 export type Enforce = (nodeId: string | undefined) => Promise<void>;
 
-export function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor) {
-  const { config, clock, random, log, gatewayId, onClose } = ground;
+export function openDispatch(context: Context, { plane, fleet, broadcast }: Needs) {
+  const { config, clock, random, log, gatewayId, onClose } = context;
   const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
   onClose(() => roster.close());
   /** What the records say of a node holds from now on, on every gateway that hears of it. */
@@ -45,7 +45,7 @@ export function openDispatch(ground: Ground, { plane, fleet, broadcast }: Floor)
 
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
 export async function openTrust(
-  ground: Ground,
+  context: Context,
   {
     gateway,
     plane,
@@ -54,9 +54,9 @@ export async function openTrust(
     broadcast,
     enforce,
     secretCanaries: secrets,
-  }: Floor & { gateway: Gateway; roster: Roster; enforce: Enforce; secretCanaries: SecretCanaries },
+  }: Needs & { gateway: Gateway; roster: Roster; enforce: Enforce; secretCanaries: SecretCanaries },
 ): Promise<Trust> {
-  const { config, clock, random, newId, log, onClose } = ground;
+  const { config, clock, random, newId, log, onClose } = context;
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
   const refuse = (node: string): Promise<void> =>
     // A plane that is away makes up for it when it is back.

@@ -7,10 +7,10 @@ import { openHub } from "../dispatch/hub/hub.ts";
 import { openNatsPlane } from "../dispatch/nats/plane.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
-import type { Ground } from "./ground.ts";
+import type { Context } from "./context.ts";
 
-export async function openPlane(ground: Ground, secrets: ServerSecrets): Promise<Plane> {
-  const { config, clock, random, log, gatewayId, onClose } = ground;
+export async function openPlane(context: Context, secrets: ServerSecrets): Promise<Plane> {
+  const { config, clock, random, log, gatewayId, onClose } = context;
   if (config.plane.absent) return absentPlane();
   const { host, port, publicUrl, credentialTtlMs, tls, nats } = config.plane;
   const { planeSeed: accountSeed } = secrets;

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { migrate } from "../db/migrate.ts";
 import { type Connection, openPool } from "../db/pool.ts";
-import type { Ground } from "./ground.ts";
+import type { Context } from "./context.ts";
 
 export const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 
@@ -16,7 +16,7 @@ export interface Store {
   pid: number | null;
 }
 
-export async function openStore({ config, log, clock, progress, onLost, onClose }: Ground): Promise<Store> {
+export async function openStore({ config, log, clock, progress, onLost, onClose }: Context): Promise<Store> {
   let connection: Connection;
   let pid: number | null = null;
   if (config.databaseUrl === undefined) {

@@ -1,6 +1,6 @@
 /** Answers that clients and proxies may keep: five minutes without asking, and then only the news. */
 import { createHash } from "node:crypto";
-import type { OpenCall } from "./door.ts";
+import type { FastifyReply, FastifyRequest } from "fastify";
 
 const KEEP = "public, max-age=300";
 
@@ -9,9 +9,17 @@ export function etagOf(body: string): string {
 }
 
 /** 200 with the body, or 304 for a client that has it already. */
-export function sendCached(call: OpenCall, body: string, etag: string, headers: Record<string, string> = {}): void {
-  const caching = { etag, "cache-control": KEEP };
-  const known = (call.request.headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  if (known.includes(etag) || known.includes("*")) call.reply.notModified(caching);
-  else call.reply.json(200, body, { ...caching, ...headers });
+export function sendCached(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  {
+    body,
+    etag = etagOf(body),
+    type = "application/json; charset=utf-8",
+  }: { body: string; etag?: string; type?: string },
+): FastifyReply {
+  reply.headers({ etag, "cache-control": KEEP });
+  const known = (headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  if (known.includes(etag) || known.includes("*")) return reply.code(304).send();
+  return reply.type(type).send(body);
 }

@@ -3,6 +3,7 @@
  * is not a fault is a bug, logged with its cause and answered with the id alone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -20,14 +21,19 @@ import {
   STRANGER_BYTES_MAX,
 } from "./body.ts";
 import type { BodyBudget } from "./body-budget.ts";
+import { clientAddress } from "./client-address.ts";
 import { watchForLeaving } from "./half-close.ts";
-import { HttpReply } from "./reply.ts";
+import { faultHeaders, HttpReply } from "./reply.ts";
 
 export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
   bodies: Bodies;
+  /** How many proxies before us add to X-Forwarded-For. */
+  trustedProxies?: number;
+  /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
+  checkAnswers?: boolean;
 }
 
 /** What large bodies need: room, and a thread that parses those of forms. */
@@ -47,14 +53,58 @@ export interface OpenCall extends Call {
   readForm(payer: string | null): Promise<unknown>;
   /** The bytes as they came, for what is signed. */
   readBytes(payer: string, bytesMax: number): Promise<Uint8Array>;
+  /** The caller's address, seen through the proxies that are trusted. */
+  address(): string;
+  /** What the client is told of it. What is no fault is a bug: it is logged with its cause, and answered with the id alone. */
+  faultOf(error: unknown): Fault;
+  /** When the answer goes out: what is left of the body is let go. */
+  close(): void;
 }
 
-/** Runs a handler for one request and turns whatever it throws into the envelope. */
-export async function through(
-  door: DoorOptions,
-  sockets: { request: IncomingMessage; response: ServerResponse },
-  handle: (call: OpenCall) => Promise<void>,
+/** Set before anything else looks at a request. */
+declare module "fastify" {
+  interface FastifyRequest {
+    call: OpenCall;
+  }
+}
+
+/** Every request of this server becomes a call; whatever its handler throws becomes the envelope. */
+export function openDoor(app: FastifyInstance, door: DoorOptions): void {
+  app.decorateRequest("call");
+  app.addHook("onRequest", (request, reply, done) => {
+    request.call = openCall(door, { request: request.raw, response: reply.raw });
+    done();
+  });
+  app.addHook("onSend", (request, _reply, payload, done) => {
+    request.call.close();
+    done(null, payload);
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const known = request.call.faultOf(error);
+    return reply.code(known.status).headers(faultHeaders(known)).send(known.body());
+  });
+}
+
+/**
+ * For answers that are written as they come: from here on the socket is the handler's own, and a fault goes out as the
+ * event or the cut that is left to say it.
+ */
+export async function takeOver(
+  { call }: FastifyRequest,
+  reply: FastifyReply,
+  handle: (call: OpenCall) => Promise<void> | void,
 ): Promise<void> {
+  reply.hijack();
+  try {
+    await handle(call);
+  } catch (error) {
+    call.reply.fault(call.faultOf(error));
+  } finally {
+    call.close();
+  }
+}
+
+export function openCall(door: DoorOptions, sockets: { request: IncomingMessage; response: ServerResponse }): OpenCall {
   const { request, response } = sockets;
   const id = door.newId();
   const gone = new AbortController();
@@ -65,7 +115,7 @@ export async function through(
     if (!response.writableFinished) gone.abort();
   });
   const { read, letGo } = bodyOf(door, sockets);
-  const call: OpenCall = {
+  return {
     id,
     arrivedAt: door.clock.monotonic(),
     authorization: request.headers.authorization,
@@ -84,17 +134,14 @@ export async function through(
     gone: gone.signal,
     reply,
     request,
+    address: () => clientAddress(request, door.trustedProxies ?? 0),
+    faultOf: (error) => (error instanceof Fault ? error : unexpected(door.log, id, error)),
+    close() {
+      stopWatching();
+      letGo();
+      discardRest(request, door.clock);
+    },
   };
-  try {
-    await handle(call);
-  } catch (error) {
-    const known = error instanceof Fault ? error : unexpected(door.log, id, error);
-    reply.fault(known);
-  } finally {
-    stopWatching();
-    letGo();
-    discardRest(request, door.clock);
-  }
 }
 
 interface ReadBody extends Body {

@@ -13,7 +13,7 @@ import type { Meter } from "../metering/meter.ts";
 import { openMeter } from "../metering/metering.ts";
 import type { Reply } from "../metering/pool.ts";
 import { FORM_VALUES_MAX, parseJson } from "./body.ts";
-import { quoteEndpoint } from "./console/quotes.ts";
+import { quoteEndpoint } from "./console/models.ts";
 import { cutLongTexts } from "./long-texts.ts";
 import { chat } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";

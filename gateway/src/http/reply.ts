@@ -14,6 +14,15 @@ const UNREAD_BYTES_MAX = 1024 * 1024;
 /** A client should not keep a person waiting for longer than this; it says so, and leaves it to them. */
 const WAIT_S_MAX = 60;
 
+/** What an error says beside its envelope: whether to try again, and when. */
+export function faultHeaders(known: Fault): Record<string, string> {
+  const headers: Record<string, string> = { ...known.headers };
+  if (known.retry === "later") headers["retry-after"] ??= "1";
+  const soon = Number(headers["retry-after"] ?? 0) <= WAIT_S_MAX;
+  if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later" && soon);
+  return headers;
+}
+
 export class HttpReply implements Reply {
   readonly #response: ServerResponse;
   readonly #clock: Clock;
@@ -48,11 +57,6 @@ export class HttpReply implements Reply {
     this.#response.end();
   }
 
-  /** A 304 has neither body nor length, which is what `json` would give it. */
-  notModified(headers: Record<string, string>): void {
-    this.#response.writeHead(304, headers).end();
-  }
-
   fault(known: Fault): void {
     if (this.#response.headersSent) {
       // The status is gone. What is no event stream is cut: a part of a file must not pass for the whole.
@@ -65,11 +69,7 @@ export class HttpReply implements Reply {
       this.endStream();
       return;
     }
-    const headers: Record<string, string> = { ...known.headers };
-    if (known.retry === "later") headers["retry-after"] ??= "1";
-    const soon = Number(headers["retry-after"] ?? 0) <= WAIT_S_MAX;
-    if (known.retry !== "unsaid") headers["x-should-retry"] = String(known.retry === "later" && soon);
-    this.json(known.status, JSON.stringify(known.body()), headers);
+    this.json(known.status, JSON.stringify(known.body()), faultHeaders(known));
   }
 
   openStream(): void {

@@ -5,13 +5,16 @@ import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { systemClock } from "../base/clock.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
-import { type ConsoleOptions, consoleRoutes } from "./console/routes.ts";
-import { type DoorOptions, through } from "./door.ts";
-import { type NodeApiOptions, nodeRoutes } from "./nodes/routes.ts";
-import { type OpenAiOptions, openAiRoutes } from "./openai/routes.ts";
-import { type ReceiptKeyOptions, receiptKeyRoutes } from "./receipt-keys.ts";
-import { type ReferenceOptions, referenceRoutes } from "./reference/routes.ts";
-import { type WebhookOptions, webhookRoutes } from "./webhooks/stripe.ts";
+import { consoleRoutes } from "./console/routes.ts";
+import { type DoorOptions, openCall, openDoor } from "./door.ts";
+import { nodeRoutes } from "./nodes/routes.ts";
+import { openAiRoutes } from "./openai/routes.ts";
+import type { Parts } from "./parts.ts";
+import { receiptKeyRoutes } from "./receipt-keys.ts";
+import { referenceRoutes } from "./reference/routes.ts";
+import { faultHeaders } from "./reply.ts";
+import { refuseTheRest } from "./unknown-paths.ts";
+import { webhookRoutes } from "./webhooks/stripe.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
 export interface Patience {
@@ -24,23 +27,16 @@ const PATIENCE: Patience = { headersMs: 15_000, requestMs: 60_000, everyMs: 1_00
 /** Longer than the idle time of usual load balancers, so that they close first and no request is lost in between. */
 const KEEP_ALIVE_MS = 72_000;
 
-export interface Doors {
-  openai: OpenAiOptions;
-  nodes: NodeApiOptions;
-  receipts: ReceiptKeyOptions;
-  console: ConsoleOptions;
-  reference: ReferenceOptions;
-  webhooks: WebhookOptions;
-}
-
-export function publicServer(doors: Doors): FastifyInstance {
-  const app = bareServer(doors.openai.door);
-  openAiRoutes(app, doors.openai);
-  nodeRoutes(app, doors.nodes);
-  receiptKeyRoutes(app, doors.receipts);
-  consoleRoutes(app, doors.console);
-  referenceRoutes(app, doors.reference);
-  webhookRoutes(app, doors.webhooks);
+export function publicServer(parts: Parts): FastifyInstance {
+  const app = bareServer(parts.door);
+  const finish = refuseTheRest(app);
+  openAiRoutes(app, parts);
+  nodeRoutes(app, parts);
+  receiptKeyRoutes(app, parts);
+  consoleRoutes(app, parts);
+  referenceRoutes(app, parts);
+  webhookRoutes(app, parts);
+  finish();
   return app;
 }
 
@@ -92,7 +88,10 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
     ...(door !== undefined && { frameworkErrors: refuseBrokenPath(door) }),
   });
   broken.watch(app.server);
-  if (door !== undefined) requireHost(app, door);
+  if (door !== undefined) {
+    openDoor(app, door);
+    requireHost(app);
+  }
   // Who asks before it sends its body is told to go on when the body is about to be read, and what else a client expects is
   // no reason to refuse it without an envelope.
   for (const asked of ["checkContinue", "checkExpectation"]) {
@@ -106,23 +105,21 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
 }
 
 /** HTTP/1.1 demands it of every request. */
-function requireHost(app: FastifyInstance, door: DoorOptions): void {
-  app.addHook("onRequest", async ({ raw: request }, reply) => {
-    if (request.httpVersion !== "1.1" || request.headers.host !== undefined) return;
-    reply.hijack();
-    await through(door, { request, response: reply.raw }, async () => {
+function requireHost(app: FastifyInstance): void {
+  app.addHook("onRequest", async ({ raw: request }) => {
+    if (request.httpVersion === "1.1" && request.headers.host === undefined) {
       throw invalidRequest(null, "The request must have a Host header.");
-    });
+    }
   });
 }
 
-/** A path that cannot be read (`/v1/%zz`) or has an endless part is one that does not exist. */
+/** A path that cannot be read (`/v1/%zz`) or has an endless part is one that does not exist. No hook has seen it. */
 function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
-    reply.hijack();
-    void through(door, { request, response: reply.raw }, async () => {
-      throw notFound("No such path: it is not a valid address.");
-    });
+    const call = openCall(door, { request, response: reply.raw });
+    const known = notFound("No such path: it is not a valid address.");
+    reply.code(known.status).headers(faultHeaders(known)).send(known.body());
+    call.close();
   };
 }
 

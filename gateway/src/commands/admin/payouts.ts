@@ -1,9 +1,10 @@
 /** `tollgate admin payout …`: batches of what hosts are owed. */
+import { isPlain } from "@tollgate/api/plain-text.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, ZERO } from "../../base/money.ts";
 import { csvCell } from "../../http/console/csv.ts";
-import { CSV_COLUMNS } from "../../http/console/operator/payouts.ts";
-import { isPlain } from "../../http/plain-text.ts";
+import { LINE_COLUMNS } from "../../http/console/operator/payouts.ts";
+
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
 import { dollarsOf } from "./accounts.ts";
@@ -67,10 +68,10 @@ async function show(run: AdminRun): Promise<number> {
 async function exportCsv(run: AdminRun): Promise<number> {
   if (run.json) return show(run);
   const { id } = await find(run);
-  run.print(Object.keys(CSV_COLUMNS).join(","));
+  run.print(Object.keys(LINE_COLUMNS).join(","));
   for (const line of await everyLine(run, id, true)) {
     run.print(
-      Object.values(CSV_COLUMNS)
+      Object.values(LINE_COLUMNS)
         .map((cell) => csvCell(cell(line)))
         .join(","),
     );

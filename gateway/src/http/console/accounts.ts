@@ -1,61 +1,51 @@
 /** Who is signed in, the accounts they own, and where else they are signed in. */
-import { z } from "zod";
+import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
 import type { Account } from "../../accounts/accounts.ts";
-import { ACCOUNTS_MAX, type Identities, type SignedIn } from "../../accounts/identities.ts";
+import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
-import { type Fault, fault } from "../../faults.ts";
-import { Name } from "./auth-fields.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
-import { seconds } from "./keys.ts";
+import { seconds } from "../../base/time.ts";
+import { whole } from "../lists/pages.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
 
-export const AccountFields = z.object({
-  kind: z.enum(["builder", "host"], 'must be "builder" or "host"'),
-  name: Name,
-});
-export const RenameFields = z.object({ name: Name });
+export function accountHandlers({ identities }: Pick<Parts, "identities">): Handlers<typeof accountRoutes> {
+  return {
+    getMe: ({ who }) => meObject(identities, who),
 
-export const tooManyAccounts = (): Fault =>
-  fault("limit_reached", { message: `You have ${ACCOUNTS_MAX} accounts, and may have no more.` });
+    async openAccount({ who, body, refuse }) {
+      const opened = await identities.openAccount(who.identityId, body);
+      if (opened === "account_suspended") throw refuse("account_suspended");
+      if (opened === "too_many") throw refuse("limit_reached");
+      return accountObject(opened);
+    },
 
-export function accountRoutes(route: ConsoleRoute, guards: Guards, identities: Identities): void {
-  route("GET", "/console/api/me", guards.signedIn, async ({ who, json }) => {
-    json(await meObject(identities, who));
-  });
+    async renameAccount({ who, params, body, refuse }) {
+      const owned = await identities.accountsOf(who.identityId);
+      const account = owned.find(({ id }) => publicId("acc", id) === params.id);
+      if (account === undefined) throw refuse("not_found");
+      if (account.suspended) throw refuse("account_suspended");
+      await identities.renameAccount(account.id, body.name);
+      return accountObject({ ...account, name: body.name });
+    },
 
-  route("POST", "/console/api/accounts", guards.signedIn, async ({ who, fields, json }) => {
-    const opened = await identities.openAccount(who.identityId, await fields(AccountFields));
-    if (opened === "account_suspended") throw fault("account_suspended");
-    if (opened === "too_many") throw tooManyAccounts();
-    json(accountObject(opened), 201);
-  });
+    async listSessions({ who }) {
+      const sessions = await identities.sessions.of(who.identityId);
+      return whole(sessions.map((session) => sessionObject(session, who)));
+    },
 
-  route("PATCH", "/console/api/accounts/:id", guards.signedIn, async ({ who, params, fields, json }) => {
-    const owned = await identities.accountsOf(who.identityId);
-    const account = owned.find(({ id }) => publicId("acc", id) === params.id);
-    if (account === undefined) throw fault("not_found", { message: "No such account of yours." });
-    if (account.suspended) throw fault("account_suspended");
-    const { name } = await fields(RenameFields);
-    await identities.renameAccount(account.id, name);
-    json(accountObject({ ...account, name }));
-  });
+    endOtherSessions: async ({ who }) => ({
+      ended: await identities.sessions.endOthers(who.identityId, who.sessionId),
+    }),
 
-  route("GET", "/console/api/sessions", guards.signedIn, async ({ who, json }) => {
-    const sessions = await identities.sessions.of(who.identityId);
-    json({ object: "list", data: sessions.map((session) => sessionObject(session, who)), next_cursor: null });
-  });
-
-  route("DELETE", "/console/api/sessions", guards.signedIn, async ({ who, json }) => {
-    json({ ended: await identities.sessions.endOthers(who.identityId, who.sessionId) });
-  });
-
-  route("DELETE", "/console/api/sessions/:id", guards.signedIn, async ({ who, params, json }) => {
-    const sessions = await identities.sessions.of(who.identityId);
-    const session = sessions.find(({ id }) => sessionName(id) === params.id);
-    const ended = session !== undefined && (await identities.sessions.end(who.identityId, session.id));
-    if (!ended) throw fault("not_found", { message: "No such session of yours." });
-    json({ ended: 1 });
-  });
+    async endSession({ who, params, refuse }) {
+      const sessions = await identities.sessions.of(who.identityId);
+      const session = sessions.find(({ id }) => sessionName(id) === params.id);
+      const ended = session !== undefined && (await identities.sessions.end(who.identityId, session.id));
+      if (!ended) throw refuse("not_found");
+      return { ended: 1 };
+    },
+  };
 }
 
 /** Who it is, and what they own. */
@@ -64,7 +54,7 @@ export async function meObject(identities: Identities, who: SignedIn) {
   return { identity: identityObject(who), accounts: accounts.map(accountObject) };
 }
 
-function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn): object {
+function identityObject({ identityId, email, name, operator, emailVerified, twoFactor }: SignedIn) {
   return {
     id: publicId("usr", identityId),
     email,
@@ -75,13 +65,13 @@ function identityObject({ identityId, email, name, operator, emailVerified, twoF
   };
 }
 
-function accountObject({ id, kind, name, suspended }: Account): object {
+function accountObject({ id, kind, name, suspended }: Account) {
   return { id: publicId("acc", id), kind, name, suspended };
 }
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;
 
-function sessionObject({ id, address, userAgent, createdAt, expiresAt }: OpenSession, who: SignedIn): object {
+function sessionObject({ id, address, userAgent, createdAt, expiresAt }: OpenSession, who: SignedIn) {
   return {
     id: sessionName(id),
     current: id === who.sessionId,

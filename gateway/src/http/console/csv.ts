@@ -1,6 +1,5 @@
 /** Lists as CSV files: one cell, and a whole file that never lies in memory. */
-import { once } from "node:events";
-import type { Visit } from "./visit.ts";
+import type { TextFile } from "../routes.ts";
 
 export type Cell = string | number | boolean | null | undefined;
 /** A file's columns by their names, in order, each with its cell of a row. */
@@ -15,31 +14,23 @@ export function csvCell(value: Cell): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** Sends a list page by page, newest first; `read` continues after the last row of the page before. */
-export async function sendCsv<Row>(
-  { call, response }: Pick<Visit, "call" | "response">,
-  file: { name: string; columns: Columns<Row>; read: (last: Row | undefined, limit: number) => Promise<Row[]> },
-): Promise<void> {
-  const columns = Object.values(file.columns);
-  response.writeHead(200, {
-    "content-type": "text/csv; charset=utf-8",
-    "content-disposition": `attachment; filename="${file.name}"`,
-  });
-  response.write(`${Object.keys(file.columns).join(",")}\r\n`);
-  for (let last: Row | undefined; !call.gone.aborted; ) {
-    const rows = await file.read(last, PAGE_ROWS);
-    const text = rows.map((row) => `${columns.map((cell) => csvCell(cell(row))).join(",")}\r\n`).join("");
-    // A slow reader holds the reading of pages back.
-    if (text !== "" && !response.write(text)) {
-      await once(response, "drain", { signal: call.gone }).catch(leftMeanwhile);
-    }
-    if (rows.length < PAGE_ROWS) break;
-    last = rows.at(-1);
-  }
-  response.end();
+/** A list page by page; `read` continues after the last row of the page before. A slow reader holds the reading back. */
+export function csvFile<Row>(file: {
+  name: string;
+  columns: Columns<Row>;
+  read: (last: Row | undefined, limit: number) => Promise<Row[]>;
+}): TextFile {
+  return { name: file.name, text: linesOf(file) };
 }
 
-/** The reader went away while the export waited for it: the loop ends by itself. */
-function leftMeanwhile(error: Error): void {
-  if (error.name !== "AbortError") throw error;
+async function* linesOf<Row>({ columns, read }: Omit<Parameters<typeof csvFile<Row>>[0], "name">) {
+  const cells = Object.values(columns);
+  yield `${Object.keys(columns).join(",")}\r\n`;
+  for (let last: Row | undefined; ; ) {
+    const rows = await read(last, PAGE_ROWS);
+    const text = rows.map((row) => `${cells.map((cell) => csvCell(cell(row))).join(",")}\r\n`).join("");
+    if (text !== "") yield text;
+    if (rows.length < PAGE_ROWS) return;
+    last = rows.at(-1);
+  }
 }

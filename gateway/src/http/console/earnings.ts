@@ -1,71 +1,60 @@
 /** What a host earned: request by request with the signed receipts, in sums, and all of it as CSV. */
-import { z } from "zod";
+import type { EarningSumsFields, earningRoutes } from "@tollgate/api/console/earnings.ts";
+import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
-import { fault, invalidRequest } from "../../faults.ts";
-import { EARNINGS_BY, EARNINGS_SPLIT, type EarningHourlySum, type EarningLine } from "../../history/earnings.ts";
-import { parseFields } from "../fields.ts";
-import { SpanFields } from "../lists/pages.ts";
-import { EarningsQuery, earningsList, NodeField, type NodeWork } from "../nodes/work.ts";
-import { type Columns, sendCsv } from "./csv.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
-import { seconds } from "./keys.ts";
+import { DAY_MS, seconds } from "../../base/time.ts";
+import { invalidRequest } from "../../faults.ts";
+import type { EarningHourlySum, EarningLine } from "../../history/earnings.ts";
+import { type EarningsParts, earningsPage, namedNode } from "../nodes/earnings.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
+import { type Columns, csvFile } from "./csv.ts";
 import { bounded } from "./money.ts";
 
-export interface EarningRoutesOptions {
-  work: NodeWork;
-  receiptOfHost: (hostAccountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
-}
-
-const DAY_MS = 24 * 60 * 60 * 1000;
 const DAYS_DEFAULT = 30;
 const HOURLY_DAYS_MAX = 31;
-export const EarningSumsFields = z.object({
-  ...SpanFields,
-  node: NodeField.optional(),
-  by: z.enum(EARNINGS_BY, `must be one of ${EARNINGS_BY.join(", ")}`).default("day"),
-  split: z.enum(EARNINGS_SPLIT, "must be node or model").optional(),
-});
-type SumsFields = z.infer<typeof EarningSumsFields>;
+type SumsFields = z.output<typeof EarningSumsFields>;
 
-export function earningRoutes(
-  route: ConsoleRoute,
-  guards: Guards,
-  { work, receiptOfHost }: EarningRoutesOptions,
-): void {
-  route("GET", "/console/api/earnings", guards.host, async ({ account, query, json }) =>
-    json(await earningsList(work, account.id, query)),
-  );
-  route("GET", "/console/api/earnings.csv", guards.host, async ({ account, query, ...visit }) => {
-    const { from, to, node: nodeId } = parseFields(EarningsQuery, Object.fromEntries(query));
-    await sendCsv(visit, {
-      name: "earnings.csv",
-      columns: CSV_COLUMNS,
-      read: (last, limit) => work.earnings.lines(account.id, { nodeId, from, to, before: last?.id, limit }),
-    });
-  });
-  route("GET", "/console/api/earnings/sums", guards.host, async ({ account, query, json }) => {
-    const fields = parseFields(EarningSumsFields, Object.fromEntries(query));
-    const { by, split, to = new Date(work.now()), node: nodeId } = fields;
-    const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = fields;
-    if (to < from) throw invalidRequest("to", "to must not be before from");
-    if (split === by) throw invalidRequest("split", "split must be another than by");
-    if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
-      throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
-    }
-    const data = bounded(await work.earnings.sums(account.id, { by, split, from, to, nodeId }));
-    const shown = data.map((row) => sumObject(row, fields));
-    json({ object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null });
-  });
-  route("GET", "/console/api/earnings/:id/receipt", guards.host, async ({ account, params, json }) => {
-    const id = parseId("req", params.id ?? "");
-    const receipt = id === undefined ? undefined : await receiptOfHost(account.id, id);
-    if (receipt === undefined) throw fault("not_found");
-    json(receipt);
-  });
+export function earningHandlers(
+  parts: EarningsParts & Pick<Parts, "history" | "receipts">,
+): Handlers<typeof earningRoutes> {
+  const { earnings, history, receipts, now } = parts;
+  return {
+    listEarnings: ({ account, query }) => earningsPage(parts, account.id, query),
+
+    async exportEarnings({ account, query }) {
+      const span = { from: query.from, to: query.to, nodeId: namedNode(query) };
+      return csvFile({
+        name: "earnings.csv",
+        columns: CSV_COLUMNS,
+        read: (last, limit) => earnings.lines(account.id, { ...span, before: last?.id, limit }),
+      });
+    },
+
+    async sumEarnings({ account, query }) {
+      const { by, split, to = new Date(now()) } = query;
+      const { from = new Date(to.getTime() - DAYS_DEFAULT * DAY_MS) } = query;
+      if (to < from) throw invalidRequest("to", "to must not be before from");
+      if (split === by) throw invalidRequest("split", "split must be another than by");
+      if (by === "hour" && to.getTime() - from.getTime() > HOURLY_DAYS_MAX * DAY_MS) {
+        throw invalidRequest("from", "from must be at most 31 days before to where the sums are by hour");
+      }
+      const data = bounded(await earnings.sums(account.id, { by, split, from, to, nodeId: namedNode(query) }));
+      const shown = data.map((row) => sumObject(row, query));
+      return { object: "list", by, from: seconds(from), to: seconds(to), data: shown, next_cursor: null };
+    },
+
+    async getEarningReceipt({ account, params, refuse }) {
+      const id = parseId("req", params.id);
+      const record = id === undefined ? undefined : await history.findServed(account.id, id);
+      if (record === undefined) throw refuse("not_found");
+      return receipts.of(record);
+    },
+  };
 }
 
-function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, { by, split }: SumsFields): object {
+function sumObject({ bucket, part, amount, own, ...counts }: EarningHourlySum, { by, split }: SumsFields) {
   const shown = (of: string, value: string | null) => (of === "node" ? publicId("node", value as Uuid) : value);
   return {
     [by]: shown(by, bucket),

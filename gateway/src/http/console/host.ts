@@ -1,60 +1,69 @@
 /** A host's side of the console: its tokens and its nodes. */
+import type { HostToken, hostRoutes } from "@tollgate/api/console/host.ts";
+import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
-import { fault } from "../../faults.ts";
-import type { SecretRecord, Secrets } from "../../keys/keys.ts";
-import type { NodeDesk } from "../nodes/desk.ts";
-import { modelsForHosts, type NodeWork } from "../nodes/work.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
-import { SecretName, seconds } from "./keys.ts";
-import { issueSecret, secretsPage } from "./secret-lists.ts";
+import { invariant } from "../../base/invariant.ts";
+import { seconds } from "../../base/time.ts";
+import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
+import { modelsForHosts } from "../nodes/models.ts";
+import { type OwnNodesParts, ownNodes } from "../nodes/own-nodes.ts";
+import { nodeStats, type StatsParts } from "../nodes/stats.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
+import { secretsPage } from "./secret-lists.ts";
 
-export interface HostRoutesOptions {
-  hostTokens: Secrets;
-  desk: NodeDesk;
-  work: NodeWork;
+export function hostHandlers(
+  parts: Pick<Parts, "hostTokens" | "cursors"> & OwnNodesParts & StatsParts,
+): Handlers<typeof hostRoutes> {
+  const { hostTokens, cursors, catalogue } = parts;
+  const nodes = ownNodes(parts);
+  return {
+    async listHostTokens({ account, query }) {
+      const list = `host tokens ${account.id}`;
+      return secretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject });
+    },
+
+    async createHostToken({ account, body, refuse }) {
+      const { id, token } = await hostTokens.issue(account.id, body.name).catch((cause) => {
+        throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
+      });
+      const record = await hostTokens.find(account.id, id);
+      invariant(record !== undefined, "a token that was issued is there");
+      return { ...tokenObject(record), secret: token };
+    },
+
+    async revokeHostToken({ account, params, refuse }) {
+      const id = parseId("hst", params.id);
+      const found = id === undefined ? undefined : await hostTokens.find(account.id, id);
+      if (found === undefined) throw refuse("not_found");
+      // Revoking what is revoked changes nothing and is no mistake.
+      await hostTokens.revoke(account.id, found.id);
+      return tokenObject((await hostTokens.find(account.id, found.id)) ?? found);
+    },
+
+    listNodes: ({ account, query }) => nodes.list(account.id, query),
+
+    async getNode({ account, params, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return { ...nodes.show(node), stats: await nodeStats(parts, node) };
+    },
+
+    electModels: ({ account, params, body, refuse }) => nodes.elect(account.id, params.id, body.models, refuse),
+    pauseNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "pause", refuse),
+    resumeNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "resume", refuse),
+    listNodeModels: async () => modelsForHosts(catalogue()),
+  };
 }
 
-export function hostRoutes(route: ConsoleRoute, guards: Guards, { hostTokens, desk, work }: HostRoutesOptions): void {
-  route("GET", "/console/api/host-tokens", guards.host, async ({ account, query, json }) => {
-    const { cursors } = work;
-    const list = `host tokens ${account.id}`;
-    json(await secretsPage({ secrets: hostTokens, cursors, list, accountId: account.id, query, show: tokenObject }));
-  });
-  route("POST", "/console/api/host-tokens", guards.host, async ({ account, fields, json }) => {
-    const { name } = await fields(SecretName);
-    const { id, token } = await issueSecret(hostTokens, account.id, name);
-    json({ ...tokenObject((await hostTokens.find(account.id, id)) as SecretRecord), secret: token }, 201);
-  });
-  route("DELETE", "/console/api/host-tokens/:id", guards.host, async ({ account, params, json }) => {
-    const id = parseId("hst", params.id ?? "");
-    if (id === undefined || (await hostTokens.find(account.id, id)) === undefined) {
-      throw fault("not_found", { message: "No such host token." });
-    }
-    // Revoking what is revoked changes nothing and is no mistake.
-    await hostTokens.revoke(account.id, id);
-    json(tokenObject((await hostTokens.find(account.id, id)) as SecretRecord));
-  });
-
-  route("GET", "/console/api/nodes", guards.host, async ({ account, query, json }) =>
-    json(await desk.list(account.id, query)),
-  );
-  route("GET", "/console/api/nodes/:id", guards.host, async ({ account, params, json }) => {
-    const node = await desk.own(account.id, params.id);
-    json({ ...desk.show(node), stats: await desk.stats(account.id, params.id) });
-  });
-  route("PUT", "/console/api/nodes/:id/elections", guards.host, async ({ account, params, call, json }) => {
-    await desk.own(account.id, params.id);
-    json(await desk.elect(account.id, params.id, await call.readForm(account.id)));
-  });
-  for (const move of ["pause", "resume"] as const) {
-    route("POST", `/console/api/nodes/:id/${move}`, guards.host, async ({ account, params, json }) =>
-      json(await desk.move(account.id, params.id, move)),
-    );
-  }
-  route("GET", "/console/api/node-models", guards.host, async ({ json }) => json(modelsForHosts(work.catalogue())));
-}
-
-function tokenObject({ id, name, reference, createdAt, lastUsedAt, revokedAt }: SecretRecord): object {
+function tokenObject({
+  id,
+  name,
+  reference,
+  createdAt,
+  lastUsedAt,
+  revokedAt,
+}: SecretRecord): z.input<typeof HostToken> {
   return {
     id: publicId("hst", id),
     object: "host_token",

@@ -1,5 +1,5 @@
 /**
- * Live numbers for open pages, as server-sent events. The books are read once a second per account that somebody looks at,
+ * Live numbers for open pages, as server-sent events. The ledger is read once a second per account that somebody looks at,
  * however many pages are open, and only what changed is sent. Any gateway can serve them, whichever served the requests.
  */
 import type { ServerResponse } from "node:http";

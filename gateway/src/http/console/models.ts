@@ -1,27 +1,50 @@
-/** The models as the console shows them: prices, the speed of the nodes that serve them now, and how much room there is. */
-import type { MedianSpeed } from "../../dispatch/speeds.ts";
-import type { Catalogue } from "../../metering/catalogue.ts";
+/** The models as the console shows them, and what a chat request would hold before it is sent. */
+import { type modelRoutes, QuoteFields } from "@tollgate/api/console/models.ts";
+import { exactMicro } from "../../base/money.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
+import type { Gateway } from "../../inference/gateway.ts";
+import { quote } from "../../inference/quote.ts";
+import { parseFields } from "../fields.ts";
+import { whole } from "../lists/pages.ts";
 import { factsOf } from "../openai/catalogue.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
+import { chat } from "../openai/chat.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
 
-export interface ModelRoutesOptions {
-  catalogue: () => Catalogue;
-  /** Over the connected nodes that serve the model, both of these. */
-  speedOf: (model: string) => MedianSpeed;
-  capacityOf: (model: string) => { nodes: number; slots: number; busy: number };
-}
+/** Reads a chat request by these fields alone. */
+export const quoteEndpoint: Endpoint = {
+  ...chat,
+  schema: "quote",
+  parse: (body) => chat.parse(parseFields(QuoteFields, body)),
+};
 
-export function modelRoutes(route: ConsoleRoute, guards: Guards, options: ModelRoutesOptions): void {
-  const { catalogue, speedOf, capacityOf } = options;
-  route("GET", "/console/api/models", guards.signedIn, async ({ json }) => {
-    const data = catalogue().entries.map((entry) => ({
-      id: entry.id,
-      object: "model",
-      kind: entry.kind,
-      reasoning: entry.build?.reasoning !== undefined,
-      ...factsOf(entry, speedOf(entry.id)),
-      ...capacityOf(entry.id),
-    }));
-    json({ object: "list", data, next_cursor: null });
-  });
+export function modelHandlers(
+  parts: Pick<Parts, "catalogue" | "nodes"> & { gateway: Pick<Gateway, "catalogue" | "meter" | "reader"> },
+): Handlers<typeof modelRoutes> {
+  const { catalogue, nodes, gateway } = parts;
+  return {
+    async listLiveModels() {
+      const data = catalogue().entries.map((entry) => ({
+        id: entry.id,
+        object: "model" as const,
+        kind: entry.kind,
+        reasoning: entry.build?.reasoning !== undefined,
+        ...factsOf(entry, nodes.speedOf(entry.id)),
+        ...nodes.capacityOf(entry.id),
+      }));
+      return whole(data);
+    },
+
+    async quoteChat({ account, call }) {
+      const asked = { endpoint: quoteEndpoint, call, payer: account.id };
+      const { model, promptTokens, outputTokensMax, hold } = await quote(gateway, asked);
+      return {
+        object: "quote",
+        model,
+        prompt_tokens: promptTokens,
+        output_tokens_max: outputTokensMax,
+        hold_micro: exactMicro(hold),
+      };
+    },
+  };
 }

@@ -1,88 +1,76 @@
 /** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
-import { z } from "zod";
+import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
+import { RequestOutcome } from "@tollgate/api/values.ts";
+import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
-import { fault, invalidRequest } from "../../faults.ts";
-import type { Filter, History, RequestRecord } from "../../history/history.ts";
-import type { Catalogue } from "../../metering/catalogue.ts";
-import { parseFields } from "../fields.ts";
-import type { Cursors } from "../lists/cursors.ts";
-import { PageFields, page, SpanFields } from "../lists/pages.ts";
-import { RequestOutcome } from "../reference/values.ts";
-import { type Columns, sendCsv } from "./csv.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
-import { seconds } from "./keys.ts";
+import { seconds } from "../../base/time.ts";
+import { invalidRequest } from "../../faults.ts";
+import type { Filter, RequestRecord } from "../../history/history.ts";
+import { page } from "../lists/pages.ts";
+import type { Parts } from "../parts.ts";
+import type { Asked, Handlers } from "../routes.ts";
+import { type Columns, csvFile } from "./csv.ts";
 
-export interface RequestRoutesOptions {
-  history: History;
-  catalogue: () => Catalogue;
-  cursors: Cursors;
-  receiptOfBuilder: (accountId: Uuid, requestId: Uuid) => Promise<object | undefined>;
-}
+type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit">;
 
-const FilterFields = {
-  ...SpanFields,
-  model: z.string().optional(),
-  key: z.string().optional(),
-  outcome: z.string().optional(),
-};
-export const Query = z.object({ ...PageFields, ...FilterFields });
-
-export function requestRoutes(route: ConsoleRoute, guards: Guards, options: RequestRoutesOptions): void {
-  const { history, cursors } = options;
-  const filterOf = (fields: z.infer<typeof Query>): Filter => {
-    const { model, key, outcome, from, to } = fields;
-    if (model !== undefined && !options.catalogue().entries.some(({ id }) => id === model))
-      throw fault("unknown_model");
-    if (outcome !== undefined && !RequestOutcome.safeParse(outcome).success) throw fault("unknown_outcome");
+export function requestHandlers(
+  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts">,
+): Handlers<typeof requestRoutes> {
+  const { history, catalogue, cursors, receipts } = parts;
+  const filterOf = (
+    { model, key, outcome, from, to }: Named,
+    refuse: Asked<typeof requestRoutes.exportRequests>["refuse"],
+  ): Filter => {
+    if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
+    const known = RequestOutcome.safeParse(outcome);
+    if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
     const keyId = key === undefined ? undefined : parseId("key", key);
     if (key !== undefined && keyId === undefined) throw invalidRequest("key", "key must be a key's id (key_…)");
-    return { model, keyId, outcome, from, to };
+    return { model, keyId, outcome: known.data, from, to };
   };
-  const find = async (accountId: Uuid, text: string | undefined): Promise<RequestRecord> => {
-    const id = parseId("req", text ?? "");
-    const record = id === undefined ? undefined : await history.find(accountId, id);
-    if (record === undefined) throw fault("not_found");
-    return record;
+  const find = async (accountId: Uuid, text: string): Promise<RequestRecord | undefined> => {
+    const id = parseId("req", text);
+    return id === undefined ? undefined : await history.find(accountId, id);
   };
-
-  route("GET", "/console/api/requests", guards.builder, async ({ account, query, json }) => {
-    const fields = parseFields(Query, Object.fromEntries(query));
-    const filter = filterOf(fields);
-    const { cursor, limit } = fields;
-    json(
-      await page({
+  return {
+    async listRequests({ account, query, refuse }) {
+      const filter = filterOf(query, refuse);
+      return page({
         cursors,
         list: `requests ${account.id}`,
-        cursor,
-        limit,
+        query,
         read: (before, max) => history.list(account.id, { ...filter, before: before as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
         show: requestObject,
-      }),
-    );
-  });
-  route("GET", "/console/api/requests.csv", guards.builder, async ({ account, query, ...visit }) => {
-    const filter = filterOf(parseFields(Query, Object.fromEntries(query)));
-    await sendCsv(visit, {
-      name: "requests.csv",
-      columns: CSV_COLUMNS,
-      read: (last, limit) => history.list(account.id, { ...filter, before: last?.id, limit }),
-    });
-  });
-  route("GET", "/console/api/requests/:id", guards.builder, async ({ account, params, json }) =>
-    json(requestObject(await find(account.id, params.id))),
-  );
-  route("GET", "/console/api/requests/:id/receipt", guards.builder, async ({ account, params, json }) => {
-    const { id } = await find(account.id, params.id);
-    const receipt = await options.receiptOfBuilder(account.id, id);
-    if (receipt === undefined) throw fault("not_found");
-    json(receipt);
-  });
+      });
+    },
+
+    async exportRequests({ account, query, refuse }) {
+      const filter = filterOf(query, refuse);
+      return csvFile({
+        name: "requests.csv",
+        columns: CSV_COLUMNS,
+        read: (last, limit) => history.list(account.id, { ...filter, before: last?.id, limit }),
+      });
+    },
+
+    async getRequest({ account, params, refuse }) {
+      const record = await find(account.id, params.id);
+      if (record === undefined) throw refuse("not_found");
+      return requestObject(record);
+    },
+
+    async getReceipt({ account, params, refuse }) {
+      const record = await find(account.id, params.id);
+      if (record === undefined) throw refuse("not_found");
+      return receipts.of(record);
+    },
+  };
 }
 
 /** As a builder sees it: which node served stays the platform's business. */
-function requestObject(record: RequestRecord): object {
+function requestObject(record: RequestRecord): z.input<typeof Request> {
   return {
     id: publicId("req", record.id),
     object: "request",

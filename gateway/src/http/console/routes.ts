@@ -1,54 +1,63 @@
-/** The console: its page, sign-in, and what a signed-in person sees. Each group of routes has a file of its own. */
+/** The console: its page, sign-in, and what a signed-in person sees. Each table of routes has its handlers in a file. */
+import { accountRoutes } from "@tollgate/api/console/accounts.ts";
+import { earningRoutes } from "@tollgate/api/console/earnings.ts";
+import { hostRoutes } from "@tollgate/api/console/host.ts";
+import { keyRoutes } from "@tollgate/api/console/keys.ts";
+import { liveRoutes } from "@tollgate/api/console/live.ts";
+import { modelRoutes } from "@tollgate/api/console/models.ts";
+import { creditRoutes, moneyRoutes } from "@tollgate/api/console/money.ts";
+import { operatorAccountRoutes } from "@tollgate/api/console/operator-accounts.ts";
+import { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
+import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
+import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
+import { requestRoutes } from "@tollgate/api/console/requests.ts";
+import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
 import type { FastifyInstance } from "fastify";
-import type { Identities } from "../../accounts/identities.ts";
-import type { Payments } from "../../payments/payments.ts";
-import { accountRoutes } from "./accounts.ts";
-import { authRoutes } from "./auth.ts";
-import { creditRoutes, noCreditRoutes } from "./credits.ts";
-import { type EarningRoutesOptions, earningRoutes } from "./earnings.ts";
-import { guardsOf } from "./guards.ts";
-import { type HostRoutesOptions, hostRoutes } from "./host.ts";
-import { type KeyRoutesOptions, keyRoutes } from "./keys.ts";
-import { type LiveRoutesOptions, liveRoutes } from "./live-routes.ts";
-import { type ModelRoutesOptions, modelRoutes } from "./models.ts";
-import { type MoneyRoutesOptions, moneyRoutes } from "./money.ts";
-import type { OperatorOptions } from "./operator/options.ts";
-import { operatorRoutes } from "./operator/routes.ts";
-import { type QuoteRoutesOptions, quoteRoutes } from "./quotes.ts";
-import { type RequestRoutesOptions, requestRoutes } from "./requests.ts";
-import { openRouter, type RouterOptions } from "./router.ts";
+import { consoleGuards } from "../guards.ts";
+import type { Parts } from "../parts.ts";
+import { serveRoutes } from "../routes.ts";
+import { accountHandlers } from "./accounts.ts";
+import { creditHandlers, noCredits } from "./credits.ts";
+import { earningHandlers } from "./earnings.ts";
+import { hostHandlers } from "./host.ts";
+import { keyHandlers } from "./keys.ts";
+import { liveHandlers } from "./live-numbers.ts";
+import { modelHandlers } from "./models.ts";
+import { moneyHandlers } from "./money.ts";
+import { operatorAccountHandlers } from "./operator/accounts.ts";
+import { operatorNodeHandlers } from "./operator/nodes.ts";
+import { platformHandlers } from "./operator/overview.ts";
+import { payoutHandlers } from "./operator/payouts.ts";
+import { requestHandlers } from "./requests.ts";
+import { signInHandlers } from "./sign-in.ts";
 import { staticRoutes } from "./static.ts";
 
-export interface ConsoleOptions extends RouterOptions {
-  identities: Identities;
-  builder: KeyRoutesOptions & RequestRoutesOptions & MoneyRoutesOptions & QuoteRoutesOptions;
-  models: ModelRoutesOptions;
-  /** Undefined: credits cannot be bought. */
-  payments: Payments | undefined;
-  host: HostRoutesOptions;
-  earnings: EarningRoutesOptions;
-  operator: OperatorOptions;
-  live: LiveRoutesOptions;
-}
-
-export function consoleRoutes(app: FastifyInstance, options: ConsoleOptions): void {
-  const { identities, builder, payments, publicUrl } = options;
-  const guards = guardsOf(identities);
-  app.addHook("preClose", async () => options.live.live.close());
-  if (payments === undefined) noCreditRoutes(app, options.door);
-  openRouter(app, options, (route) => {
-    staticRoutes(route, guards);
-    authRoutes(route, guards, identities);
-    accountRoutes(route, guards, identities);
-    keyRoutes(route, guards, builder);
-    requestRoutes(route, guards, builder);
-    moneyRoutes(route, guards, builder);
-    quoteRoutes(route, guards, builder);
-    if (payments !== undefined) creditRoutes(route, guards, { payments, publicUrl });
-    modelRoutes(route, guards, options.models);
-    hostRoutes(route, guards, options.host);
-    earningRoutes(route, guards, options.earnings);
-    operatorRoutes(route, guards, options.operator);
-    liveRoutes(route, guards, options.live);
+export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
+  const { door, payments, publicUrl } = parts;
+  const guards = consoleGuards(parts);
+  const options = { door, guards };
+  app.addHook("preClose", async () => parts.live.close());
+  app.addHook("onRequest", (request, reply, done) => {
+    if (request.url.startsWith("/console")) {
+      reply.raw.setHeader("x-content-type-options", "nosniff");
+      reply.raw.setHeader("cache-control", "no-store");
+    }
+    done();
   });
+  staticRoutes(app);
+  serveRoutes(app, options, signInRoutes, signInHandlers(parts));
+  serveRoutes(app, options, accountRoutes, accountHandlers(parts));
+  serveRoutes(app, options, keyRoutes, keyHandlers(parts));
+  serveRoutes(app, options, requestRoutes, requestHandlers(parts));
+  serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
+  if (payments === undefined) noCredits(app);
+  else serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));
+  serveRoutes(app, { ...options, ownBody: ["quoteChat"] }, modelRoutes, modelHandlers(parts));
+  serveRoutes(app, options, hostRoutes, hostHandlers(parts));
+  serveRoutes(app, options, earningRoutes, earningHandlers(parts));
+  serveRoutes(app, options, liveRoutes, liveHandlers(parts, guards));
+  serveRoutes(app, options, platformRoutes, platformHandlers(parts));
+  serveRoutes(app, options, operatorNodeRoutes, operatorNodeHandlers(parts));
+  serveRoutes(app, options, operatorAccountRoutes, operatorAccountHandlers(parts));
+  serveRoutes(app, options, payoutRoutes, payoutHandlers(parts));
 }

@@ -6,9 +6,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
-import type { ConsoleRoute, Guards } from "./guards.ts";
-import type { Visit } from "./visit.ts";
 
 export const BUILD_COMMAND = "node tools/build-console.mjs";
 const DIST = fileURLToPath(new URL("../../../../console/dist", import.meta.url));
@@ -79,14 +78,14 @@ export function readBuild(dist = DIST): BuiltConsole | undefined {
   return page === undefined ? undefined : { files, page };
 }
 
-export function staticRoutes(route: ConsoleRoute, guards: Guards, dist = DIST): void {
+export function staticRoutes(app: FastifyInstance, dist = DIST): void {
   let built = readBuild(dist);
   for (const url of ["/console", "/console/", "/console/*"]) {
-    route("GET", url, guards.anyone, async (visit) => {
+    app.get<{ Params: { "*"?: string } }>(url, async (request, reply) => {
       // A build that was made after the start is found too.
       built ??= readBuild(dist);
-      if (built === undefined) return sayThereIsNone(visit);
-      send(visit, fileFor(built, visit.params["*"] ?? ""));
+      if (built === undefined) return sayThereIsNone(reply);
+      return send(request, reply, fileFor(built, request.params["*"] ?? ""));
     });
   }
 }
@@ -100,19 +99,20 @@ function fileFor({ files, page }: BuiltConsole, path: string): BuiltFile {
   return page;
 }
 
-function send({ call, response }: Visit, { type, hashed, plain, encoded }: BuiltFile): void {
-  const accepted = acceptedEncodings(call.request.headers["accept-encoding"]);
+function send({ headers }: FastifyRequest, reply: FastifyReply, file: BuiltFile): FastifyReply {
+  const { type, hashed, plain, encoded } = file;
+  const accepted = acceptedEncodings(headers["accept-encoding"]);
   const encoding = ENCODINGS.find(({ name }) => encoded.has(name) && accepted.has(name))?.name;
   const body = encoding === undefined ? plain : (encoded.get(encoding) ?? plain);
-  response.writeHead(200, {
-    ...SAFETY,
-    "content-type": type,
-    "content-length": body.length,
-    "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
-    vary: "accept-encoding",
-    ...(encoding !== undefined && { "content-encoding": encoding }),
-  });
-  response.end(body);
+  return reply
+    .headers({
+      ...SAFETY,
+      "content-type": type,
+      "cache-control": hashed ? "public, max-age=31536000, immutable" : "no-cache",
+      vary: "accept-encoding",
+      ...(encoding !== undefined && { "content-encoding": encoding }),
+    })
+    .send(body);
 }
 
 /** `gzip, br;q=0.8, deflate;q=0` → gzip, br. */
@@ -123,9 +123,9 @@ function acceptedEncodings(header: string | string[] | undefined): Set<string> {
   );
 }
 
-function sayThereIsNone({ call }: Visit): void {
+function sayThereIsNone(reply: FastifyReply): FastifyReply {
   const text = `The console is not built yet. Build it with:\n\n  ${BUILD_COMMAND}\n\nthen load this page again. The API works without it.\n`;
-  call.reply.json(503, text, { ...SAFETY, "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" });
+  return reply.code(503).headers(SAFETY).type("text/plain; charset=utf-8").send(text);
 }
 
 /** Paths with slashes, whatever the system's separator. A folder that is not there has no files. */

@@ -1,56 +1,21 @@
-/** Pages of a list: `{object: "list", data, next_cursor}`, and the bounds on their size and time. */
-import { z } from "zod";
+/** Pages of a list: `{object: "list", data, next_cursor}`. */
 import type { Cursors } from "./cursors.ts";
-
-const LIMIT_DEFAULT = 50;
-const LIMIT_MAX = 100;
-
-/** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
-export const Moment = z.string().transform((text, context) => {
-  const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
-  // Nothing here is older than 1970, where the ids that tell time begin: a moment before it has none.
-  if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;
-  context.addIssue({ code: "custom", message: "must be a time: 2026-11-15, 2026-11-15T06:30:00Z or Unix seconds" });
-  return z.NEVER;
-});
-
-function isoDate(text: string): Date | undefined {
-  // With a time comes a zone: a time without one would mean another moment on another machine.
-  const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text);
-  const day = form?.[1];
-  if (day === undefined) return undefined;
-  // The 30th of February would be taken for the 2nd of March.
-  const midnight = new Date(day);
-  const exists = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
-  return exists ? new Date(text) : undefined;
-}
-
-/** The fields that every list takes. */
-export const PageFields = {
-  cursor: z.string().optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,3}$/, `must be a whole number from 1 to ${LIMIT_MAX}`)
-    .transform(Number)
-    .refine((limit) => limit >= 1 && limit <= LIMIT_MAX, `must be a whole number from 1 to ${LIMIT_MAX}`)
-    .default(LIMIT_DEFAULT),
-};
-export const SpanFields = { from: Moment.optional(), to: Moment.optional() };
 
 /**
  * One page of a list whose rows have an id that sorts. `read` is asked for one row more than the page holds, to see
  * whether there is another.
  */
-export async function page<Row>(parts: {
+export async function page<Row, Shown>(parts: {
   cursors: Cursors;
+  /** Which list it is: a cursor is good for one alone. */
   list: string;
-  cursor: string | undefined;
-  limit: number;
+  query: { cursor?: string | undefined; limit: number };
   read: (before: string | undefined, limit: number) => Promise<Row[]>;
   position: (row: Row) => string;
-  show: (row: Row) => object;
-}): Promise<{ object: "list"; data: object[]; next_cursor: string | null }> {
-  const { cursors, list, cursor, limit } = parts;
+  show: (row: Row) => Shown;
+}): Promise<{ object: "list"; data: Shown[]; next_cursor: string | null }> {
+  const { cursors, list, query } = parts;
+  const { cursor, limit } = query;
   const rows = await parts.read(cursor === undefined ? undefined : cursors.read(list, cursor), limit + 1);
   const shown = rows.slice(0, limit);
   const last = shown.at(-1);
@@ -61,3 +26,6 @@ export async function page<Row>(parts: {
     next_cursor: more ? cursors.write(list, parts.position(last)) : null,
   };
 }
+
+/** A list that has no pages. */
+export const whole = <Shown>(data: Shown[]) => ({ object: "list" as const, data, next_cursor: null });

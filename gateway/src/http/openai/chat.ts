@@ -1,8 +1,9 @@
 /** POST /v1/chat/completions. */
+
+import { ChatRequest } from "@tollgate/api/public/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
 import { parseFields } from "../fields.ts";
-import { ChatRequest } from "./fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
 
 export const chat: Endpoint = {

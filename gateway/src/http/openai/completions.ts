@@ -1,7 +1,8 @@
 /** POST /v1/completions. An array of prompts is joined into one, and yields one completion. */
+
+import { CompletionRequest } from "@tollgate/api/public/fields.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
-import { CompletionRequest } from "./fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
 
 export const completions: Endpoint = {

@@ -1,7 +1,8 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
+
+import { EmbeddingRequest } from "@tollgate/api/public/fields.ts";
 import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
-import { EmbeddingRequest } from "./fields.ts";
 
 /** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
 export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {

@@ -1,8 +1,9 @@
 /** What chat and completions share: the decoding parameters and the shape of usage. */
+
+import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
-import type { ChatRequest, CompletionRequest } from "./fields.ts";
 
 type Generation = z.infer<typeof ChatRequest> | z.infer<typeof CompletionRequest>;
 

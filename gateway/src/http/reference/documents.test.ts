@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { type FaultCode, faults } from "../../faults.ts";
-import { consoleApi, consoleApiTable } from "./console/api.ts";
-import { DOCUMENTS } from "./documents.ts";
-import type { EndpointSpec } from "./endpoints.ts";
 import {
   type Document,
   follow,
@@ -14,9 +10,13 @@ import {
   type Response,
   type Schema,
   textOf,
-} from "./openapi.ts";
+} from "@tollgate/api/openapi/openapi.ts";
+import { describeFields, queryParameters } from "@tollgate/api/openapi/schemas.ts";
+import { type FaultCode, faults } from "../../faults.ts";
+import { consoleApi, consoleApiTable } from "./console/api.ts";
+import { DOCUMENTS } from "./documents.ts";
+import type { EndpointSpec } from "./endpoints.ts";
 import { publicApi } from "./public-api.ts";
-import { describeFields, queryParameters } from "./schemas.ts";
 import { codesOf } from "./testing/codes.ts";
 import { misfits } from "./testing/fits.ts";
 

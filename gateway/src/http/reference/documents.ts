@@ -1,7 +1,8 @@
 /** Every API document there is: where it is committed and served, and how a person calls what it describes. */
+
+import type { Document, Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import { consoleApi } from "./console/api.ts";
 import { nodeApi } from "./nodes/api.ts";
-import type { Document, Endpoint } from "./openapi.ts";
 import { publicApi } from "./public-api.ts";
 
 export interface ApiDocument {

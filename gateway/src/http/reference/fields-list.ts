@@ -1,6 +1,6 @@
 /** A schema as a person reads it: one line per field, nested ones by their path, each with its type in words. */
-import type { Document, Ref, Schema } from "./openapi.ts";
-import { follow } from "./openapi.ts";
+import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
+import { follow } from "@tollgate/api/openapi/openapi.ts";
 
 export interface Field {
   /** `choices[].message.content` */

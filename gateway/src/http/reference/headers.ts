@@ -1,5 +1,5 @@
 /** The response headers of the public API, as the document describes them. */
-import type { Header, Ref } from "./openapi.ts";
+import type { Header, Ref } from "@tollgate/api/openapi/openapi.ts";
 
 export const HEADERS = {
   "x-request-id": {

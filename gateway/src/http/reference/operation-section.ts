@@ -1,8 +1,5 @@
 /** One operation on the page: its route, an example, what it takes and what it answers with. */
-import { curl } from "./curl.ts";
-import type { Calling } from "./documents.ts";
-import { fieldsOf, typeOf } from "./fields-list.ts";
-import { type Html, html, inline, marked } from "./html.ts";
+
 import {
   type Document,
   type Endpoint,
@@ -13,7 +10,11 @@ import {
   type Ref,
   type Response,
   type Schema,
-} from "./openapi.ts";
+} from "@tollgate/api/openapi/openapi.ts";
+import { curl } from "./curl.ts";
+import type { Calling } from "./documents.ts";
+import { fieldsOf, typeOf } from "./fields-list.ts";
+import { type Html, html, inline, marked } from "./html.ts";
 
 export function operationSection(document: Document, endpoint: Endpoint, calling: Calling): Html {
   const { method, path, operation } = endpoint;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/api/openapi/openapi.ts";
 import { curl } from "./curl.ts";
 import { type ApiDocument, DOCUMENTS } from "./documents.ts";
 import { fieldsOf } from "./fields-list.ts";
 import { html, inline, marked } from "./html.ts";
-import { type Endpoint, follow, operationsOf, type Parameter } from "./openapi.ts";
 import { referencePage } from "./page.ts";
 import { publicApi } from "./public-api.ts";
 

@@ -1,7 +1,15 @@
 /** The reference as pages, one for each API: made once from the documents, plain HTML with one style sheet and no script. */
+
+import {
+  type Document,
+  type Endpoint,
+  type Example,
+  follow,
+  operationsOf,
+  type Response,
+} from "@tollgate/api/openapi/openapi.ts";
 import type { ApiDocument } from "./documents.ts";
 import { type Html, html, inline, marked } from "./html.ts";
-import { type Document, type Endpoint, type Example, follow, operationsOf, type Response } from "./openapi.ts";
 import { block, operationSection, schemaPart } from "./operation-section.ts";
 
 export const STYLE_URL = "/docs/reference.css";

@@ -2,8 +2,18 @@
  * The public API as an OpenAPI 3.1 document. Requests are the schemas that validate them, errors are the catalogue of
  * faults, examples are made by the endpoints: what is written by hand here is prose.
  */
+
+import {
+  type Document,
+  type Example,
+  type Media,
+  type Operation,
+  type Response,
+  textOf,
+} from "@tollgate/api/openapi/openapi.ts";
+import { forAnswers, jsonSchemas } from "@tollgate/api/openapi/schemas.ts";
+import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "@tollgate/api/public/fields.ts";
 import type { z } from "zod";
-import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "../openai/fields.ts";
 import {
   ChatCompletion,
   ChatCompletionChunk,
@@ -18,11 +28,9 @@ import {
   Usage,
 } from "./answers.ts";
 import { HEADERS, type HeaderName, headerRefs, RATE_LIMIT_HEADERS } from "./headers.ts";
-import { type Document, type Example, type Media, type Operation, type Response, textOf } from "./openapi.ts";
 import * as prose from "./prose.ts";
 import { ErrorEnvelope, REFUSALS, refusalRefs, refusalResponses } from "./refusals.ts";
 import * as samples from "./samples.ts";
-import { forAnswers, jsonSchemas } from "./schemas.ts";
 
 const REQUESTS = {
   ChatRequest,

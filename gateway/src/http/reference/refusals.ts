@@ -1,9 +1,10 @@
 /** The document's error responses, made from the catalogue of faults: its codes, statuses and texts, and no others. */
+
+import { faultExamples } from "@tollgate/api/openapi/fault-answers.ts";
+import type { Ref, Response } from "@tollgate/api/openapi/openapi.ts";
 import { z } from "zod";
 import { type Fault, type FaultCode, fault, invalidRequest, unsupportedEncoding } from "../../faults.ts";
-import { faultExamples } from "./fault-answers.ts";
 import { type HeaderName, headerRefs, RATE_LIMIT_HEADERS } from "./headers.ts";
-import type { Ref, Response } from "./openapi.ts";
 
 /** Codes by the moment they can happen, in the order of the checks. */
 const KEY = ["invalid_api_key"] as const;

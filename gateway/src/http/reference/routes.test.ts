@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { textOf } from "./openapi.ts";
 import { referenceRoutes } from "./routes.ts";
 import { bareApp, door } from "./testing/app.ts";
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { type Document, follow, operationsOf, type Parameter, type Schema } from "@tollgate/api/openapi/openapi.ts";
 import { type ConsoleOptions, consoleRoutes } from "../console/routes.ts";
 import { parseFields } from "../fields.ts";
 import { PageFields } from "../lists/pages.ts";
@@ -9,7 +10,6 @@ import { type NodeApiOptions, nodeRoutes } from "../nodes/routes.ts";
 import { consoleApi, consoleApiTable } from "./console/api.ts";
 import { type Api, routeOf } from "./endpoints.ts";
 import { nodeApi, nodeApiTable } from "./nodes/api.ts";
-import { type Document, follow, operationsOf, type Parameter, type Schema } from "./openapi.ts";
 import { bareApp, door } from "./testing/app.ts";
 import { codesOf } from "./testing/codes.ts";
 

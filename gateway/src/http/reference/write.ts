@@ -1,7 +1,7 @@
 /** `node gateway/src/http/reference/write.ts` writes the committed API documents anew. A test fails when they are stale. */
 import { writeFileSync } from "node:fs";
+import { mistakesIn, textOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { mistakesIn, textOf } from "./openapi.ts";
 
 const documents = DOCUMENTS.map(({ file, make }) => ({ file, document: make() }));
 const mistakes = documents.flatMap(({ file, document }) =>

@@ -1,34 +1,97 @@
-/** Accounts, as operators handle them: search, grant, suspend, restore. */
-import { z } from "zod";
+/** Accounts, as operators handle them: search, grant, suspend, restore; and the limits of their keys. */
+import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/console/operator-accounts.ts";
+import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
-import { fault, invalidRequest } from "../../../faults.ts";
-import type { AccountEntry, Directory } from "../../../operators/directory.ts";
+import { seconds, startOfMonth } from "../../../base/time.ts";
+import { type Fault, invalidRequest } from "../../../faults.ts";
+import type { LimitOverrides, SecretRecord } from "../../../keys/keys.ts";
+import { DEFAULT_LIMITS } from "../../../limits/limits.ts";
+import type { AccountEntry } from "../../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
-import { parseFields } from "../../fields.ts";
-import { PageFields, page } from "../../lists/pages.ts";
-import { isPlain, PLAIN_RULE } from "../../plain-text.ts";
-import type { ConsoleRoute, Guards } from "../guards.ts";
-import { seconds } from "../keys.ts";
-import type { OperatorOptions } from "./options.ts";
+import { page } from "../../lists/pages.ts";
+import type { Parts } from "../../parts.ts";
+import type { Handlers } from "../../routes.ts";
+import { keyObject, limitsObject } from "../keys.ts";
+import { secretsPage } from "../secret-lists.ts";
 
-export const SearchText = z.string().max(200, "must have at most 200 characters").refine(isPlain, PLAIN_RULE);
-export const Search = z.object({
-  ...PageFields,
-  q: SearchText.optional(),
-  kind: z.enum(["builder", "host"], "must be builder or host").optional(),
-});
-export const Reason = z
-  .string("must be a string")
-  .trim()
-  .min(1, "must say why")
-  .max(200, "must have at most 200 characters")
-  .refine(isPlain, PLAIN_RULE);
-export const ReasonFields = z.object({ reason: Reason });
-export const Grant = z.object({
-  amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),
-  reason: Reason,
-});
+export function operatorAccountHandlers(
+  parts: Pick<Parts, "audit" | "directory" | "ledger" | "apiKeys" | "cursors" | "newId" | "now">,
+): Handlers<typeof operatorAccountRoutes> {
+  const { audit, directory, ledger, apiKeys, cursors, newId, now } = parts;
+  const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
+    const id = parseId("acc", text);
+    const account = id === undefined ? undefined : await directory.find(id);
+    if (account === undefined) throw refuse("not_found");
+    return account;
+  };
+  const setSuspended =
+    (verb: "suspend" | "restore"): Handlers<typeof operatorAccountRoutes>["suspendAccount"] =>
+    async ({ who, params, body: { reason }, refuse }) => {
+      const { id } = await find(params.id, refuse);
+      const act = { operator: who.email, action: `account.${verb}`, subject: publicId("acc", id), details: { reason } };
+      await audit.record(act, () => directory.setSuspended(id, verb === "suspend"));
+      return accountObject(await find(params.id, refuse));
+    };
+  return {
+    listAccounts: ({ query }) =>
+      page({
+        cursors,
+        list: "accounts",
+        query,
+        read: (before, max) =>
+          directory.search({ text: query.q, kind: query.kind, before: before as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: accountObject,
+      }),
+
+    getAccount: async ({ params, refuse }) => accountObject(await find(params.id, refuse)),
+
+    async grantCredit({ who, params, body, refuse }) {
+      const { id, kind } = await find(params.id, refuse);
+      const amount = microAmount("amount_micro", body.amount_micro);
+      if (kind !== "builder") throw refuse("not_a_builder");
+      const { reason } = body;
+      const act = {
+        operator: who.email,
+        action: "account.grant",
+        subject: publicId("acc", id),
+        details: { amount_micro: exactMicro(amount), reason },
+      };
+      await audit.record(act, async () => {
+        const granted = await grantCredit(ledger, { id: newId(), accountId: id, amount, reason });
+        if (granted === "balance_too_large") throw tooMuch();
+      });
+      return accountObject(await find(params.id, refuse));
+    },
+
+    suspendAccount: setSuspended("suspend"),
+    restoreAccount: setSuspended("restore"),
+
+    async listAccountKeys({ params, query, refuse }) {
+      const { id: accountId } = await find(params.id, refuse);
+      const spend = await directory.spendByKey(accountId, startOfMonth(now()));
+      const show = (key: SecretRecord) => ({ ...keyObject(key, spend.get(key.id)), ...ownAndDefault(key.limits) });
+      return secretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
+    },
+
+    async setKeyLimits({ who, params, body: limits, refuse }) {
+      const id = parseId("key", params.id);
+      if (id === undefined) throw refuse("not_found");
+      const {
+        requests_per_minute: requestsPerMinute,
+        tokens_per_minute: tokensPerMinute,
+        in_flight: inFlight,
+      } = limits;
+      const overrides = { requestsPerMinute, tokensPerMinute, inFlight };
+      const subject = publicId("key", id);
+      await audit.record({ operator: who.email, action: "key.limits", subject, details: limits }, async () => {
+        if (!(await apiKeys.setLimits(id, overrides))) throw refuse("not_found");
+      });
+      return { object: "key_limits", id: subject, limits: limitsObject(overrides), ...ownAndDefault(overrides) };
+    },
+  };
+}
 
 /** Whole microdollars, as a number or as digits, up to a million dollars. */
 export function microAmount(field: string, value: string | number): Pico {
@@ -40,79 +103,13 @@ export function microAmount(field: string, value: string | number): Pico {
   return pico(amount);
 }
 
-export async function findAccount(directory: Directory, text: string | undefined): Promise<AccountEntry> {
-  const id = parseId("acc", text ?? "");
-  const account = id === undefined ? undefined : await directory.find(id);
-  if (account === undefined) throw fault("not_found", { message: "No such account." });
-  return account;
-}
-
-export function accountRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
-  const { audit, directory, ledger, cursors } = options;
-  const find = (text: string | undefined): Promise<AccountEntry> => findAccount(directory, text);
-
-  route("GET", "/console/api/operator/accounts", guards.operator, async ({ query, json }) => {
-    const { cursor, limit, q, kind } = parseFields(Search, Object.fromEntries(query));
-    json(
-      await page({
-        cursors,
-        list: "accounts",
-        cursor,
-        limit,
-        read: (before, max) => directory.search({ text: q, kind, before: before as Uuid | undefined, limit: max }),
-        position: ({ id }) => id,
-        show: accountObject,
-      }),
-    );
-  });
-  route("GET", "/console/api/operator/accounts/:id", guards.operator, async ({ params, json }) =>
-    json(accountObject(await find(params.id))),
-  );
-  route("POST", "/console/api/operator/accounts/:id/grant", guards.operator, async ({ who, params, fields, json }) => {
-    const { id, kind } = await find(params.id);
-    const { amount_micro, reason } = await fields(Grant);
-    const amount = microAmount("amount_micro", amount_micro);
-    if (kind !== "builder") throw fault("not_a_builder", { message: "Credit is granted to builder accounts only." });
-    const act = {
-      operator: who.email,
-      action: "account.grant",
-      subject: publicId("acc", id),
-      details: { amount_micro: exactMicro(amount), reason },
-    };
-    await audit.record(act, async () => {
-      const granted = await grantCredit(ledger, { id: options.newId(), accountId: id, amount, reason });
-      if (granted === "balance_too_large") throw tooMuch();
-    });
-    json(accountObject(await find(params.id)));
-  });
-  for (const [verb, suspended] of [
-    ["suspend", true],
-    ["restore", false],
-  ] as const) {
-    route(
-      "POST",
-      `/console/api/operator/accounts/:id/${verb}`,
-      guards.operator,
-      async ({ who, params, fields, json }) => {
-        const { id } = await find(params.id);
-        const { reason } = await fields(ReasonFields);
-        const subject = publicId("acc", id);
-        await audit.record({ operator: who.email, action: `account.${verb}`, subject, details: { reason } }, () =>
-          directory.setSuspended(id, suspended),
-        );
-        json(accountObject(await find(params.id)));
-      },
-    );
-  }
-}
-
 const tooMuch = (): Error =>
   invalidRequest(
     "amount_micro",
     `amount_micro must not bring the balance above ${floorMicro(BALANCE_MAX)} microdollars`,
   );
 
-export function accountObject(account: AccountEntry): object {
+function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
   const { id, kind, name, owners, suspendedAt, createdAt, balance, held } = account;
   return {
     id: publicId("acc", id),
@@ -124,5 +121,17 @@ export function accountObject(account: AccountEntry): object {
     held_micro: exactMicro(held),
     suspended_at: suspendedAt === null ? null : seconds(suspendedAt),
     created_at: seconds(createdAt),
+  };
+}
+
+/** Which of the limits were set for this key, null where the platform's holds; and the platform's. */
+function ownAndDefault(overrides: LimitOverrides | null) {
+  return {
+    own_limits: {
+      requests_per_minute: overrides?.requestsPerMinute ?? null,
+      tokens_per_minute: overrides?.tokensPerMinute ?? null,
+      in_flight: overrides?.inFlight ?? null,
+    },
+    default_limits: limitsObject(DEFAULT_LIMITS),
   };
 }

@@ -1,104 +1,97 @@
 /** Every host's nodes, as operators handle them: found, quarantined with a reason, released, cleared for work. */
-import { z } from "zod";
+import type { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
+import type { NODE_STATES } from "@tollgate/api/values.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
-import { fault } from "../../../faults.ts";
+import type { Fault } from "../../../faults.ts";
+import type { Node } from "../../../fleet/fleet.ts";
 import type { ListedEntry, NodeEntry } from "../../../operators/nodes.ts";
-import { parseFields } from "../../fields.ts";
-import { PageFields, page } from "../../lists/pages.ts";
-import type { ConsoleRoute, Guards } from "../guards.ts";
-import { ReasonFields, SearchText } from "./accounts.ts";
-import type { OperatorOptions } from "./options.ts";
+import { page } from "../../lists/pages.ts";
+import { changed, notAllowed, showListed } from "../../nodes/own-nodes.ts";
+import { nodeStats, type StatsParts } from "../../nodes/stats.ts";
+import type { Parts } from "../../parts.ts";
+import type { Handlers } from "../../routes.ts";
 
-export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
-export type NodeState = (typeof NODE_STATES)[number];
-
-export const NodesQuery = z.object({
-  ...PageFields,
-  q: SearchText.optional(),
-  state: z.enum(NODE_STATES, `must be one of ${NODE_STATES.join(", ")}`).optional(),
-  host: z
-    .string()
-    .refine((text) => parseId("acc", text) !== undefined, "must be a host account's id (acc_…)")
-    .transform((text) => parseId("acc", text))
-    .optional(),
-});
-
-export function nodeRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
-  const { audit, directory, fleet, desk, cursors } = options;
-  const find = async (text: string | undefined): Promise<NodeEntry> => {
-    const id = parseId("node", text ?? "");
+export function operatorNodeHandlers(
+  parts: Pick<Parts, "audit" | "directory" | "fleet" | "cursors" | "nodeChanged"> & StatsParts,
+): Handlers<typeof operatorNodeRoutes> {
+  const { audit, directory, fleet, cursors, nodeChanged } = parts;
+  const find = async (text: string, refuse: (code: "node_not_found") => Fault): Promise<NodeEntry> => {
+    const id = parseId("node", text);
     const node = id === undefined ? undefined : await directory.nodes.find(id);
-    if (node === undefined) throw fault("node_not_found");
+    if (node === undefined) throw refuse("node_not_found");
     return node;
   };
-  const show = (node: ListedEntry): object => ({
-    ...desk.show(node),
-    account: publicId("acc", node.accountId),
-    account_name: node.hostName,
+  const owner = ({ accountId, hostName }: ListedEntry) => ({
+    account: publicId("acc", accountId),
+    account_name: hostName,
   });
-
-  route("GET", "/console/api/operator/nodes", guards.operator, async ({ query, json }) => {
-    const { cursor, limit, q: text, state, host } = parseFields(NodesQuery, Object.fromEntries(query));
-    const filter = { text, host, standing: standingOf(state) };
-    json(
-      await page({
+  const show = (node: NodeEntry) => ({ ...showListed(parts, node), hardware: node.hardware, ...owner(node) });
+  return {
+    listPlatformNodes({ query }) {
+      const { q: text, state } = query;
+      const host = query.host === undefined ? undefined : parseId("acc", query.host);
+      const filter = { text, host, standing: standingOf(state) };
+      return page({
         cursors,
         list: "nodes",
-        cursor,
-        limit,
+        query,
         read: (before, max) =>
           readMatching(
             (from) => directory.nodes.search({ ...filter, before: from, limit: max }),
-            (node) => state === undefined || desk.show(node).state === state,
+            (node) => state === undefined || showListed(parts, node).state === state,
             { before: before as Uuid | undefined, limit: max },
           ),
         position: ({ id }) => id,
-        show,
-      }),
-    );
-  });
-  route("GET", "/console/api/operator/nodes/:id", guards.operator, async ({ params, json }) => {
-    const node = await find(params.id);
-    json({ ...show(node), stats: await desk.stats(node.accountId, params.id) });
-  });
-  route(
-    "POST",
-    "/console/api/operator/nodes/:id/quarantine",
-    guards.operator,
-    async ({ who, params, fields, json }) => {
-      const { id } = await find(params.id);
-      const { reason } = await fields(ReasonFields);
-      const [operator, subject] = [who.email, publicId("node", id)];
-      await audit.record({ operator, action: "node.quarantine", subject, details: { reason } }, async () =>
-        desk.moved(await fleet.quarantine(id, { reason, evidence: {}, by: operator })),
-      );
-      json(show(await find(params.id)));
+        show: (node) => ({ ...showListed(parts, node), ...owner(node) }),
+      });
     },
-  );
-  route("POST", "/console/api/operator/nodes/:id/release", guards.operator, async ({ who, params, json }) => {
-    const { id } = await find(params.id);
-    const [operator, subject] = [who.email, publicId("node", id)];
-    await audit.record({ operator, action: "node.release", subject }, async () =>
-      desk.moved(await fleet.release(id, operator)),
-    );
-    json(show(await find(params.id)));
-  });
-  route("POST", "/console/api/operator/nodes/:id/clear", guards.operator, async ({ who, params, json }) => {
-    const { id } = await find(params.id);
-    const [operator, subject] = [who.email, publicId("node", id)];
-    await audit.record({ operator, action: "node.clear", subject }, async () => {
-      const outcome = await fleet.clear(id, operator);
-      if (outcome.kind === "refused") throw fault("node_state_conflict", { message: NOT_WITHHELD });
-      return desk.moved(outcome);
-    });
-    json(show(await find(params.id)));
-  });
+
+    async getPlatformNode({ params, refuse }) {
+      const node = await find(params.id, refuse);
+      return { ...show(node), stats: await nodeStats(parts, node) };
+    },
+
+    async quarantineNode({ who, params, body: { reason }, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record(
+        { operator, action: "node.quarantine", subject, details: { reason } },
+        async (): Promise<Node> => {
+          const outcome = await fleet.quarantine(id, { reason, evidence: {}, by: operator });
+          if (outcome.kind === "refused")
+            throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+          return changed(outcome, refuse, nodeChanged);
+        },
+      );
+      return show(await find(params.id, refuse));
+    },
+
+    async releaseNode({ who, params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record({ operator, action: "node.release", subject }, async (): Promise<Node> => {
+        const outcome = await fleet.release(id, operator);
+        if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+        return changed(outcome, refuse, nodeChanged);
+      });
+      return show(await find(params.id, refuse));
+    },
+
+    async clearNode({ who, params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const [operator, subject] = [who.email, publicId("node", id)];
+      await audit.record({ operator, action: "node.clear", subject }, async (): Promise<Node> => {
+        const outcome = await fleet.clear(id, operator);
+        if (outcome.kind === "refused") throw refuse("node_state_conflict");
+        return changed(outcome, refuse, nodeChanged);
+      });
+      return show(await find(params.id, refuse));
+    },
+  };
 }
 
-export const NOT_WITHHELD = "Nothing of its host keeps this node from work.";
-
 /** What the records say of a node in this state: they do not know which of the ready ones are connected. */
-const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
+const standingOf = (state: (typeof NODE_STATES)[number] | undefined) => (state === "online" ? "ready" : state);
 
 /** Reads on where rows were read that do not match, until there are enough or no more. */
 async function readMatching(

@@ -1,67 +1,69 @@
-/** The platform at a glance, the proof of its books, and the record of what operators did. */
-import { z } from "zod";
+/** The platform at a glance, the proof of its ledger, and the record of what operators did. */
+import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
 import type { Uuid } from "../../../base/ids.ts";
 import { exactMicro, pico } from "../../../base/money.ts";
+import { DAY_MS, seconds } from "../../../base/time.ts";
 import { invalidRequest } from "../../../faults.ts";
+import { checkBooks } from "../../../ledger/check.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
-import { parseFields } from "../../fields.ts";
-import { PageFields, page, SpanFields } from "../../lists/pages.ts";
-import type { ConsoleRoute, Guards } from "../guards.ts";
-import { seconds } from "../keys.ts";
-import type { OperatorOptions } from "./options.ts";
+import { page } from "../../lists/pages.ts";
+import type { Parts } from "../../parts.ts";
+import type { Handlers } from "../../routes.ts";
 
-const DAY_MS = 24 * 60 * 60 * 1000;
 const SPAN_MS_MAX = 31 * DAY_MS;
 
-export function overviewRoutes(route: ConsoleRoute, guards: Guards, options: OperatorOptions): void {
-  const { overview, audit, cursors } = options;
+export function platformHandlers(
+  parts: Pick<Parts, "pool" | "overview" | "audit" | "cursors" | "now" | "catalogue" | "nodes">,
+): Handlers<typeof platformRoutes> {
+  const { pool, overview, audit, cursors, now } = parts;
+  return {
+    async getOverview({ query }) {
+      const { to = new Date(now()), from = new Date(to.getTime() - DAY_MS) } = query;
+      if (to < from || to.getTime() - from.getTime() > SPAN_MS_MAX) {
+        throw invalidRequest("from", "from must be at most 31 days before to");
+      }
+      const [totals, traffic] = await Promise.all([overview.totals(), overview.traffic({ from, to })]);
+      return {
+        object: "overview",
+        from: seconds(from),
+        to: seconds(to),
+        money: moneyObject(totals),
+        accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
+        holds: totals.holds,
+        nodes: totals.nodes,
+        capacity: capacityOfModels(parts),
+        traffic: traffic.map(({ hour, ...sums }) => ({ hour: seconds(hour), ...trafficObject(sums) })),
+      };
+    },
 
-  route("GET", "/console/api/operator/overview", guards.operator, async ({ query, json }) => {
-    const span = parseFields(z.object(SpanFields), Object.fromEntries(query));
-    const { to = new Date(options.now()), from = new Date(to.getTime() - DAY_MS) } = span;
-    if (to < from || to.getTime() - from.getTime() > SPAN_MS_MAX) {
-      throw invalidRequest("from", "from must be at most 31 days before to");
-    }
-    const [totals, traffic] = await Promise.all([overview.totals(), overview.traffic({ from, to })]);
-    json({
-      object: "overview",
-      from: seconds(from),
-      to: seconds(to),
-      money: moneyObject(totals),
-      accounts: { builders: totals.builders, hosts: totals.hosts, suspended: totals.suspended },
-      holds: totals.holds,
-      nodes: totals.nodes,
-      capacity: options.capacity(),
-      traffic: traffic.map(({ hour, ...sums }) => ({ hour: seconds(hour), ...trafficObject(sums) })),
-    });
-  });
-  route("GET", "/console/api/operator/ledger/check", guards.operator, async ({ json }) => {
-    const checks = (await options.checkBooks()).map(({ name, checked, differences }) => ({
-      name,
-      checked: Number(checked),
-      differences,
-    }));
-    json({ object: "ledger_check", balanced: checks.every(({ differences }) => differences.length === 0), checks });
-  });
-  route("GET", "/console/api/operator/audit", guards.operator, async ({ query, json }) => {
-    const { cursor, limit } = parseFields(z.object(PageFields), Object.fromEntries(query));
-    json(
-      await page({
+    async checkBooks() {
+      const checks = (await checkBooks(pool)).map(({ name, checked, differences }) => ({
+        name,
+        checked: Number(checked),
+        differences,
+      }));
+      const balanced = checks.every(({ differences }) => differences.length === 0);
+      return { object: "ledger_check", balanced, checks };
+    },
+
+    listOperatorActions: ({ query }) =>
+      page({
         cursors,
         list: "audit",
-        cursor,
-        limit,
+        query,
         read: (before, max) => audit.list({ before: before as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
         show: actionObject,
       }),
-    );
-  });
+  };
 }
 
+export const capacityOfModels = ({ catalogue, nodes }: Pick<Parts, "catalogue" | "nodes">) =>
+  [...catalogue().active.keys()].map((model) => ({ model, ...nodes.capacityOf(model) }));
+
 /** Liabilities: what builders own and hosts are owed. */
-export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals): Record<string, string> {
+export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }: Totals) {
   return {
     builder_credit_micro: exactMicro(builderCredit),
     held_micro: exactMicro(held),
@@ -71,7 +73,7 @@ export function moneyObject({ builderCredit, held, hostsOwed, platformRevenue }:
   };
 }
 
-export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: Traffic): object {
+export function trafficObject({ outcome, requests, promptTokens, completionTokens, charge }: Traffic) {
   return {
     outcome,
     requests,
@@ -81,6 +83,6 @@ export function trafficObject({ outcome, requests, promptTokens, completionToken
   };
 }
 
-function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction): object {
-  return { object: "operator_action", at: seconds(at), operator, action, subject, details, outcome };
+function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction) {
+  return { object: "operator_action" as const, at: seconds(at), operator, action, subject, details, outcome };
 }

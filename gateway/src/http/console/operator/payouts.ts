@@ -1,101 +1,90 @@
 /** Payout batches: made, exported for whoever sends the money, marked paid. */
-import { z } from "zod";
+import type { Payout, payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
+import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, ZERO } from "../../../base/money.ts";
-import { type Fault, fault } from "../../../faults.ts";
+import { seconds } from "../../../base/time.ts";
+import type { Fault } from "../../../faults.ts";
 import type { PayoutBatch, PayoutLine } from "../../../operators/payouts.ts";
-import { parseFields } from "../../fields.ts";
-import { PageFields, page } from "../../lists/pages.ts";
-import { isPlain, PLAIN_RULE } from "../../plain-text.ts";
-import { type Columns, sendCsv } from "../csv.ts";
-import type { ConsoleRoute, Guards } from "../guards.ts";
-import { seconds } from "../keys.ts";
+import { page } from "../../lists/pages.ts";
+import type { Parts } from "../../parts.ts";
+import type { Handlers } from "../../routes.ts";
+import { type Columns, csvFile } from "../csv.ts";
 import { microAmount } from "./accounts.ts";
-import type { OperatorOptions } from "./options.ts";
 
-export const NewBatch = z.object({
-  note: z
-    .string("must be a string")
-    .max(200, "must have at most 200 characters")
-    .refine(isPlain, PLAIN_RULE)
-    .default(""),
-  minimum_micro: z.union([z.string(), z.int()], "must be whole microdollars").optional(),
-});
-
-export function payoutRoutes(route: ConsoleRoute, guards: Guards, { audit, payouts, cursors }: OperatorOptions): void {
-  const find = async (text: string | undefined): Promise<PayoutBatch> => {
-    const id = parseId("pay", text ?? "");
+export function payoutHandlers(parts: Pick<Parts, "audit" | "payouts" | "cursors">): Handlers<typeof payoutRoutes> {
+  const { audit, payouts, cursors } = parts;
+  const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<PayoutBatch> => {
+    const id = parseId("pay", text);
     const batch = id === undefined ? undefined : await payouts.find(id);
-    if (batch === undefined) throw fault("not_found", { message: "No such payout batch." });
+    if (batch === undefined) throw refuse("not_found");
     return batch;
   };
-
-  route("GET", "/console/api/operator/payouts", guards.operator, async ({ query, json }) => {
-    const { cursor, limit } = parseFields(z.object(PageFields), Object.fromEntries(query));
-    json(
-      await page({
+  return {
+    listPayouts: ({ query }) =>
+      page({
         cursors,
         list: "payouts",
-        cursor,
-        limit,
+        query,
         read: (before, max) => payouts.list({ before: before as Uuid | undefined, limit: max }),
         position: ({ id }) => id,
         show: batchObject,
       }),
-    );
-  });
-  route("POST", "/console/api/operator/payouts", guards.operator, async ({ who, fields, json }) => {
-    const { note, minimum_micro } = await fields(NewBatch);
-    const minimum = minimum_micro === undefined ? ZERO : microAmount("minimum_micro", minimum_micro);
-    const details = { note, minimum_micro: exactMicro(minimum) };
-    const by = who.email;
-    const batch = await audit.record({ operator: by, action: "payout.create", subject: "hosts", details }, async () => {
-      const made = await payouts.create({ note, by, minimum });
-      if (made === undefined) throw fault("nothing_owed");
-      return made;
-    });
-    json(batchObject(batch), 201);
-  });
-  route("GET", "/console/api/operator/payouts/:id", guards.operator, async ({ params, query, json }) => {
-    const batch = await find(params.id);
-    const { cursor, limit } = parseFields(z.object(PageFields), Object.fromEntries(query));
-    const { data: lines, next_cursor } = await page({
-      cursors,
-      list: `payout ${batch.id}`,
-      cursor,
-      limit,
-      read: (after, max) => payouts.lines(batch.id, { after: after as Uuid | undefined, limit: max }),
-      position: ({ id }) => id,
-      show: lineObject,
-    });
-    json({ ...batchObject(batch), lines, next_cursor });
-  });
-  route("GET", "/console/api/operator/payouts/:id/csv", guards.operator, async ({ params, ...visit }) => {
-    const { id } = await find(params.id);
-    await sendCsv(visit, {
-      name: "payouts.csv",
-      columns: CSV_COLUMNS,
-      read: (last, limit) => payouts.lines(id, { after: last?.id, limit, paying: true }),
-    });
-  });
-  route("POST", "/console/api/operator/payouts/:id/paid", guards.operator, async ({ who, params, json }) => {
-    const { id } = await find(params.id);
-    const subject = publicId("pay", id);
-    await audit.record({ operator: who.email, action: "payout.paid", subject }, async () => {
-      const marked = await payouts.markPaid(id, who.email);
-      if (typeof marked === "object") throw exceedsBalance(marked.exceedsBalance);
-    });
-    json(batchObject(await find(params.id)));
-  });
+
+    async createPayout({ who, body: { note, minimum_micro }, refuse }) {
+      const minimum = minimum_micro === undefined ? ZERO : microAmount("minimum_micro", minimum_micro);
+      const details = { note, minimum_micro: exactMicro(minimum) };
+      const by = who.email;
+      const batch = await audit.record(
+        { operator: by, action: "payout.create", subject: "hosts", details },
+        async () => {
+          const made = await payouts.create({ note, by, minimum });
+          if (made === undefined) throw refuse("nothing_owed");
+          return made;
+        },
+      );
+      return batchObject(batch);
+    },
+
+    async getPayout({ params, query, refuse }) {
+      const batch = await find(params.id, refuse);
+      const { data: lines, next_cursor } = await page({
+        cursors,
+        list: `payout ${batch.id}`,
+        query,
+        read: (after, max) => payouts.lines(batch.id, { after: after as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: lineObject,
+      });
+      return { ...batchObject(batch), lines, next_cursor };
+    },
+
+    async exportPayout({ params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      return csvFile({
+        name: "payouts.csv",
+        columns: LINE_COLUMNS,
+        read: (last, limit) => payouts.lines(id, { after: last?.id, limit, paying: true }),
+      });
+    },
+
+    async markPayoutPaid({ who, params, refuse }) {
+      const { id } = await find(params.id, refuse);
+      const subject = publicId("pay", id);
+      await audit.record({ operator: who.email, action: "payout.paid", subject }, async () => {
+        const marked = await payouts.markPaid(id, who.email);
+        if (typeof marked !== "object") return;
+        // What was promised and is not there: a mistake that somebody has to look at, by the lines' names.
+        const lines = marked.exceedsBalance.map((line) => publicId("pay", line)).join(", ");
+        const message = `${lines}: the host has less than this line promises. Nothing was booked, and the payout stays open.`;
+        throw refuse("payout_exceeds_balance", { message });
+      });
+      return batchObject(await find(params.id, refuse));
+    },
+  };
 }
 
-/** What was promised and is not there: a mistake that somebody has to look at, by the lines' names. */
-const exceedsBalance = (lines: Uuid[]): Fault =>
-  fault("payout_exceeds_balance", {
-    message: `${lines.map((line) => publicId("pay", line)).join(", ")}: the host has less than this line promises. Nothing was booked, and the payout stays open.`,
-  });
-
-function batchObject(batch: PayoutBatch): object {
+function batchObject(batch: PayoutBatch): z.input<typeof Payout> {
   const { id, note, createdAt, createdBy, paidAt, paidBy, hosts, total, heldBack, setOff } = batch;
   return {
     id: publicId("pay", id),
@@ -114,7 +103,7 @@ function batchObject(batch: PayoutBatch): object {
 }
 
 /** The file for whoever sends the money: its columns, each with its cell of a line. */
-export const CSV_COLUMNS = {
+export const LINE_COLUMNS = {
   payout: ({ id }) => publicId("pay", id),
   account: ({ accountId }) => publicId("acc", accountId),
   name: ({ accountName }) => accountName,
@@ -124,6 +113,7 @@ export const CSV_COLUMNS = {
   set_off_micro: ({ setOff }) => exactMicro(setOff),
 } satisfies Columns<PayoutLine>;
 
-function lineObject(line: PayoutLine): object {
-  return Object.fromEntries(Object.entries(CSV_COLUMNS).map(([name, cell]) => [name, cell(line)]));
-}
+type LineObject = Record<keyof typeof LINE_COLUMNS, string>;
+
+const lineObject = (line: PayoutLine): LineObject =>
+  Object.fromEntries(Object.entries(LINE_COLUMNS).map(([name, cell]) => [name, cell(line)])) as LineObject;

@@ -1,0 +1,11 @@
+/** The bounds that people are told of, and that the code behind the routes holds them to. */
+
+/** Accounts of one identity. */
+export const ACCOUNTS_MAX = 20;
+/** Secrets of one account that work at once. */
+export const OPEN_KEYS_MAX = 500;
+export const OPEN_HOST_TOKENS_MAX = 100;
+/** Checkouts of one account within an hour that nobody has paid. */
+export const OPEN_CHECKOUTS_MAX = 10;
+export const PASSWORD_CHARS_MIN = 8;
+export const PASSWORD_CHARS_MAX = 128;

@@ -1,0 +1,105 @@
+/** The console API as a whole: its words, its tables of routes, and the names of its schemas in the document. */
+import { ACCOUNT_HEADER } from "../guards.ts";
+import type { Api } from "../openapi/api.ts";
+import * as accounts from "./accounts.ts";
+import * as earnings from "./earnings.ts";
+import * as host from "./host.ts";
+import * as keys from "./keys.ts";
+import * as live from "./live.ts";
+import * as models from "./models.ts";
+import * as money from "./money.ts";
+import * as operatorAccounts from "./operator-accounts.ts";
+import * as operatorNodes from "./operator-nodes.ts";
+import * as operatorPayouts from "./operator-payouts.ts";
+import * as operatorPlatform from "./operator-platform.ts";
+import * as requests from "./requests.ts";
+import * as signIn from "./sign-in.ts";
+
+const INTRODUCTION = [
+  "What the browser's console speaks to. A person signs in and acts for the accounts they own: a builder account calls models, a host account serves them. Operators run the platform.",
+  "A call that changes something is refused unless `Sec-Fetch-Site` says that it comes from the console's own pages, or, where that header is missing, `Origin` is the console's own. A program sends `Origin`.",
+  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB, and of at most 64 KiB where no session is needed. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know. No answer may be kept by a cache.",
+  "Money is in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are pages: where `next_cursor` is not null, send it as `cursor` for the next one.",
+  "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. A path that does not exist is a 404 of type `not_found_error`, a wrong method a 405 with `allow`; neither has a code.",
+].join("\n\n");
+
+export const consoleApi: Api = {
+  title: "Tollgate Console API",
+  summary: "What a signed-in person sees and does: keys, history, money, nodes, the platform.",
+  description: INTRODUCTION,
+  tags: [
+    { name: "Sign-in", description: "Sign up, in and out; passwords and the second factor." },
+    { name: "Accounts", description: "Who is signed in, and what they own." },
+    { name: "Keys", description: "A builder's API keys." },
+    { name: "Requests", description: "A builder's history." },
+    { name: "Money", description: "A builder's credit." },
+    { name: "Models", description: "What is offered, and how it stands now." },
+    { name: "Hosting", description: "A host's tokens, nodes and earnings." },
+    { name: "Live", description: "Numbers as they change." },
+    { name: "Operators: platform", description: "The platform and its books." },
+    { name: "Operators: nodes", description: "Everybody's nodes." },
+    { name: "Operators: accounts", description: "Everybody's accounts and keys." },
+    { name: "Operators: payouts", description: "What hosts are owed." },
+  ],
+  credential: {
+    name: "session",
+    scheme: {
+      type: "apiKey",
+      in: "cookie",
+      name: "tollgate.session_token",
+      description:
+        "The cookie that signing in sets: `HttpOnly`, `SameSite=Lax`, and `Secure` behind TLS, where its name begins with `__Secure-`.",
+    },
+  },
+  requests: {
+    ...signIn.requests,
+    ...accounts.requests,
+    ...keys.requests,
+    ...money.requests,
+    ...models.requests,
+    ...host.requests,
+    ...operatorAccounts.requests,
+    ...operatorPayouts.requests,
+  },
+  answers: {
+    ...signIn.answers,
+    ...accounts.answers,
+    ...keys.answers,
+    ...requests.answers,
+    ...money.answers,
+    ...models.answers,
+    ...host.answers,
+    ...earnings.answers,
+    ...live.answers,
+    ...operatorPlatform.answers,
+    ...operatorNodes.answers,
+    ...operatorAccounts.answers,
+    ...operatorPayouts.answers,
+  },
+  tables: [
+    { tag: "Sign-in", routes: signIn.signInRoutes },
+    { tag: "Accounts", routes: accounts.accountRoutes },
+    { tag: "Keys", routes: keys.keyRoutes },
+    { tag: "Requests", routes: requests.requestRoutes },
+    { tag: "Money", routes: money.moneyRoutes },
+    { tag: "Money", routes: money.creditRoutes },
+    { tag: "Models", routes: models.modelRoutes },
+    { tag: "Hosting", routes: host.hostRoutes },
+    { tag: "Hosting", routes: earnings.earningRoutes },
+    { tag: "Live", routes: live.liveRoutes },
+    { tag: "Operators: platform", routes: operatorPlatform.platformRoutes },
+    { tag: "Operators: nodes", routes: operatorNodes.operatorNodeRoutes },
+    { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
+    { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },
+  ],
+  parameters: {
+    account: {
+      name: ACCOUNT_HEADER,
+      in: "header",
+      required: false,
+      description:
+        "The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have.",
+      schema: { type: "string" },
+    },
+  },
+};

@@ -1,0 +1,114 @@
+/** What a host earned, and the signed receipts of the requests that earned it. */
+import { z } from "zod";
+import { codes } from "../faults.ts";
+import { SpanFields } from "../lists.ts";
+import { EarningList, Receipt } from "../nodes/answers.ts";
+import { EarningsQuery, NodeField } from "../nodes/fields.ts";
+import { EARNINGS_WORDS } from "../nodes/routes.ts";
+import { sampleEarnings, sampleReceipt } from "../nodes/samples.ts";
+import { routes } from "../route.ts";
+import { Count, Id, listOf, Money, SAMPLE_TIME, sampleList, Time } from "../values.ts";
+
+/** What sums are by, and what each may be split by. */
+export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
+export const EARNINGS_SPLIT = ["node", "model"] as const;
+
+export const EarningSumsFields = z.object({
+  ...SpanFields,
+  node: NodeField.optional(),
+  by: z.enum(EARNINGS_BY, `must be one of ${EARNINGS_BY.join(", ")}`).default("day"),
+  split: z.enum(EARNINGS_SPLIT, "must be node or model").optional(),
+});
+
+const EarningSum = z
+  .strictObject({
+    day: z.string().optional().describe("In UTC, such as `2026-11-15`."),
+    hour: z.string().optional().describe("When it begins, such as `2026-11-15T06:00:00Z`."),
+    node: Id("node").optional(),
+    model: z.string().optional(),
+    requests: Count,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    earned_micro: Money,
+    own_micro: Money.describe("What of it came from requests of the host's own owners."),
+  })
+  .describe(
+    "One sum. It has the one of `day`, `hour`, `node` and `model` that `by` names, and the one of `node` and `model` that `split` names.",
+  );
+
+const EarningSumList = listOf(EarningSum, { by: z.enum(EARNINGS_BY), from: Time, to: Time }).refine(
+  ({ by, data }) => data.every((row) => row[by] !== undefined),
+  "every row has the field that `by` names",
+);
+
+export const answers = { EarningSum, EarningSumList };
+
+export const earningRoutes = routes({
+  listEarnings: {
+    at: "GET /console/api/earnings",
+    summary: "List what requests earned",
+    description: "The newest first, each with the request that earned it.",
+    guard: "host",
+    query: EarningsQuery,
+    words: EARNINGS_WORDS,
+    answer: { description: "A page of earnings.", json: EarningList, example: sampleEarnings },
+    faults: codes("invalid_cursor"),
+  },
+  exportEarnings: {
+    at: "GET /console/api/earnings.csv",
+    summary: "Export what requests earned",
+    description: "Every request that earned, the newest first, in one file.",
+    guard: "host",
+    query: EarningsQuery.omit({ cursor: true, limit: true }),
+    words: EARNINGS_WORDS,
+    answer: {
+      description: "The file.",
+      csv: {
+        description: "One line per request under a line of column names, separated by commas.",
+        example: "request_id,finished_at,node,model,outcome,prompt_tokens,completion_tokens,earned_micro,own\r\n",
+      },
+      headers: ["content-disposition"],
+    },
+  },
+  sumEarnings: {
+    at: "GET /console/api/earnings/sums",
+    summary: "Sum up what was earned",
+    description: "Sums are of whole hours. By the hour a span has at most 31 days.",
+    guard: "host",
+    query: EarningSumsFields,
+    words: {
+      ...EARNINGS_WORDS,
+      by: "What each sum is of.",
+      split: "What every sum is split by further.",
+      from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default 30 days before `to`.",
+      to: "Where they end, written like `from`. By default now.",
+    },
+    answer: {
+      description: "The sums, in the order of time.",
+      json: EarningSumList,
+      example: {
+        ...sampleList({
+          day: "2026-11-15",
+          model: "small-8b",
+          requests: 1204,
+          prompt_tokens: 88_102,
+          completion_tokens: 41_377,
+          earned_micro: "3877.615000",
+          own_micro: "0.000000",
+        }),
+        by: "day",
+        from: SAMPLE_TIME,
+        to: SAMPLE_TIME + 86_400,
+      },
+    },
+  },
+  getEarningReceipt: {
+    at: "GET /console/api/earnings/{id}/receipt",
+    summary: "Get the signed receipt of a request that earned",
+    description: "The same one that the builder gets. The keys to check it with are at /.well-known/tollgate-receipts.",
+    guard: "host",
+    path: { id: "The request's id, `req_…`." },
+    answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },
+    faults: codes("not_found"),
+  },
+});

@@ -1,0 +1,68 @@
+/** Numbers as they change, for open pages. */
+import { z } from "zod";
+import { codes } from "../faults.ts";
+import { routes } from "../route.ts";
+import { Count, Id, Money, sampleId } from "../values.ts";
+import { Balance, sampleBalance } from "./money.ts";
+import { ModelCapacity, NodesByState } from "./operator-platform.ts";
+
+const LiveRequests = z.strictObject({
+  in_flight: Count.describe("Requests under way."),
+  latest: Id("req").nullable().describe("The newest of the history."),
+});
+
+const LiveLoad = z.strictObject({
+  in_flight: Count.describe("Requests under way, of all builders."),
+  held_micro: Money,
+  nodes: NodesByState,
+  capacity: z.array(ModelCapacity),
+});
+
+export const answers = { LiveRequests, LiveLoad };
+
+const STREAM =
+  "Server-sent events. Each kind comes at once and then when it has changed, at most once a second. A comment line `: keep-alive` comes every 15 seconds. The stream ends after five minutes; open it again.";
+
+const transcript = (events: Record<string, unknown>): string =>
+  [
+    "retry: 2000\n\n",
+    ...Object.entries(events).map(([name, data]) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`),
+  ].join("");
+
+export const liveRoutes = routes({
+  watchAccount: {
+    at: "GET /console/api/live",
+    summary: "Watch a builder account",
+    guard: "builder",
+    answer: {
+      description: "A stream of events named `balance` and `requests`.",
+      events: {
+        description: STREAM,
+        named: { balance: Balance, requests: LiveRequests },
+        example: transcript({ balance: sampleBalance, requests: { in_flight: 1, latest: sampleId("req") } }),
+      },
+    },
+    faults: codes("too_many_viewers"),
+  },
+  watchPlatform: {
+    at: "GET /console/api/operator/live",
+    summary: "Watch the platform",
+    guard: "operator",
+    answer: {
+      description: "A stream of events named `load`.",
+      events: {
+        description: STREAM,
+        named: { load: LiveLoad },
+        example: transcript({
+          load: {
+            in_flight: 3,
+            held_micro: "29491.200000",
+            nodes: { online: 2 },
+            capacity: [{ model: "small-8b", nodes: 2, slots: 8, busy: 3 }],
+          },
+        }),
+      },
+    },
+    faults: codes("too_many_viewers"),
+  },
+});

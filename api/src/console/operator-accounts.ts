@@ -1,0 +1,116 @@
+/** Accounts, as operators handle them, and their keys. */
+import { z } from "zod";
+import { codes, refusal } from "../faults.ts";
+import { PageFields } from "../lists.ts";
+import { routes } from "../route.ts";
+import { AccountKind, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
+import * as keys from "./operator-keys.ts";
+import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
+
+export const Search = z.object({
+  ...PageFields,
+  q: SearchText.optional(),
+  kind: z.enum(["builder", "host"], "must be builder or host").optional(),
+});
+export const Grant = z.object({
+  amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),
+  reason: Reason,
+});
+
+export const PlatformAccount = z
+  .strictObject({
+    id: Id("acc"),
+    object: z.literal("account"),
+    kind: AccountKind,
+    name: z.string(),
+    owners: z.array(z.string()).describe("E-mail addresses."),
+    balance_micro: Money.describe("A builder's credit, or what a host is owed."),
+    held_micro: Money,
+    suspended_at: Time.nullable(),
+    created_at: Time,
+  })
+  .describe("An account as operators see it.");
+
+const PlatformAccountList = listOf(PlatformAccount);
+
+export const answers = { PlatformAccount, PlatformAccountList, ...keys.answers };
+
+export const requests = {
+  GrantRequest: {
+    fields: Grant,
+    words: {
+      amount_micro:
+        "Whole microdollars, as a number or as digits: 1 to 1000000000000. The balance may not pass 9000000000000.",
+      reason: "Stands in the statement and in the record of what operators did.",
+    },
+  },
+  ReasonRequest: { fields: ReasonFields, words: { reason: "Stands in the record of what operators did." } },
+  ...keys.requests,
+};
+
+const sampleAccount = {
+  id: sampleId("acc"),
+  object: "account",
+  kind: "builder",
+  name: "Work",
+  owners: ["ada@example.com"],
+  balance_micro: "5000000.000000",
+  held_micro: "0.000000",
+  suspended_at: null,
+  created_at: SAMPLE_TIME,
+};
+
+export const operatorAccountRoutes = routes({
+  listAccounts: {
+    at: "GET /console/api/operator/accounts",
+    summary: "Search the accounts",
+    description: "The newest first.",
+    guard: "operator",
+    query: Search,
+    words: { q: "A part of the account's name or of an owner's e-mail address.", kind: "Only accounts of this kind." },
+    answer: { description: "A page of accounts.", json: PlatformAccountList, example: sampleList(sampleAccount) },
+    faults: codes("invalid_cursor"),
+  },
+  getAccount: {
+    at: "GET /console/api/operator/accounts/{id}",
+    summary: "Read an account",
+    guard: "operator",
+    path: ACCOUNT_PATH,
+    answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
+    faults: [NO_ACCOUNT],
+  },
+  grantCredit: {
+    at: "POST /console/api/operator/accounts/{id}/grant",
+    summary: "Grant credit to a builder",
+    guard: "operator",
+    path: ACCOUNT_PATH,
+    body: { fields: Grant, example: { amount_micro: "5000000", reason: "a welcome" } },
+    answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
+    faults: [NO_ACCOUNT, refusal("not_a_builder", "Credit is granted to builder accounts only.")],
+  },
+  suspendAccount: {
+    at: "POST /console/api/operator/accounts/{id}/suspend",
+    summary: "Suspend an account",
+    description: "A builder's keys and a host's nodes do nothing more. Suspending the suspended changes nothing.",
+    guard: "operator",
+    path: ACCOUNT_PATH,
+    body: { fields: ReasonFields, example: { reason: "an unpaid dispute" } },
+    answer: {
+      description: "The account.",
+      json: PlatformAccount,
+      example: { ...sampleAccount, suspended_at: SAMPLE_TIME },
+    },
+    faults: [NO_ACCOUNT],
+  },
+  restoreAccount: {
+    at: "POST /console/api/operator/accounts/{id}/restore",
+    summary: "Restore a suspended account",
+    guard: "operator",
+    path: ACCOUNT_PATH,
+    body: { fields: ReasonFields, example: { reason: "settled" } },
+    answer: { description: "The account.", json: PlatformAccount, example: sampleAccount },
+    faults: [NO_ACCOUNT],
+  },
+  ...keys.operatorKeyRoutes,
+});

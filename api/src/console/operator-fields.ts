@@ -1,0 +1,12 @@
+/** What several routes of operators are sent. */
+import { z } from "zod";
+import { isPlain, PLAIN_RULE } from "../plain-text.ts";
+
+export const SearchText = z.string().max(200, "must have at most 200 characters").refine(isPlain, PLAIN_RULE);
+export const Reason = z
+  .string("must be a string")
+  .trim()
+  .min(1, "must say why")
+  .max(200, "must have at most 200 characters")
+  .refine(isPlain, PLAIN_RULE);
+export const ReasonFields = z.object({ reason: Reason });

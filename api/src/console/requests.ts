@@ -1,0 +1,155 @@
+/** A builder's request history. */
+import { z } from "zod";
+import { codes } from "../faults.ts";
+import { PageFields, SpanFields } from "../lists.ts";
+import { Receipt } from "../nodes/answers.ts";
+import { sampleReceipt } from "../nodes/samples.ts";
+import { routes } from "../route.ts";
+import {
+  Count,
+  Id,
+  listOf,
+  Milliseconds,
+  Money,
+  RequestOutcome,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
+
+export const RequestsQuery = z.object({
+  ...PageFields,
+  ...SpanFields,
+  model: z.string().optional(),
+  key: z.string().optional(),
+  outcome: z.string().optional(),
+});
+
+export const Request = z
+  .strictObject({
+    id: Id("req").describe("Ends in the same 26 characters as the answer's id."),
+    object: z.literal("request"),
+    created_at: Time,
+    finished_at: Time,
+    key: z.strictObject({ id: Id("key"), name: z.string().describe("The key's name when the request was made.") }),
+    endpoint: z.enum(["chat", "completion", "embedding", "models"]),
+    model: z.string().nullable().describe("null: refused before it was known."),
+    build: z.string().nullable(),
+    tokenizer: z.string().nullable(),
+    stream: z.boolean().nullable().describe("null: refused before it was known."),
+    outcome: RequestOutcome,
+    http_status: z.int().describe("499: the client went away."),
+    finish_reason: z.enum(["stop", "length"]).nullable(),
+    usage: z
+      .strictObject({
+        prompt_tokens: Count,
+        completion_tokens: Count.describe("Includes the reasoning tokens."),
+        reasoning_tokens: Count,
+      })
+      .describe("As the gateway counted."),
+    hold_micro: Money.describe("Reserved before it began."),
+    charge_micro: Money.describe("Charged when it ended."),
+    refund_micro: Money.describe("What of the reservation came back."),
+    price_version: z.int().nullable(),
+    attempts: Count.describe("How many nodes it was given to."),
+    queue_ms: Milliseconds.describe("Until a node took it."),
+    ttft_ms: Milliseconds.describe("Until its first token."),
+    duration_ms: Milliseconds,
+    client: z.string().describe("The family of its user agent; empty where there was none."),
+    count: z
+      .int()
+      .min(1)
+      .describe(
+        "How many requests the record stands for: 1, but for refusals of a key beyond its first thousand of an hour. Those that agree in endpoint, model and outcome share a record, from `created_at` to `finished_at`.",
+      ),
+  })
+  .describe("A request and what it cost. Prompts and outputs are never kept.");
+
+const RequestList = listOf(Request);
+
+export const answers = { Request, RequestList, RequestOutcome, Receipt };
+
+const sampleRequest = {
+  id: sampleId("req"),
+  object: "request",
+  created_at: SAMPLE_TIME,
+  finished_at: SAMPLE_TIME + 2,
+  key: { id: sampleId("key"), name: "production" },
+  endpoint: "chat",
+  model: "small-8b",
+  build: "small-8b-q4-1",
+  tokenizer: "llama3",
+  stream: true,
+  outcome: "ok",
+  http_status: 200,
+  finish_reason: "stop",
+  usage: { prompt_tokens: 14, completion_tokens: 9, reasoning_tokens: 0 },
+  hold_micro: "4.900000",
+  charge_micro: "1.050000",
+  refund_micro: "3.850000",
+  price_version: 1,
+  attempts: 1,
+  queue_ms: 2,
+  ttft_ms: 180,
+  duration_ms: 1240,
+  client: "openai-js",
+  count: 1,
+};
+
+const CSV_COLUMNS =
+  "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count";
+
+const REQUEST_PATH = { id: "The request's id, `req_…`." };
+const FILTER_WORDS = {
+  model: "Only requests for this model.",
+  key: "Only requests with this key, `key_…`.",
+  outcome: "Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not.",
+};
+
+export const requestRoutes = routes({
+  listRequests: {
+    at: "GET /console/api/requests",
+    summary: "List requests",
+    description: "The newest first. Filters narrow each other.",
+    guard: "builder",
+    query: RequestsQuery,
+    words: FILTER_WORDS,
+    answer: { description: "A page of the history.", json: RequestList, example: sampleList(sampleRequest) },
+    faults: codes("invalid_cursor", "unknown_model", "unknown_outcome"),
+  },
+  exportRequests: {
+    at: "GET /console/api/requests.csv",
+    summary: "Export requests",
+    description: "Everything that the filters let through, the newest first, in one file.",
+    guard: "builder",
+    query: RequestsQuery.omit({ cursor: true, limit: true }),
+    words: FILTER_WORDS,
+    answer: {
+      description: "The file.",
+      csv: {
+        description: "One line per request under a line of column names, separated by commas.",
+        example: `${CSV_COLUMNS}\r\n`,
+      },
+      headers: ["content-disposition"],
+    },
+    faults: codes("unknown_model", "unknown_outcome"),
+  },
+  getRequest: {
+    at: "GET /console/api/requests/{id}",
+    summary: "Read a request",
+    guard: "builder",
+    path: REQUEST_PATH,
+    answer: { description: "The request.", json: Request, example: sampleRequest },
+    faults: codes("not_found"),
+  },
+  getReceipt: {
+    at: "GET /console/api/requests/{id}/receipt",
+    summary: "Get the signed receipt of a request",
+    description: "The keys to check it with are at /.well-known/tollgate-receipts.",
+    guard: "builder",
+    path: REQUEST_PATH,
+    answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },
+    faults: codes("not_found"),
+  },
+});

@@ -1,0 +1,38 @@
+/** What the sign-in routes are sent. */
+import { z } from "zod";
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "../bounds.ts";
+import { isPlain, PLAIN_RULE } from "../plain-text.ts";
+
+const Email = z.email("must be an e-mail address").max(254, "must have at most 254 characters");
+/** One that is checked, not chosen: its rules may have been others when it was. */
+const Password = z
+  .string("must be a string")
+  .max(PASSWORD_CHARS_MAX, `must have at most ${PASSWORD_CHARS_MAX} characters`);
+const NewPassword = Password.min(PASSWORD_CHARS_MIN, `must have at least ${PASSWORD_CHARS_MIN} characters`);
+const Token = z
+  .string("must be a string")
+  .min(1, "must not be empty")
+  .max(2_000, "must have at most 2000 characters")
+  .refine(isPlain, PLAIN_RULE);
+const Remember = z.boolean("must be true or false").default(true);
+
+export const Name = z
+  .string("must be a string")
+  .trim()
+  .regex(/^[^\p{Cc}\p{Cs}]+$/u, "must not be empty or hold control characters or halves of characters")
+  .max(200, "must have at most 200 characters");
+
+export const SignInFields = z.object({ email: Email, password: Password, remember_me: Remember });
+export const SignUpFields = z.object({ email: Email, password: NewPassword, name: Name, remember_me: Remember });
+export const CodeFields = z.object({
+  code: z.string("must be a string").regex(/^[0-9A-Za-z-]{6,16}$/, "must be a code of your app or a backup code"),
+});
+export const AppCodeFields = z.object({
+  code: z.string("must be a string").regex(/^\d{6}$/, "must have six digits"),
+});
+export const EmailFields = z.object({ email: Email });
+export const ResetFields = z.object({ token: Token, password: NewPassword });
+export const VerifyFields = z.object({ token: Token });
+export const ChangeFields = z.object({ password: Password, new_password: NewPassword });
+export const PasswordFields = z.object({ password: Password });
+export const ProviderFields = z.object({ provider: z.string("must be a string").max(64, "must be shorter") });

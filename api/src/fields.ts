@@ -1,0 +1,68 @@
+/**
+ * Untyped JSON against a schema, once, at the door. `null` means absent; unknown fields are ignored. A failed check names
+ * the field and the rule: `messages[2].content must be …`.
+ */
+import type { z } from "zod";
+import { type Refusal, wrongField } from "./faults.ts";
+
+/** No list in a request needs more: the longest context has no more tokens than this. */
+const ELEMENTS_MAX = 32_768;
+
+export type Checked<T> = { fields: T } | { wrong: Refusal };
+
+export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Checked<z.output<T>> {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return { wrong: wrongField(null, "The body must be a JSON object.") };
+  }
+  const endless = endlessList(body);
+  if (endless !== undefined) return { wrong: endless };
+  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
+  const result = schema.safeParse(given);
+  if (result.success) return { fields: result.data };
+  const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
+  const field = fieldName(path);
+  const rule = path.length > 0 && missing(given, path) ? `is required and ${message}` : message;
+  return { wrong: wrongField(field, `${field} ${rule}`) };
+}
+
+/** Before any element is checked: an endless array is refused at once, wherever it stands. */
+function endlessList(body: object): Refusal | undefined {
+  for (const [field, value] of Object.entries(body)) {
+    if (!Array.isArray(value)) continue;
+    if (value.length > ELEMENTS_MAX) return tooMany(field);
+    for (const [i, element] of value.entries()) {
+      const content: unknown = typeof element === "object" && element !== null ? element.content : undefined;
+      if (Array.isArray(content) && content.length > ELEMENTS_MAX) return tooMany(`${field}[${i}].content`);
+    }
+  }
+  return undefined;
+}
+
+const tooMany = (field: string): Refusal => wrongField(field, `${field} must hold at most ${ELEMENTS_MAX} elements`);
+
+/** A union fails as a whole; what a person needs is the branch that came furthest. */
+function deepest(issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string } {
+  if (issue.code !== "invalid_union") return { path: issue.path, message: issue.message };
+  let best = { path: issue.path, message: issue.message };
+  for (const branch of issue.errors) {
+    const first = branch[0];
+    if (first === undefined) continue;
+    const inner = deepest(first);
+    // A branch that got past the type (an empty string, a bad element) says more than "wrong type".
+    const gotFurther = inner.path.length > 0 || first.code !== "invalid_type";
+    if (gotFurther && inner.path.length + issue.path.length >= best.path.length) {
+      best = { path: [...issue.path, ...inner.path], message: inner.message };
+    }
+  }
+  return best;
+}
+
+function fieldName(path: PropertyKey[]): string {
+  let name = "";
+  for (const part of path) name += typeof part === "number" ? `[${part}]` : `${name === "" ? "" : "."}${String(part)}`;
+  return name;
+}
+
+function missing(body: object, path: PropertyKey[]): boolean {
+  return path.length === 1 && !(String(path[0]) in body);
+}

@@ -1,0 +1,48 @@
+/** Who is let in to a route, and what everybody else is told, in the order of the checks. */
+import { codes, type Refusal, wrongField } from "./faults.ts";
+
+/** Names the account to act for, `acc_…`. Needed by those who own several of a kind. */
+export const ACCOUNT_HEADER = "x-tollgate-account";
+
+export interface Access {
+  /** No credential is needed. */
+  open: boolean;
+  /** Names of parameters in the document's components that every such route takes. */
+  parameters: readonly string[];
+  faults: readonly Refusal[];
+}
+
+const actingFor = (...others: Refusal[]): Access => ({
+  open: false,
+  parameters: ["account"],
+  faults: [
+    ...codes("not_authenticated", "no_account", "account_suspended"),
+    wrongField(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must name an account of yours (acc_…).`),
+    ...others,
+  ],
+});
+
+export const GUARDS = {
+  /** No credential needed. */
+  anyone: { open: true, parameters: [], faults: [] },
+  /** Whoever has a session of the console. */
+  signedIn: { open: false, parameters: [], faults: codes("not_authenticated") },
+  /** Acts for a builder account. */
+  builder: actingFor(...codes("member_only")),
+  /** As `builder`, for buying credits: a host is told `not_a_builder`. */
+  buyer: actingFor(...codes("member_only", "not_a_builder")),
+  /** Acts for a host account. */
+  host: actingFor(...codes("host_only")),
+  operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
+  /** A host's agent or command line, by its token. */
+  hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
+} as const satisfies Record<string, Access>;
+
+export type Guard = keyof typeof GUARDS;
+
+/** What the guards of the console refuse, and before them: what changes something has to come from our own pages. */
+export function accessOf({ at, guard }: { at: string; guard: Guard }): Access {
+  const access: Access = GUARDS[guard];
+  if (guard === "hostToken" || at.startsWith("GET ")) return access;
+  return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults] };
+}

@@ -1,0 +1,65 @@
+/** What hosts send, whichever API they come by. */
+import { z } from "zod";
+import { PageFields, SpanFields } from "../lists.ts";
+import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
+import { IdField } from "../values.ts";
+
+/** What a host may tell of a machine: a note, not a store. */
+const HARDWARE_BYTES_MAX = 8 * 1024;
+const HARDWARE_DEPTH_MAX = 8;
+
+export const Registration = z.object({
+  name: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .max(200, "must have at most 200 characters")
+    .refine(isPlain, PLAIN_RULE),
+  hardware: z
+    .record(z.string(), z.unknown(), "must be an object")
+    // First, because what comes next walks through all of it.
+    .refine((facts) => isWithin(facts, HARDWARE_DEPTH_MAX), {
+      error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
+      abort: true,
+    })
+    .refine((facts) => new TextEncoder().encode(JSON.stringify(facts)).length <= HARDWARE_BYTES_MAX, {
+      error: "must have at most 8 KiB (8192 bytes) as JSON",
+      abort: true,
+    })
+    .refine(isStorable, STORABLE_RULE)
+    .default({}),
+  agent: z
+    .string("must be a string")
+    .max(64, "must have at most 64 characters")
+    .refine(isPlain, PLAIN_RULE)
+    .default(""),
+});
+export const Elections = z.object({
+  models: z
+    .array(z.string("must be a model id"), "must be an array of model ids")
+    .max(256, "must hold at most 256 ids"),
+});
+
+/** In a query: the node that is meant. */
+export const NodeField = IdField("node", "must be a node's id (node_…)");
+export const EarningsQuery = z.object({ ...PageFields, ...SpanFields, node: NodeField.optional() });
+
+const TRY_TOKENS_MAX = 512;
+export const Try = z.object({
+  model: z.string("must be a model id"),
+  prompt: z
+    .string("must be a string")
+    .min(1, "must not be empty")
+    .max(4000, "must have at most 4000 characters")
+    .default("Say hello in one short sentence."),
+  max_tokens: z
+    .int("must be a whole number")
+    .min(1, "must be 1 or more")
+    .max(TRY_TOKENS_MAX, `must be ${TRY_TOKENS_MAX} or less`)
+    .default(128),
+});
+
+/** Whether nothing in a value of JSON lies deeper than so many levels. */
+function isWithin(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
+}

@@ -1,0 +1,79 @@
+/** JSON schemas out of the schemas that check requests and the ones that describe answers. */
+import { z } from "zod";
+import { PageFields } from "../lists.ts";
+import type { Parameter, Schema } from "./openapi.ts";
+
+/** JSON schemas by name. One named schema inside another becomes a reference. */
+export function jsonSchemas(
+  named: Record<string, z.ZodType>,
+  adjust: (schema: Schema) => void = () => undefined,
+): Record<string, Schema> {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    target: "draft-2020-12",
+    // What a client may send: a field with a default is not required, and fields that are not listed are allowed.
+    io: "input",
+    uri: (id) => `#/components/schemas/${id}`,
+    override: ({ jsonSchema }) => adjust(jsonSchema),
+  });
+  return Object.fromEntries(
+    Object.entries(schemas).map(([id, { $schema: _dialect, $id: _uri, ...schema }]) => [id, schema]),
+  );
+}
+
+/** Answers may gain fields, and no client cares what the largest exact integer of JavaScript is. */
+export function forAnswers(schema: Schema): void {
+  if (schema.additionalProperties === false) delete schema.additionalProperties;
+  if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
+  if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
+}
+
+/**
+ * Words for the fields of a request, whose schema, being there to check them, has none. A default is told in words too:
+ * generated clients take a field that has one for a field that must be sent.
+ */
+export function describeFields(schema: Schema, words: Record<string, string>): Schema {
+  const { properties = {} } = schema;
+  for (const name of Object.keys(words)) {
+    if (!Object.hasOwn(properties, name)) throw new Error(`there is no field ${name} to describe`);
+  }
+  const described = Object.entries(properties).map(([name, property]) => {
+    const { default: absent, ...field } = property as Schema;
+    const sentences = [words[name], ...(absent === undefined ? [] : [`By default \`${JSON.stringify(absent)}\`.`])];
+    const description = sentences.filter((sentence) => sentence !== undefined).join(" ");
+    return [name, description === "" ? field : { ...field, description }];
+  });
+  return { ...schema, properties: Object.fromEntries(described) };
+}
+
+const LIMIT: Schema = { type: "integer", minimum: 1, maximum: 100, default: 50 };
+
+/** What an address carries is text; these fields read more out of it than their schema can tell. */
+const READ_OUT_OF_TEXT = new Map<unknown, Schema>([[PageFields.limit, LIMIT]]);
+
+const WORDS: Record<string, string> = {
+  cursor: "`next_cursor` of the page before. Opaque, and good for this list only.",
+  limit: "How many entries a page holds.",
+  from: "Not before this moment: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds.",
+  to: "Before this moment, written like `from`.",
+};
+
+/** The fields of a query as parameters. `words` describes those that are not in every list. */
+export function queryParameters(query: z.ZodObject, words: Record<string, string>): Parameter[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, {
+    target: "draft-2020-12",
+    io: "input",
+    override: ({ zodSchema, jsonSchema }) => {
+      const other = READ_OUT_OF_TEXT.get(zodSchema);
+      if (other === undefined) return;
+      for (const key of Object.keys(jsonSchema)) delete (jsonSchema as Record<string, unknown>)[key];
+      Object.assign(jsonSchema, other);
+    },
+  });
+  return Object.entries(properties).map(([name, schema]) => {
+    const description = words[name] ?? WORDS[name];
+    if (description === undefined) throw new Error(`the parameter ${name} has no description`);
+    return { name, in: "query", required: required.includes(name), description, schema: schema as Schema };
+  });
+}

@@ -1,0 +1,64 @@
+/** The values that answers of the console and node APIs are made of. Objects refuse unknown fields, as in answers.ts. */
+import { z } from "zod";
+
+const SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
+
+export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
+
+/** An id in a query. */
+export const IdField = (prefix: string, rule: string) =>
+  z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
+
+export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
+
+/** An id for examples. */
+export const sampleId = (prefix: string): string => `${prefix}_${SUFFIX}`;
+
+export const Money = z
+  .string()
+  .regex(/^-?\d+\.\d{6}$/)
+  .describe("Microdollars as a decimal string with six digits after the point: `1000000.000000` is $1. Never a float.");
+
+export const Time = z.int().describe("Unix time in seconds.");
+export const Count = z.int().min(0);
+export const Milliseconds = z.int().min(0).nullable();
+
+export const AccountKind = z.enum(["builder", "host"]);
+
+/** How a request can have ended, each with what it means. */
+const OUTCOMES = {
+  ok: "finished",
+  upstream_failed: "the node reported a failure",
+  upstream_stall: "the node went quiet",
+  no_capacity: "no node in time",
+  client_closed: "the client went away",
+  gateway_lost: "the gateway died; nothing was charged",
+  rate_limit_requests: "refused with 429",
+  rate_limit_tokens: "refused with 429",
+  rate_limit_streams: "refused with 429",
+  rate_limit_sku_capacity: "refused with 429",
+} as const;
+
+export const RequestOutcome = z.enum(Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[]).describe(
+  `How the request ended. ${Object.entries(OUTCOMES)
+    .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
+    .join("; ")}.`,
+);
+
+export const NextCursor = z.string().nullable().describe("Where the next page continues; null on the last one.");
+
+/** `{object: "list", data, next_cursor}`, with what else the list says. */
+export const listOf = <Row extends z.ZodType, More extends z.ZodRawShape = Record<never, z.ZodType>>(
+  row: Row,
+  more?: More,
+) =>
+  z.strictObject({
+    object: z.literal("list"),
+    data: z.array(row),
+    next_cursor: NextCursor,
+    ...(more as More),
+  });
+
+export const sampleList = (...data: unknown[]) => ({ object: "list", data, next_cursor: null });
+
+export const SAMPLE_TIME = 1_790_000_000;

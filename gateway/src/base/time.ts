@@ -1,0 +1,13 @@
+/** Moments as the API writes them, and where days and months begin, in UTC. */
+
+export const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** Unix time in whole seconds. */
+export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
+
+export const startOfDay = (now: number): Date => new Date(Math.floor(now / DAY_MS) * DAY_MS);
+
+export function startOfMonth(now: number): Date {
+  const date = new Date(now);
+  return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1));
+}

@@ -1,0 +1,36 @@
+/** What opening a part of the gateway needs, and how what was opened is closed again. */
+
+import { createHmac } from "node:crypto";
+import type { Clock } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Random } from "../base/random.ts";
+import type { Config } from "../config.ts";
+import type { ServerSecrets } from "../server-secrets.ts";
+
+export interface BuildOptions {
+  config: Config;
+  log: Log;
+  progress: (what: string) => void;
+  /** The gateway cannot go on: its store was taken away. */
+  onLost: (error: Error) => void;
+  /** A platform to try things on: letters that cannot be sent are logged, links and all. */
+  development?: boolean;
+  clock?: Clock;
+  random?: Random;
+}
+
+export type Stop = () => Promise<void> | void;
+
+/** `onClose` is called in the order of starting; closing runs the other way. */
+export interface Context extends BuildOptions {
+  clock: Clock;
+  random: Random;
+  newId: NewId;
+  gatewayId: string;
+  onClose: (stop: Stop) => void;
+}
+
+/** Drawn from the pepper: gateways that share keys share these too, and there are fewer secrets to keep. */
+export const derived = ({ pepper }: ServerSecrets, purpose: string): string =>
+  createHmac("sha256", pepper).update(purpose).digest("base64url");

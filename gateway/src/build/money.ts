@@ -1,0 +1,64 @@
+/** Money and the record of it; the limits; the purchase of credits. */
+import { openEarnings } from "../history/earnings.ts";
+import { openHistory } from "../history/history.ts";
+import { openReceipts } from "../history/receipts.ts";
+import { openRefusals } from "../history/refusals.ts";
+import { keepLeases } from "../ledger/leases.ts";
+import { openLedger } from "../ledger/ledger.ts";
+import type { Limits } from "../limits/limits.ts";
+import { memoryLimits } from "../limits/memory.ts";
+import { valkeyLimits } from "../limits/valkey.ts";
+import { openPayments, type Payments } from "../payments/payments.ts";
+import type { ServerSecrets } from "../server-secrets.ts";
+import type { Context } from "./context.ts";
+import type { Store } from "./store.ts";
+
+export const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
+export const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+
+/** Money and the record of it. */
+export async function openMoney(
+  { clock, log, gatewayId, onClose }: Context,
+  { pool }: Store,
+  { receiptSeed }: ServerSecrets,
+) {
+  const history = openHistory({ pool });
+  const earnings = openEarnings({ pool });
+  onClose(
+    clock.every(PARTITIONS_EVERY_MS, () => {
+      history.makePartitions().catch((error) => log.error({ err: error }, "making history partitions failed"));
+    }),
+  );
+  const receipts = await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") });
+  const refusals = openRefusals({ pool, clock });
+  onClose(() => refusals.idle());
+  const ledger = openLedger({ pool, clock, gatewayId });
+  onClose(() => ledger.idle());
+  const leases = keepLeases({ ledger, clock, log });
+  onClose(() => leases.stop());
+  return { history, earnings, receipts, refusals, ledger, leases };
+}
+
+/** Undefined where purchases are not configured. */
+export async function openPurchases(
+  { config, clock, newId, log, onClose }: Context,
+  { pool }: Store,
+): Promise<Payments | undefined> {
+  if (config.payments === undefined) return undefined;
+  // Stripe's library is large: a gateway that sells nothing does not load it.
+  const { stripeProvider } = await import("../payments/stripe.ts");
+  const payments = openPayments({ pool, provider: stripeProvider({ ...config.payments, clock }), newId, log });
+  onClose(
+    clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
+      payments.sweep().catch((error) => log.error({ err: error }, "forgetting old events of the provider failed"));
+    }),
+  );
+  return payments;
+}
+
+export async function openLimits({ config, clock, log, onClose }: Context): Promise<Limits> {
+  const { valkeyUrl } = config;
+  const limits = valkeyUrl === undefined ? memoryLimits({ clock }) : await valkeyLimits({ url: valkeyUrl, clock, log });
+  onClose(() => limits.close());
+  return limits;
+}

@@ -1,0 +1,51 @@
+/** What open pages are shown as it happens: a builder's money and requests, the platform's load. */
+import type { liveRoutes } from "@tollgate/api/console/live.ts";
+import type { z } from "zod";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, ZERO } from "../../base/money.ts";
+import type { ConsoleGuards } from "../guards.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
+import { balanceObject } from "./money.ts";
+import { capacityOfModels } from "./operator/overview.ts";
+
+/** The events of a stream by their names, as they are declared. */
+type Numbers<Id extends keyof typeof liveRoutes> = {
+  [Name in keyof (typeof liveRoutes)[Id]["answer"]["events"]["named"]]: z.input<
+    (typeof liveRoutes)[Id]["answer"]["events"]["named"][Name]
+  >;
+};
+
+export function liveHandlers(
+  parts: Pick<Parts, "live" | "ledger" | "history" | "overview" | "nodes" | "catalogue">,
+  guards: Pick<ConsoleGuards, "builder" | "operator">,
+): Handlers<typeof liveRoutes> {
+  const { live, ledger, history, overview } = parts;
+  const ofBuilder = async (accountId: Uuid): Promise<Numbers<"watchAccount">> => {
+    const [money, inFlight, [latest]] = await Promise.all([
+      ledger.balance(accountId),
+      ledger.holds(accountId),
+      history.list(accountId, { limit: 1 }),
+    ]);
+    return {
+      balance: balanceObject(money ?? { balance: ZERO, held: ZERO }),
+      requests: { in_flight: inFlight, latest: latest === undefined ? null : publicId("req", latest.id) },
+    };
+  };
+  const ofPlatform = async (): Promise<Numbers<"watchPlatform">> => {
+    const { holds, held, nodes } = await overview.totals();
+    return {
+      load: { in_flight: holds, held_micro: exactMicro(held), nodes, capacity: capacityOfModels(parts) },
+    };
+  };
+  return {
+    async watchAccount({ account: { id }, call }) {
+      const mayLook = async () => (await guards.builder(call)).account.id === id;
+      return (response) => live.open(`builder ${id}`, response, { read: () => ofBuilder(id), mayLook });
+    },
+    async watchPlatform({ call }) {
+      const mayLook = async () => (await guards.operator(call)).who.operator;
+      return (response) => live.open("platform", response, { read: ofPlatform, mayLook });
+    },
+  };
+}

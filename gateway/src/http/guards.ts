@@ -1,0 +1,112 @@
+/**
+ * Who is let in to a route, before anything of its body is read. Checks come in a fixed order: route, method, other site
+ * (403), session or token (401), account (403). A route names its guard; what the guard found out is handed to its handler.
+ */
+import type { Guard } from "@tollgate/api/guards.ts";
+import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
+import type { Account, AccountKind } from "../accounts/accounts.ts";
+import { chooseActing } from "../accounts/acting.ts";
+import type { Identities, SignedIn } from "../accounts/identities.ts";
+import { parseId, type Uuid } from "../base/ids.ts";
+import { type Fault, fault, invalidRequest } from "../faults.ts";
+import type { Secrets } from "../keys/keys.ts";
+import { isCrossSite } from "./cross-site.ts";
+import type { OpenCall } from "./door.ts";
+
+interface Person {
+  who: SignedIn;
+  /** Who answers for the memory that a large body takes. */
+  payer: string;
+}
+interface Acting extends Person {
+  account: Account;
+}
+
+/** What each guard finds out. */
+export interface Found extends Record<Guard, object> {
+  anyone: Record<never, never>;
+  signedIn: Person;
+  builder: Acting;
+  buyer: Acting;
+  host: Acting;
+  operator: Person;
+  hostToken: { accountId: Uuid; payer: string };
+}
+
+export type Checks = { [G in Guard]: (call: OpenCall) => Promise<Found[G]> };
+
+export interface ConsoleGuardOptions {
+  identities: Identities;
+  /** How browsers reach the gateway, where that is known. */
+  publicUrl: string | undefined;
+}
+
+export type ConsoleGuards = Omit<Checks, "hostToken">;
+
+export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): ConsoleGuards {
+  const fromOurPages = ({ request }: OpenCall): void => {
+    const { origin, host, "sec-fetch-site": site } = request.headers;
+    const arrival = { method: request.method ?? "", site: site?.toString(), origin, host };
+    if (isCrossSite(arrival, publicUrl)) throw fault("cross_site_blocked");
+  };
+  const signedIn = async (call: OpenCall): Promise<Person> => {
+    fromOurPages(call);
+    const { cookie } = call.request.headers;
+    const who = cookie === undefined ? undefined : await identities.session(new Headers({ cookie }));
+    if (who === undefined) throw fault("not_authenticated");
+    return { who, payer: who.identityId };
+  };
+  const acting =
+    (kind: AccountKind, otherKind: (accounts: Account[]) => Fault) =>
+    async (call: OpenCall): Promise<Acting> => {
+      const person = await signedIn(call);
+      const { identityId, operator } = person.who;
+      const accounts = await identities.accountsOf(identityId);
+      const choice = chooseActing({ accounts, kind, named: namedAccount(call), operator });
+      if (choice.kind === "acts") return { ...person, account: choice.account };
+      if (choice.why === "other_kind") throw otherKind(accounts);
+      if (choice.why === "unknown_account") throw notYours();
+      if (choice.why === "several_accounts") throw whichAccount(kind);
+      throw fault(choice.why);
+    };
+  return {
+    async anyone(call) {
+      fromOurPages(call);
+      return {};
+    },
+    signedIn,
+    builder: acting("builder", () => fault("member_only")),
+    buyer: acting("builder", (accounts) => (accounts.length === 0 ? fault("member_only") : fault("not_a_builder"))),
+    host: acting("host", () => fault("host_only")),
+    async operator(call) {
+      const person = await signedIn(call);
+      if (!person.who.operator) throw fault("operator_only");
+      return person;
+    },
+  };
+}
+
+export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<Checks, "hostToken"> {
+  return {
+    async hostToken({ authorization }) {
+      const holder = await hostTokens.authenticate(authorization);
+      if (holder === undefined) throw fault("invalid_host_token");
+      return { accountId: holder.accountId, payer: holder.accountId };
+    },
+  };
+}
+
+function namedAccount({ request }: OpenCall): Uuid | undefined {
+  const named = request.headers[ACCOUNT_HEADER];
+  if (named === undefined) return undefined;
+  const id = parseId("acc", String(named));
+  if (id === undefined) throw notYours();
+  return id;
+}
+
+/** One answer for an account that is not theirs and one that does not exist. */
+const notYours = (): Fault =>
+  invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must name an account of yours (acc_…).`);
+
+const whichAccount = (kind: AccountKind): Fault =>
+  invalidRequest(ACCOUNT_HEADER, `You have several ${kind} accounts: ${ACCOUNT_HEADER} must name one (acc_…).`);

@@ -1,0 +1,44 @@
+/** How a node does: its load, its speeds, what it earned today, how its last jobs went. */
+import type { NodeStats } from "@tollgate/api/nodes/answers.ts";
+import type { z } from "zod";
+import { publicId } from "../../base/ids.ts";
+import { exactMicro } from "../../base/money.ts";
+import { startOfDay } from "../../base/time.ts";
+import type { Node } from "../../fleet/fleet.ts";
+import type { Parts } from "../parts.ts";
+import { showListed } from "./own-nodes.ts";
+
+export type StatsParts = Pick<Parts, "nodes" | "earnings" | "now">;
+
+export async function nodeStats(parts: StatsParts, node: Node): Promise<z.input<typeof NodeStats>> {
+  const { nodes, earnings, now } = parts;
+  const { id, state, quarantine, probation, withheld } = showListed(parts, node);
+  const live = nodes.find(id);
+  const { jobs, failures, jobsWindow, failuresMax } = nodes.reliabilityOf(id);
+  const today = await earnings.sum(node.accountId, { nodeId: node.id, from: startOfDay(now()) });
+  return {
+    object: "node_stats",
+    node: publicId("node", node.id),
+    state,
+    connected: live !== undefined,
+    slots: live?.slots ?? 0,
+    busy: live?.outstanding ?? 0,
+    draining: live?.draining ?? false,
+    models: node.models.map((model) => {
+      const { ttftMs, tokensPerSecond } = nodes.speedOfNode(id, model);
+      return { model, ttft_p50_ms: tenth(ttftMs), tps_p50: tenth(tokensPerSecond) };
+    }),
+    today: {
+      requests: today.requests,
+      prompt_tokens: today.promptTokens,
+      completion_tokens: today.completionTokens,
+      earned_micro: exactMicro(today.earned),
+    },
+    reliability: { jobs, failures, jobs_window: jobsWindow, failures_max: failuresMax },
+    quarantine,
+    probation,
+    withheld,
+  };
+}
+
+export const tenth = (value: number | null): number | null => (value === null ? null : Math.round(value * 10) / 10);

@@ -1,0 +1,94 @@
+/** Everything that routes stand on, flat: each file of routes picks what it names. `build/` opens them, in order, once. */
+import type pg from "pg";
+import type { Identities } from "../accounts/identities.ts";
+import type { NewId, Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { NodeCredentials } from "../dispatch/plane.ts";
+import type { MedianSpeed } from "../dispatch/speeds.ts";
+import type { Fleet } from "../fleet/fleet.ts";
+import type { Earnings } from "../history/earnings.ts";
+import type { History } from "../history/history.ts";
+import type { Receipts } from "../history/receipts.ts";
+import type { Usage } from "../history/usage.ts";
+import type { Gateway } from "../inference/gateway.ts";
+import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
+import type { Secrets } from "../keys/keys.ts";
+import type { HostMoney } from "../ledger/host-money.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Statement } from "../ledger/statement.ts";
+import type { Catalogue } from "../metering/catalogue.ts";
+import type { Audit } from "../operators/audit.ts";
+import type { Directory } from "../operators/directory.ts";
+import type { Overview } from "../operators/overview.ts";
+import type { Payouts } from "../operators/payouts.ts";
+import type { Payments } from "../payments/payments.ts";
+import type { Standing } from "../trust/trust.ts";
+import type { Live } from "./console/live.ts";
+import type { DoorOptions } from "./door.ts";
+import type { Cursors } from "./lists/cursors.ts";
+
+export interface Parts {
+  door: DoorOptions;
+  pool: pg.Pool;
+  log: Log;
+  newId: NewId;
+  /** Unix milliseconds. */
+  now: () => number;
+  cursors: Cursors;
+  /** How browsers and clients reach the gateway, where that is known. */
+  publicUrl: string | undefined;
+
+  identities: Identities;
+  apiKeys: Secrets;
+  hostTokens: Secrets;
+
+  ledger: Ledger;
+  statement: Statement;
+  /** What a host is owed, and what of it may be paid out. */
+  hostMoney: (hostAccountId: Uuid) => Promise<HostMoney>;
+  history: History;
+  usage: Usage;
+  earnings: Earnings;
+  receipts: Receipts;
+  /** Undefined: credits cannot be bought. */
+  payments: Payments | undefined;
+
+  /** The request path. */
+  gateway: Gateway;
+  /** EMBEDDINGS_BASE64_COMPAT. */
+  base64Compat: boolean;
+  catalogue: () => Catalogue;
+
+  fleet: Fleet;
+  /** The records of a node changed: every gateway's dispatcher must look again. */
+  nodeChanged: (nodeId: string) => Promise<void>;
+  /** The nodes as this gateway sees them, by their public ids. */
+  nodes: ConnectedNodes;
+  /** Runs a job on one node that nobody pays for; undefined when that node cannot take it. */
+  runPrivately: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
+  /** Credentials for the dispatch plane. Undefined: the platform has none. */
+  mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
+
+  audit: Audit;
+  directory: Directory;
+  overview: Overview;
+  payouts: Payouts;
+  live: Live;
+}
+
+export interface Capacity {
+  nodes: number;
+  slots: number;
+  busy: number;
+}
+
+export interface ConnectedNodes {
+  count: () => number;
+  /** The node as it reports itself; undefined when it is not connected. */
+  find: (nodeId: string) => { slots: number; outstanding: number; draining: boolean } | undefined;
+  /** Over all that serve the model, both of these. */
+  speedOf: (model: string) => MedianSpeed;
+  capacityOf: (model: string) => Capacity;
+  speedOfNode: (nodeId: string, model: string) => MedianSpeed;
+  reliabilityOf: (nodeId: string) => Standing;
+}

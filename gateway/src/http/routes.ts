@@ -1,0 +1,168 @@
+/**
+ * Puts declared routes on the server. Fastify's own lifecycle carries them: who may call is settled before the body is read
+ * (`onRequest`), what was sent is checked against the declaration (`preValidation`), the handler gets it typed and answers
+ * with the declared shape, and whatever is thrown becomes the envelope (door.ts).
+ *
+ *   serveRoutes(app, { door, guards }, keyRoutes, {
+ *     renameKey: async ({ account, params, body, refuse }) => …,
+ *   });
+ */
+import type { ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import {
+  type BodyOf,
+  type CodesOf,
+  type JsonOf,
+  methodAndUrl,
+  type ParamsOf,
+  type QueryOf,
+  type Route,
+  type Routes,
+} from "@tollgate/api/route.ts";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { Fault, type FaultOptions, fault } from "../faults.ts";
+import { type DoorOptions, type OpenCall, takeOver } from "./door.ts";
+import { parseFields } from "./fields.ts";
+import type { Checks, Found } from "./guards.ts";
+
+/** What a handler is given: who asks, what was sent, and the words to refuse with. */
+export type Asked<R extends Route> = Found[R["guard"]] & {
+  call: OpenCall;
+  params: Record<ParamsOf<R["at"]>, string>;
+  query: QueryOf<R>;
+  body: BodyOf<R>;
+  /** One of the route's declared faults, in the words declared for it unless others are given. */
+  refuse(code: CodesOf<R>, more?: FaultOptions): Fault;
+  setHeader(name: string, value: string | string[]): void;
+};
+
+/** A file that is written as it is read, so that it never lies in memory. */
+export interface TextFile {
+  name: string;
+  text: AsyncIterable<string>;
+}
+
+export type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
+  ? JsonOf<R>
+  : R extends { answer: { csv: unknown } }
+    ? TextFile
+    : R extends { answer: { events: unknown } }
+      ? // Given the socket, it writes until it or the client ends it.
+        (response: ServerResponse) => void
+      : R extends { answer: { status: 302 } }
+        ? { location: string }
+        : never;
+
+export type Handler<R extends Route> = (asked: Asked<R>) => Promise<AnswerOf<R>>;
+export type Handlers<Table extends Routes> = { [Id in keyof Table]: Handler<Table[Id]> };
+
+export interface ServeOptions<Table extends Routes> {
+  door: DoorOptions;
+  guards: Pick<Checks, Table[keyof Table]["guard"]>;
+  /** Those whose handlers read the body by themselves, out of `call`. */
+  ownBody?: readonly (keyof Table)[];
+}
+
+type AnyHandler = (asked: object) => Promise<unknown>;
+
+export function serveRoutes<Table extends Routes>(
+  app: FastifyInstance,
+  options: ServeOptions<Table>,
+  table: Table,
+  handlers: Handlers<Table>,
+): void {
+  const { door, ownBody = [] } = options;
+  const guards = options.guards as Partial<Checks>;
+  for (const [id, route] of Object.entries(table)) {
+    const handle = handlers[id as keyof Table] as unknown as AnyHandler;
+    const guard = guards[route.guard] as (call: OpenCall) => Promise<object>;
+    const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
+    const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
+    const found = new WeakMap<FastifyRequest, object>();
+    const sent = new WeakMap<FastifyRequest, object>();
+    app.route({
+      ...methodAndUrl(route),
+      onRequest: async (request) => void found.set(request, await guard(request.call)),
+      preValidation: async (request) => {
+        const query = queryOf(route, request.call);
+        const body = readsBody ? await readBody(route, request.call, found.get(request)) : undefined;
+        sent.set(request, { query, body });
+      },
+      handler: async (request, reply) => {
+        const { call } = request;
+        const asked = {
+          ...found.get(request),
+          ...sent.get(request),
+          call,
+          params: request.params,
+          refuse: refuserOf(route),
+          setHeader: (name: string, value: string | string[]) => void reply.header(name, value),
+        };
+        const answer = await handle(asked).catch((error) => {
+          check?.refusal(error);
+          throw error;
+        });
+        check?.answer(answer);
+        return send(route, answer, request, reply);
+      },
+    });
+  }
+}
+
+async function readBody({ body }: Route, call: OpenCall, found: { payer?: string } = {}): Promise<unknown> {
+  // Until a guard has found who is asking, he is a stranger.
+  return body === undefined ? undefined : parseFields(body.fields, await call.readForm(found.payer ?? null));
+}
+
+function queryOf({ query }: Route, { request }: OpenCall): unknown {
+  if (query === undefined) return {};
+  const { searchParams } = new URL(request.url ?? "", "http://gateway");
+  return parseFields(query, Object.fromEntries(searchParams));
+}
+
+function refuserOf({ faults = [] }: Route) {
+  return (code: NonNullable<(typeof faults)[number]["code"]>, more: FaultOptions = {}): Fault => {
+    const declared = faults.find((one) => one.code === code);
+    return fault(code, { ...(declared !== undefined && { message: declared.message }), ...more });
+  };
+}
+
+function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
+  reply.code(declared.status ?? 200);
+  if (declared.csv !== undefined) {
+    const { name, text } = answer as TextFile;
+    reply.header("content-disposition", `attachment; filename="${name}"`).type("text/csv; charset=utf-8");
+    return Readable.from(watched(text, request.call));
+  }
+  if (declared.events !== undefined) {
+    const open = answer as (response: ServerResponse) => void;
+    return takeOver(request, reply, () => open(reply.raw));
+  }
+  if (declared.status === 302) return reply.redirect((answer as { location: string }).location);
+  return answer;
+}
+
+/** A file that breaks off is cut by the server; what broke it is told to the log. */
+async function* watched(text: AsyncIterable<string>, call: OpenCall): AsyncGenerator<string> {
+  try {
+    yield* text;
+  } catch (error) {
+    if (!call.gone.aborted) call.faultOf(error);
+    throw error;
+  }
+}
+
+/** Throws what a route answers or refuses with and does not declare. */
+function contractOf(id: string, route: Route) {
+  const declared = new Set(faultsOf(route).map(({ status, code }) => `${status} ${code ?? ""}`));
+  return {
+    answer: (answer: unknown) => void route.answer.json?.parse(answer),
+    refusal(error: unknown) {
+      if (!(error instanceof Fault)) return;
+      const { status, code = "", message } = error;
+      if (!declared.has(`${status} ${code}`))
+        throw new Error(`${id} refuses with ${status} ${code}, which it does not declare: ${message}`);
+    },
+  };
+}
