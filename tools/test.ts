@@ -1,43 +1,76 @@
 /**
  * `npm test`: every test that can run on this machine, in two groups so that the end-to-end suites, which boot whole
- * platforms, do not fight the unit tests for the processor. All tests that need a database share one server. What cannot run
- * here is named at the end.
+ * platforms, do not fight the unit tests for the processor. `npm run test:unit` and `npm run test:e2e` run one group;
+ * `npm test -- PATTERN…` runs some files. All tests that need a database share one server. What cannot run here is named
+ * at the end.
  */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { globSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { relative, resolve } from "node:path";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { ensureServers } from "./servers.ts";
+import { type Durations, readDurations, slowestFirst, table, writeDurations } from "./test-durations.ts";
+
+interface Group {
+  patterns: string[];
+  /** Files that run at the same time. */
+  concurrency: number;
+}
+
+const cores = availableParallelism();
+const GROUPS: Record<string, Group> = {
+  unit: {
+    patterns: [
+      "protocol/src/**/*.test.ts",
+      "gateway/src/**/*.test.ts",
+      "host/src/**/*.test.ts",
+      "console/{src,tools}/**/*.test.ts",
+      "tools/**/*.test.ts",
+      "bench/**/*.test.ts",
+    ],
+    concurrency: cores,
+  },
+  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 1 },
+};
+const TIMEOUT_MS = 300_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const UNIT = [
-  "protocol/src/**/*.test.ts",
-  "gateway/src/**/*.test.ts",
-  "host/src/**/*.test.ts",
-  "console/{src,tools}/**/*.test.ts",
-  "tools/**/*.test.ts",
-  "bench/**/*.test.ts",
-];
-const WHOLE = ["e2e/**/*.test.ts"];
-
-/** `npm test -- PATTERN…` runs only these files. */
-const chosen = process.argv.slice(2);
-const groups = chosen.length > 0 ? [chosen] : [UNIT, WHOLE];
-
+process.chdir(root);
 const leftOut = ensureServers();
-const database = process.env["TEST_DATABASE_URL"] === undefined ? await startTestServer() : {};
-/** A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once. */
-const compiled = { NODE_COMPILE_CACHE: `${root}node_modules/.cache/compiled` };
+if (process.env["TEST_DATABASE_URL"] === undefined) Object.assign(process.env, await startTestServer());
+// A run starts hundreds of processes that load the same sources: they are stripped of their types and compiled once.
+process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
+
 let failed = false;
-for (const group of groups) {
-  const concurrency = group === WHOLE ? 1 : 2;
-  const runner = spawn(
-    process.execPath,
-    ["--test", `--test-concurrency=${concurrency}`, "--test-reporter=spec", "--test-timeout=300000", ...group],
-    { cwd: root, stdio: "inherit", env: { ...process.env, ...database, ...compiled } },
-  );
-  const [code] = await once(runner, "exit");
-  failed ||= code !== 0;
-}
+for (const group of chosenGroups(process.argv.slice(2))) failed = !(await runGroup(group)) || failed;
 for (const line of leftOut) console.log(line);
 process.exit(failed ? 1 : 0);
+
+function chosenGroups(words: string[]): Group[] {
+  if (words.length === 0) return Object.values(GROUPS);
+  const named = words.flatMap((word) => GROUPS[word] ?? []);
+  return named.length > 0 ? named : [{ patterns: words, concurrency: cores }];
+}
+
+/** Whether all of it passed. */
+async function runGroup({ patterns, concurrency }: Group): Promise<boolean> {
+  const files = slowestFirst([...new Set(globSync(patterns))].sort(), readDurations());
+  if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);
+  const took: Durations = {};
+  let passed = false;
+  const events = run({ files: files.map((file) => resolve(file)), concurrency, timeout: TIMEOUT_MS });
+  events.on("test:complete", ({ name, file, details }) => {
+    // The runner reports a file as a test of that name around the tests in it.
+    if (file !== undefined && name === file) took[relative(root, file)] = details.duration_ms / 1000;
+  });
+  events.on("test:summary", ({ file, success }) => {
+    if (file === undefined) passed = success;
+  });
+  for await (const text of events.compose(spec)) process.stdout.write(text);
+  writeDurations(took);
+  console.log(table(took));
+  return passed;
+}

@@ -17,6 +17,7 @@ import { challengePlugin } from "./challenge.ts";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "./enrolment.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
+import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
 
 /** Where its requests live. */
@@ -41,13 +42,14 @@ export interface AuthOptions {
   /** Whether an e-mail address must be confirmed before its first sign-in. */
   verifyEmails: boolean;
   providers: OidcProvider[];
+  passwordHash: PasswordHash;
 }
 
 export type Auth = ReturnType<typeof openAuth>;
 
 // The return type is inferred: it carries the additional fields.
 export function openAuth(options: AuthOptions) {
-  const { pool, newId, secret, publicUrl, letters, verifyEmails } = options;
+  const { pool, newId, secret, publicUrl, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: pool,
@@ -59,6 +61,7 @@ export function openAuth(options: AuthOptions) {
       enabled: true,
       minPasswordLength: PASSWORD_CHARS_MIN,
       maxPasswordLength: PASSWORD_CHARS_MAX,
+      password: passwordHash,
       requireEmailVerification: verifyEmails,
       resetPasswordTokenExpiresIn: LINK_S_MAX,
       revokeSessionsOnPasswordReset: true,

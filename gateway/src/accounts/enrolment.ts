@@ -1,7 +1,7 @@
 /** Identities that the platform makes itself, rather than people by signing up: the only way to become an operator. */
-import { hashPassword } from "better-auth/crypto";
 import pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { type PasswordHash, scryptHash } from "./password-hash.ts";
 
 export const PASSWORD_CHARS_MIN = 8;
 export const PASSWORD_CHARS_MAX = 128;
@@ -23,15 +23,17 @@ export class IdentityError extends Error {
 export interface EnrolmentOptions {
   pool: pg.Pool;
   newId: NewId;
+  passwordHash?: PasswordHash | undefined;
 }
 
-export async function createIdentity({ pool, newId }: EnrolmentOptions, identity: NewIdentity): Promise<Uuid> {
+export async function createIdentity(options: EnrolmentOptions, identity: NewIdentity): Promise<Uuid> {
+  const { pool, newId, passwordHash = scryptHash } = options;
   const { email, password, name, operator } = identity;
   if (password.length < PASSWORD_CHARS_MIN || password.length > PASSWORD_CHARS_MAX) {
     throw new IdentityError(`A password has ${PASSWORD_CHARS_MIN} to ${PASSWORD_CHARS_MAX} characters.`);
   }
   const id = newId();
-  const values = [id, email.toLowerCase(), name, operator, newId(), await hashPassword(password)];
+  const values = [id, email.toLowerCase(), name, operator, newId(), await passwordHash.hash(password)];
   try {
     // One statement: an identity without a way to sign in cannot exist.
     await pool.query(

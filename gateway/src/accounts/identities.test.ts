@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { scryptSync } from "node:crypto";
 import { after, before, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, timeOf, type Uuid } from "../base/ids.ts";
@@ -6,8 +7,10 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
-import { ACCOUNTS_MAX, type Identities, openIdentities } from "./identities.ts";
+import { ACCOUNTS_MAX, type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
 import { SignInRefusal } from "./refusals.ts";
+import { cheapHash } from "./testing/cheap-hash.ts";
+import { beginSession } from "./testing/session.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const PASSWORD = "correct horse battery";
@@ -16,13 +19,15 @@ const secret = "a secret of tests, 32 characters or more";
 let database: TestDatabase;
 let identities: Identities;
 
-const open = (more: { secret?: string; publicUrl?: string } = {}): Promise<Identities> =>
+const open = (more: Partial<IdentitiesOptions> = {}): Promise<Identities> =>
   openIdentities({
     pool: database.pool,
     newId,
     log: createLog("silent"),
-    secret: more.secret ?? secret,
-    publicUrl: more.publicUrl,
+    secret,
+    publicUrl: undefined,
+    passwordHash: cheapHash,
+    ...more,
   });
 
 before(async () => {
@@ -59,6 +64,42 @@ test("an identity that was made can sign in, by its e-mail in any case", async (
     (await identities.sessions.of(id)).map((session) => session.id),
     [sessionId],
   );
+});
+
+test("a password is stored at the full cost of scrypt, unless a test asks for less", async () => {
+  const standard = await open({ passwordHash: undefined });
+  const costOf = async (email: string): Promise<boolean> => {
+    const { rows } = await database.pool.query(
+      "select password_hash from identity_credential c join identity i on i.id = c.identity_id where email = $1",
+      [email],
+    );
+    const [salt, key] = rows[0].password_hash.split(":");
+    const cost = { N: 16384, r: 16, p: 1, maxmem: 64 * 1024 * 1024 };
+    return scryptSync(PASSWORD, salt, 64, cost).toString("hex") === key;
+  };
+  await standard.create({ email: "made@example.test", password: PASSWORD, name: "Made", operator: false });
+  assert.equal(await costOf("made@example.test"), true);
+  const person = { email: "signed.up@example.test", password: PASSWORD, name: "Signed up", remember: true };
+  await standard.signIn.signUp(person, caller());
+  assert.equal(await costOf("signed.up@example.test"), true);
+  for (const email of ["made@example.test", "signed.up@example.test"]) await signIn(standard, email);
+  await make("cheap@example.test");
+  assert.equal(await costOf("cheap@example.test"), false);
+});
+
+test("a session that a test put into the table is one like those of signing in", async () => {
+  const identityId = await make("inserted@example.test");
+  const { name, value } = await beginSession({ pool: database.pool, newId, secret }, { identityId });
+  const signedIn = await signIn(identities, "inserted@example.test");
+  assert.equal(signedIn.cookies.find((line) => line.startsWith(`${name}=`))?.split("=")[0], name);
+  const [inserted, entered] = [
+    await identities.session(new Headers({ cookie: `${name}=${value}` })),
+    await identities.session(signedIn.headers),
+  ];
+  assert.notEqual(inserted?.sessionId, entered?.sessionId);
+  assert.deepEqual({ ...inserted, sessionId: "" }, { ...entered, sessionId: "" });
+  const forged = await beginSession({ pool: database.pool, newId, secret: `${secret}!` }, { identityId });
+  assert.equal(await identities.session(new Headers({ cookie: `${forged.name}=${forged.value}` })), undefined);
 });
 
 test("nobody signs up as an operator", async () => {

@@ -15,6 +15,7 @@ import { openLetters } from "./letters.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
 import { type OpenId, openOpenId } from "./openid.ts";
+import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
@@ -77,13 +78,15 @@ export interface IdentitiesOptions {
   /** Whether a new e-mail address must be confirmed before its first sign-in. */
   verifyEmails?: boolean;
   providers?: OidcProvider[];
+  /** Scrypt, at the cost of production. */
+  passwordHash?: PasswordHash | undefined;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
   const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
-  const { linkOrigin = originOf(publicUrl) } = options;
+  const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
-  const auth = openAuth({ pool, newId, log, secret, publicUrl, letters, verifyEmails, providers });
+  const auth = openAuth({ pool, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash });
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
   const { checkSchema } = await auth.$context;
   await checkSchema?.();
@@ -92,7 +95,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
 
   return {
-    create: (identity) => createIdentity({ pool, newId }, identity),
+    create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
     own: (identityId, accountId) => own(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.

@@ -14,6 +14,7 @@ import { createIdentity } from "./enrolment.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
+import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 
@@ -52,7 +53,13 @@ async function openGateway(): Promise<Gateway> {
   const pool = openPool(database.connection, { log, sizeMax: 8 });
   ends.push(() => pool.end());
   const options = { pool, newId, log, secret, publicUrl: undefined };
-  const auth = openAuth({ ...options, letters: undefined, verifyEmails: false, providers: [] });
+  const auth = openAuth({
+    ...options,
+    letters: undefined,
+    verifyEmails: false,
+    providers: [],
+    passwordHash: cheapHash,
+  });
   await auth.$context;
   const asked = openAsk(auth);
   const ask: Ask = (caller, question) => {
@@ -79,7 +86,7 @@ const from = (cookies: string[] = []): Caller => ({
 async function person() {
   const email = `person-${newId()}@example.test`;
   const identityId = await createIdentity(
-    { pool: database.pool, newId },
+    { pool: database.pool, newId, passwordHash: cheapHash },
     { email, password: PASSWORD, name: "A person", operator: false },
   );
   const { signIn, twoFactor } = gateways[0];

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { openAttempts } from "../../accounts/attempts.ts";
 import { openIdentities } from "../../accounts/identities.ts";
 import { SignInRefusal } from "../../accounts/refusals.ts";
+import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { listen } from "../server.ts";
@@ -312,6 +313,7 @@ describe("429", () => {
       log: createLog("silent"),
       secret: testConsole.secret,
       publicUrl: undefined,
+      passwordHash: cheapHash,
     });
     const guesser = new Browser(testConsole);
     const caller = { cookie: undefined, address: guesser.address, userAgent: undefined };

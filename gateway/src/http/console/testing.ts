@@ -2,6 +2,7 @@
 import Fastify from "fastify";
 import { type AccountKind, openAccounts } from "../../accounts/accounts.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
+import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -66,7 +67,7 @@ export async function openTestConsole(options: TestConsoleOptions = {}): Promise
   const accounts = openAccounts({ pool, newId });
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "test" });
   const secret = "a secret of tests, 32 characters or more";
-  const identities = await openIdentities({ ...signIn, pool, newId, log, secret, publicUrl });
+  const identities = await openIdentities({ ...signIn, pool, newId, log, secret, publicUrl, passwordHash: cheapHash });
   const app = Fastify({ logger: false, exposeHeadRoutes: false });
   // As the gateway's own server does: the doors read bodies.
   app.removeAllContentTypeParsers();

@@ -1,5 +1,7 @@
 /** A browser with the console open, for tests: it keeps cookies and says where its requests come from. */
 import type { FastifyInstance } from "fastify";
+import { beginSession, type SessionPlace } from "../../../accounts/testing/session.ts";
+import type { Uuid } from "../../../base/ids.ts";
 
 export const PASSWORD = "correct horse battery";
 const HOST = "console.test";
@@ -58,6 +60,12 @@ export class Browser {
       text: response.payload,
       body: isJson ? JSON.parse(response.payload) : {},
     };
+  }
+
+  /** Is signed in from now on; for tests that are about something else. */
+  async enter(place: SessionPlace, identityId: Uuid): Promise<void> {
+    const { name, value } = await beginSession(place, { identityId, address: this.address });
+    this.cookies.set(name, value);
   }
 
   signIn(email: string, password = PASSWORD): Promise<Answer> {

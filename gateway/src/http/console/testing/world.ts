@@ -111,7 +111,7 @@ function makerOf(console: TestConsole, { builder, host }: World["people"]): Worl
     account: async () => publicId("acc", builderId),
     async session() {
       const elsewhere = new Browser(console);
-      await elsewhere.signIn(builder.email);
+      await elsewhere.enter(console, builder.identityId);
       const { body } = await elsewhere.send("GET", "/console/api/sessions");
       return String((body.data as { id: string; current: boolean }[]).find(({ current }) => current)?.id);
     },

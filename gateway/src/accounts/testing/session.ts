@@ -1,0 +1,35 @@
+/**
+ * For tests where signing in is not the subject: an identity that is signed in because its session is in the table. The
+ * cookie is signed as better-auth signs it, and `identities.test.ts` holds it to that.
+ */
+import { createHmac, randomBytes } from "node:crypto";
+import type pg from "pg";
+import type { NewId, Uuid } from "../../base/ids.ts";
+import { COOKIE_PREFIX } from "../auth.ts";
+
+export interface SessionPlace {
+  pool: pg.Pool;
+  newId: NewId;
+  /** What the gateway signs its cookies with. */
+  secret: string;
+}
+
+export interface SessionCookie {
+  name: string;
+  value: string;
+}
+
+/** A session of a week, as signing in over plain HTTP would begin it; the cookie that proves it. */
+export async function beginSession(
+  { pool, newId, secret }: SessionPlace,
+  { identityId, address = null }: { identityId: Uuid; address?: string | null },
+): Promise<SessionCookie> {
+  const token = randomBytes(16).toString("hex");
+  await pool.query(
+    `insert into identity_session (id, identity_id, token, ip_address, user_agent, expires_at)
+     values ($1, $2, $3, $4, '', now() + interval '7 days')`,
+    [newId(), identityId, token, address],
+  );
+  const signature = createHmac("sha256", secret).update(token).digest("base64");
+  return { name: `${COOKIE_PREFIX}.session_token`, value: encodeURIComponent(`${token}.${signature}`) };
+}

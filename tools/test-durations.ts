@@ -1,0 +1,56 @@
+/**
+ * How long each test file took when it last ran. The slowest are started first, so that none of them is left running alone
+ * at the end while the other cores are idle. What is known is kept in a cache file; a fresh clone goes by the list below.
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Seconds by file. */
+export type Durations = Record<string, number>;
+
+const CACHE = fileURLToPath(new URL("../node_modules/.cache/test-durations.json", import.meta.url));
+const SHOWN = 20;
+
+/** The slow ones, for a clone where nothing has run yet. Only the order matters. */
+const SLOW = [
+  "gateway/src/http/console/auth.test.ts",
+  "gateway/src/http/console/auth-passwords.test.ts",
+  "gateway/src/http/reference/console/served.test.ts",
+  "gateway/src/dispatch/plane.test.ts",
+  "host/src/engines/llama-cpp/llama-cpp.test.ts",
+];
+const FALLBACK: Durations = Object.fromEntries(SLOW.map((file, i) => [file, 1000 - i]));
+
+/** Files nobody has timed yet stand in front of the quick ones: they may be slow. */
+const UNKNOWN_SECONDS = 1;
+
+export function readDurations(): Durations {
+  try {
+    return JSON.parse(readFileSync(CACHE, "utf8")) as Durations;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return {};
+  }
+}
+
+/** Adds to what is known: a run of some files leaves the others' durations as they are. */
+export function writeDurations(took: Durations): void {
+  mkdirSync(dirname(CACHE), { recursive: true });
+  // Two runs may end at once, and a run may be killed: the file is always a whole one.
+  const unfinished = `${CACHE}.${process.pid}`;
+  writeFileSync(unfinished, `${JSON.stringify({ ...readDurations(), ...took }, null, 1)}\n`);
+  renameSync(unfinished, CACHE);
+}
+
+export function slowestFirst(files: string[], known: Durations): string[] {
+  const seconds = (file: string): number => known[file] ?? FALLBACK[file] ?? UNKNOWN_SECONDS;
+  return files.toSorted((a, b) => seconds(b) - seconds(a));
+}
+
+export function table(took: Durations): string {
+  const slowest = Object.entries(took).sort(([, a], [, b]) => b - a);
+  const total = slowest.reduce((sum, [, seconds]) => sum + seconds, 0);
+  const lines = slowest.slice(0, SHOWN).map(([file, seconds]) => `${seconds.toFixed(1).padStart(7)} s  ${file}`);
+  return [`${slowest.length} files, ${total.toFixed(0)} s one after the other; the slowest:`, ...lines].join("\n");
+}
