@@ -34,10 +34,11 @@ export function requestRoutes(route: ConsoleRoute, guards: Guards, options: Requ
     const { model, key, outcome, from, to } = fields;
     if (model !== undefined && !options.catalogue().entries.some(({ id }) => id === model))
       throw fault("unknown_model");
-    if (outcome !== undefined && !RequestOutcome.safeParse(outcome).success) throw fault("unknown_outcome");
+    const ended = RequestOutcome.optional().safeParse(outcome);
+    if (!ended.success) throw fault("unknown_outcome");
     const keyId = key === undefined ? undefined : parseId("key", key);
     if (key !== undefined && keyId === undefined) throw invalidRequest("key", "key must be a key's id (key_…)");
-    return { model, keyId, outcome, from, to };
+    return { model, keyId, outcome: ended.data, from, to };
   };
   const find = async (accountId: Uuid, text: string | undefined): Promise<RequestRecord> => {
     const id = parseId("req", text ?? "");
