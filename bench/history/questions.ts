@@ -59,7 +59,7 @@ async function ofHistory({ pool, watched, cast }: Setting): Promise<Question[]> 
     "a rare key": { limit: PAGE, keyId: key(4) },
     "a common outcome": { limit: PAGE, outcome: "ok" },
     "a rare outcome": { limit: PAGE, outcome: RARE_OUTCOME },
-    "an outcome that never was": { limit: PAGE, outcome: "nothing" },
+    "an outcome that never was": { limit: PAGE, outcome: "rate_limit_sku_capacity" },
     "a span of 3 days, 30 days ago": { limit: PAGE, from: ago(30), to: ago(27) },
     "model, key and outcome": { limit: PAGE, model: MODELS[1], keyId: key(1), outcome: "upstream_failed" },
     "model, rare key, outcome and span": {

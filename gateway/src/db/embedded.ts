@@ -3,6 +3,7 @@
  * private directory only, is durable like any other, and survives a killed gateway: the next start adopts it.
  */
 import { realpath } from "node:fs/promises";
+import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { installedBinaries, usableBinaries } from "./embedded/binaries.ts";
@@ -13,11 +14,14 @@ import { DirectoryLock } from "./embedded/lock.ts";
 import { lookForPostmaster, stopPostmaster, withClient } from "./embedded/postmaster.ts";
 import { bringUp, type Server } from "./embedded/server.ts";
 import { ownUid } from "./embedded/user.ts";
+import { queryOne, row } from "./rows.ts";
 
 /** The gateway's database and the user it connects as, who is not a superuser. */
 const DATABASE = "tollgate";
 const USER = "tollgate";
 const ROOT_PLACE = "/var/lib/tollgate";
+
+const There = row({ role: z.boolean(), database: z.boolean() });
 
 export interface PrivatePostgres {
   /** pg connection settings: unix socket directory as host, user, database. */
@@ -120,12 +124,14 @@ async function stopHeld(home: Home, server: Server, lock: DirectoryLock, tools: 
 
 function createDatabase(server: Server): Promise<void> {
   return withClient(server, async (client) => {
-    const { rows } = await client.query<{ role: boolean; database: boolean }>(
+    const there = await queryOne(
+      client,
+      There,
       `select exists (select from pg_roles where rolname = $1) as role,
               exists (select from pg_database where datname = $2) as database`,
       [USER, DATABASE],
     );
-    if (!rows[0]?.role) await client.query(`create role ${USER} login`);
-    if (!rows[0]?.database) await client.query(`create database ${DATABASE} owner ${USER}`);
+    if (!there.role) await client.query(`create role ${USER} login`);
+    if (!there.database) await client.query(`create database ${DATABASE} owner ${USER}`);
   });
 }

@@ -6,8 +6,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { z } from "zod";
 import type { Log } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { column, queryOne, queryRows, row } from "./rows.ts";
 
 /** The database and the migrations do not fit together, or one failed. One line that a person can act on. */
 export class MigrationError extends Error {
@@ -22,11 +24,10 @@ interface Migration {
   sha256: string;
 }
 
-interface Applied {
-  version: number;
-  name: string;
-  sha256: string;
-}
+const Applied = row({ version: column.count, name: z.string(), sha256: z.string() });
+type Applied = z.infer<typeof Applied>;
+const Taken = row({ taken: z.boolean() });
+const Transaction = row({ id: z.string() });
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const LOCK_WAIT = "10min";
@@ -77,8 +78,8 @@ async function takeLock(client: pg.PoolClient, log: Log): Promise<void> {
   // A migration may take as long as it needs, unlike the gateway's statements.
   await client.query("set statement_timeout = 0");
   const key = [LOCK_CLASS, LOCK.migration];
-  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1, $2) as taken", key);
-  if (rows[0]?.taken) return;
+  const { taken } = await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key);
+  if (taken) return;
   log.info("waiting for another process that migrates the database");
   await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
   await client.query("select pg_advisory_lock($1, $2)", key);
@@ -94,8 +95,7 @@ async function readApplied(client: pg.PoolClient): Promise<Applied[]> {
        applied_at timestamptz not null default now()
      )`,
   );
-  const { rows } = await client.query<Applied>("select version, name, sha256 from migration order by version");
-  return rows;
+  return await queryRows(client, Applied, "select version, name, sha256 from migration order by version");
 }
 
 /** What is left to do, or a refusal when files and database do not tell the same story. */
@@ -141,9 +141,8 @@ async function apply(client: pg.PoolClient, migration: Migration): Promise<void>
   }
 }
 
-async function currentTransaction(client: pg.PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ id: string }>("select pg_current_xact_id()::text as id");
-  return rows[0]?.id;
+async function currentTransaction(client: pg.PoolClient): Promise<string> {
+  return (await queryOne(client, Transaction, "select pg_current_xact_id()::text as id")).id;
 }
 
 function whereAndWhy(migration: Migration, error: unknown): string {

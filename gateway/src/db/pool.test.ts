@@ -19,7 +19,7 @@ test("no amount passes through a floating-point number", async () => {
   const big = 9_007_199_254_740_993n;
   const { rows } = await database.pool.query(
     `select $1::int8 as one, array[$1::int8, null] as many, '{{1,2},{3,4}}'::int8[] as nested, null::int8 as none,
-            12345678901234567890123456789012345678::numeric(38,0) as wide, array[0.1::numeric] as exact,
+            12345678901234567890123456789012345678::numeric(38,0) as wide, array[1::numeric, null] as sums,
             '2026-03-01T12:00:00Z'::timestamptz as at, '2026-03-01'::date as day`,
     [big],
   );
@@ -31,11 +31,18 @@ test("no amount passes through a floating-point number", async () => {
       [3n, 4n],
     ],
     none: null,
-    wide: "12345678901234567890123456789012345678",
-    exact: ["0.1"],
+    wide: 12345678901234567890123456789012345678n,
+    sums: [1n, null],
     at: new Date("2026-03-01T12:00:00Z"),
     day: "2026-03-01",
   });
+});
+
+test("a numeric with a fraction is refused, not rounded", async () => {
+  await assert.rejects(database.pool.query("select 0.1::numeric as part"), /0\.1 is no whole number/);
+  await assert.rejects(database.pool.query("select array[1.50::numeric] as parts"), /1\.50 is no whole number/);
+  const { rows } = await database.pool.query("select 1 as after");
+  assert.deepEqual(rows, [{ after: 1 }], "the connection is as good as before");
 });
 
 test("pg's parsers for the rest of the process stay as they are", () => {

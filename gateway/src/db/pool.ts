@@ -58,18 +58,27 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
   }
 }
 
-const OID = { int8: 20, int8Array: 1016, textArray: 1009, date: 1082, dateArray: 1182, numericArray: 1231 } as const;
+const OID = {
+  int8: 20,
+  int8Array: 1016,
+  textArray: 1009,
+  date: 1082,
+  dateArray: 1182,
+  numeric: 1700,
+  numericArray: 1231,
+} as const;
 
 type Parser = (value: string) => unknown;
 /** Text of an array, nulls and nesting kept. */
 const strings = pg.types.getTypeParser(OID.textArray as number) as Parser;
 
-/** By type id. What is not here is as pg has it: numeric is a string, timestamptz a Date. */
+/** By type id. What is not here is as pg has it: timestamptz is a Date. */
 const PARSERS = new Map<number, Parser>([
   [OID.int8, BigInt],
   [OID.int8Array, (value) => mapNested(strings(value), BigInt)],
-  // pg would make floating-point numbers of these.
-  [OID.numericArray, strings],
+  // Sums that pass 64 bits. None of ours has a fraction; one that has is refused and not rounded.
+  [OID.numeric, whole],
+  [OID.numericArray, (value) => mapNested(strings(value), whole)],
   // A calendar day is no instant; pg would make midnight of the local time zone of it.
   [OID.date, String],
   [OID.dateArray, strings],
@@ -80,6 +89,11 @@ const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: "tex
   const own = format === "binary" ? undefined : PARSERS.get(oid);
   return own ?? pg.types.getTypeParser(oid, format as "text");
 };
+
+function whole(text: string): bigint {
+  if (!/^-?\d+$/.test(text)) throw new Error(`The numeric ${text} is no whole number: cast it to text or float8.`);
+  return BigInt(text);
+}
 
 function mapNested(value: unknown, map: (text: string) => unknown): unknown {
   if (Array.isArray(value)) return value.map((item) => mapNested(item, map));

@@ -27,6 +27,7 @@ import { serverArguments } from "./embedded/server.ts";
 import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
+import { checkRows } from "./rows.ts";
 
 export interface TestDatabase {
   pool: pg.Pool;
@@ -97,7 +98,7 @@ export async function openTestDatabase(options: { migrations?: string } = {}): P
   const template = await templateOf(running, options.migrations);
   await administer(admin, `create database ${name} template ${template}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
-  const pool = openPool(connection, { log, sizeMax: 10 });
+  const pool = checkRows(openPool(connection, { log, sizeMax: 10 }));
   const close = async (): Promise<void> => {
     await pool.end();
     await administer(admin, `drop database ${name} with (force)`);
@@ -133,7 +134,7 @@ function templateOf(running: TestServer, migrations: string | undefined): Promis
 async function makeTemplate({ admin, user }: TestServer, directory: string): Promise<string> {
   const name = newName();
   await administer(admin, `create database ${name}${ownedBy(user)}`);
-  const pool = openPool(inDatabase(admin, name, user), { log, sizeMax: 1 });
+  const pool = checkRows(openPool(inDatabase(admin, name, user), { log, sizeMax: 1 }));
   try {
     await migrate(pool, { directory, log });
   } finally {

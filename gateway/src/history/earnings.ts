@@ -1,32 +1,39 @@
 /** What hosts earned, request by request and in sums. Sums come from the hourly rollup, lines from the records. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico, ZERO } from "../base/money.ts";
+import { type Pico, ZERO } from "../base/money.ts";
+import { REQUEST_OUTCOMES } from "../base/states.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { lookBack } from "./look-back.ts";
 
 export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
 export const EARNINGS_SPLIT = ["node", "model"] as const;
 
-export interface EarningLine {
-  id: Uuid;
-  nodeId: Uuid | null;
-  model: string | null;
-  outcome: string;
-  promptTokens: number;
-  completionTokens: number;
-  earned: Pico;
+const EarningLine = row({
+  id: column.uuid,
+  nodeId: column.uuid.nullable(),
+  model: z.string().nullable(),
+  outcome: z.enum(REQUEST_OUTCOMES),
+  promptTokens: column.count,
+  completionTokens: column.count,
+  earned: column.pico,
   /** Asked for by a builder account of the host's own owner. */
-  own: boolean;
-  finishedAt: Date;
-}
+  own: z.boolean(),
+  finishedAt: column.moment,
+});
+export type EarningLine = z.infer<typeof EarningLine>;
 
-export interface EarningSum {
-  requests: number;
-  promptTokens: number;
-  completionTokens: number;
-  earned: Pico;
-}
+const EarningSum = row({
+  requests: column.count,
+  promptTokens: column.count,
+  completionTokens: column.count,
+  earned: column.pico,
+});
+export type EarningSum = z.infer<typeof EarningSum>;
+
+const Own = row({ own: column.pico });
 
 export interface EarningHourlySum extends HourlySum {
   /** What of the amount came from requests of the host's own owners. */
@@ -96,36 +103,25 @@ export function openEarnings({ pool }: { pool: pg.Pool }): Earnings {
   return {
     async lines(hostAccountId, { nodeId, from, to, before, limit }) {
       const span = [hostAccountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
-      const rows =
-        nodeId === undefined
-          ? (await pool.query(ALL_NODES, span)).rows
-          : await lookBack(limit, async (days) => (await pool.query(ONE_NODE, [...span, nodeId, days])).rows);
-      return rows.map((row) => ({ ...row, earned: pico(BigInt(row.earned)) }));
+      if (nodeId === undefined) return await queryRows(pool, EarningLine, ALL_NODES, span);
+      return await lookBack(limit, (days) => queryRows(pool, EarningLine, ONE_NODE, [...span, nodeId, days]));
     },
     async own(hostAccountId) {
-      const { rows } = await pool.query(
-        "select coalesce(sum(own_pico), 0) as own from earning_hour where host_account_id = $1 and own_pico > 0",
-        [hostAccountId],
-      );
-      return pico(BigInt(rows[0].own));
+      const text =
+        "select coalesce(sum(own_pico), 0) as own from earning_hour where host_account_id = $1 and own_pico > 0";
+      return (await queryOne(pool, Own, text, [hostAccountId])).own;
     },
-    async sum(hostAccountId, { nodeId, from, to }) {
-      const { rows } = await pool.query(
-        `select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt_tokens), 0) as prompt,
-                coalesce(sum(completion_tokens), 0) as completion, coalesce(sum(host_pico), 0) as earned
+    sum: (hostAccountId, { nodeId, from, to }) =>
+      queryOne(
+        pool,
+        EarningSum,
+        `select coalesce(sum(requests), 0)::float8 as requests, coalesce(sum(prompt_tokens), 0)::float8 as "promptTokens",
+                coalesce(sum(completion_tokens), 0)::float8 as "completionTokens", coalesce(sum(host_pico), 0) as earned
            from earning_hour
           where host_account_id = $1 and ($2::timestamptz is null or hour >= $2) and ($3::timestamptz is null or hour < $3)
             and ($4::uuid is null or node_id = $4)`,
         [hostAccountId, from ?? null, to ?? null, nodeId ?? null],
-      );
-      const { requests, prompt, completion, earned } = rows[0];
-      return {
-        requests: Number(requests),
-        promptTokens: Number(prompt),
-        completionTokens: Number(completion),
-        earned: pico(BigInt(earned)),
-      };
-    },
+      ),
     async sums(hostAccountId, query) {
       const sums = await hourlySums(pool, "earnings", hostAccountId, query);
       return sums.map((sum) => ({ ...sum, own: sum.own ?? ZERO }));

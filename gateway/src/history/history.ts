@@ -1,46 +1,49 @@
 /** The record of requests, for reading. Records are written by the settlement, in its transaction. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { lookBack } from "./look-back.ts";
 
-export interface RequestRecord {
-  id: Uuid;
-  accountId: Uuid;
-  keyId: Uuid;
-  keyName: string;
-  endpoint: string;
-  model: string | null;
-  build: string | null;
-  tokenizer: string | null;
+const RequestRecord = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  keyId: column.uuid,
+  keyName: z.string(),
+  endpoint: z.enum(ENDPOINTS),
+  model: z.string().nullable(),
+  build: z.string().nullable(),
+  tokenizer: z.string().nullable(),
   /** Null where it was refused before that was known. */
-  stream: boolean | null;
-  outcome: string;
-  httpStatus: number;
-  finishReason: "stop" | "length" | null;
-  promptTokens: number;
-  completionTokens: number;
-  reasoningTokens: number;
-  priceVersion: number | null;
-  hold: Pico;
-  charge: Pico;
-  hostShare: Pico;
-  nodeId: Uuid | null;
-  attempts: number;
-  queueMs: number | null;
-  ttftMs: number | null;
-  durationMs: number | null;
-  client: string;
+  stream: z.boolean().nullable(),
+  outcome: z.enum(REQUEST_OUTCOMES),
+  httpStatus: column.count,
+  finishReason: z.enum(FINISH_REASONS).nullable(),
+  promptTokens: column.count,
+  completionTokens: column.count,
+  reasoningTokens: column.count,
+  priceVersion: column.count.nullable(),
+  hold: column.pico,
+  charge: column.pico,
+  hostShare: column.pico,
+  nodeId: column.uuid.nullable(),
+  attempts: column.count,
+  queueMs: column.count.nullable(),
+  ttftMs: column.count.nullable(),
+  durationMs: column.count.nullable(),
+  client: z.string(),
   /** How many requests the record stands for: one, but for a flood of refusals. */
-  count: number;
-  createdAt: Date;
-  finishedAt: Date;
-}
+  count: column.count,
+  createdAt: column.moment,
+  finishedAt: column.moment,
+});
+export type RequestRecord = z.infer<typeof RequestRecord>;
 
 export interface Filter {
   model?: string | undefined;
   keyId?: Uuid | undefined;
-  outcome?: string | undefined;
+  outcome?: RequestOutcome | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
@@ -96,27 +99,19 @@ const FILTERED = `
 
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
-  const findBy = async (column: "account_id" | "host_account_id", owner: Uuid, id: Uuid) => {
-    const { rows } = await pool.query(`select ${COLUMNS} from request where id = $1 and ${column} = $2`, [id, owner]);
-    return rows[0] === undefined ? undefined : toRecord(rows[0]);
-  };
+  const findBy = (owned: "account_id" | "host_account_id", owner: Uuid, id: Uuid) =>
+    queryRow(pool, RequestRecord, `select ${COLUMNS} from request where id = $1 and ${owned} = $2`, [id, owner]);
   return {
     find: (accountId, id) => findBy("account_id", accountId, id),
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
     async list(accountId, { before, limit, from, to, model, keyId, outcome }) {
       const span = [accountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
       const filter = [model ?? null, keyId ?? null, outcome ?? null];
-      if (filter.every((value) => value === null)) return (await pool.query(PLAIN, span)).rows.map(toRecord);
-      const read = async (days: number | null) => (await pool.query(FILTERED, [...span, ...filter, days])).rows;
-      return (await lookBack(limit, read)).map(toRecord);
+      if (filter.every((value) => value === null)) return await queryRows(pool, RequestRecord, PLAIN, span);
+      return await lookBack(limit, (days) => queryRows(pool, RequestRecord, FILTERED, [...span, ...filter, days]));
     },
     async makePartitions() {
       await pool.query("select history_make_partitions(2)");
     },
   };
-}
-
-function toRecord(row: Record<string, unknown>): RequestRecord {
-  const money = (name: string): Pico => pico(BigInt(row[name] as string));
-  return { ...row, hold: money("hold"), charge: money("charge"), hostShare: money("hostShare") } as RequestRecord;
 }

@@ -1,20 +1,22 @@
 /** Sums out of the hourly rollups, by what is asked for: never by scanning requests. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 
-export interface HourlySum {
+const HourlySum = row({
   /** The key's or node's id, the model, the outcome, or when it begins, in UTC, as text that sorts. */
-  bucket: string;
+  bucket: z.string(),
   /** Of what every sum was split by further; null where it was not. */
-  part: string | null;
-  requests: number;
-  promptTokens: number;
-  completionTokens: number;
-  amount: Pico;
-  /** Of earnings: what came from requests of the host's own owners. */
-  own?: Pico;
-}
+  part: z.string().nullable(),
+  requests: column.count,
+  promptTokens: column.count,
+  completionTokens: column.count,
+  amount: column.pico,
+  /** Of earnings: what came from requests of the host's own owners. Null of usage. */
+  own: column.pico.nullable(),
+});
+export type HourlySum = z.infer<typeof HourlySum>;
 
 /** What rows are gathered by, and how it is written: text that sorts as the bucket does. Only sums are written, not rows. */
 const BUCKETS = {
@@ -56,8 +58,11 @@ export async function hourlySums(
 ): Promise<HourlySum[]> {
   const { table, owner, amount, own } = ROLLUPS[rollup];
   const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
-  const { rows } = await pool.query(
-    `select ${bucket.text("bucket")} as bucket, ${part?.text("part") ?? "null::text"} as part, requests, prompt, completion,
+  return await queryRows(
+    pool,
+    HourlySum,
+    `select ${bucket.text("bucket")} as bucket, ${part?.text("part") ?? "null::text"} as part,
+            requests::float8 as requests, prompt::float8 as "promptTokens", completion::float8 as "completionTokens",
             amount, own
        from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
                     sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount, ${own} as own
@@ -67,13 +72,4 @@ export async function hourlySums(
       order by 1, 2 limit ${SUMS_MAX + 1}`,
     [accountId, from, to, ...(nodeId === undefined ? [] : [nodeId])],
   );
-  return rows.map(({ bucket, part, requests, prompt, completion, amount, own }) => ({
-    bucket,
-    part,
-    requests: Number(requests),
-    promptTokens: Number(prompt),
-    completionTokens: Number(completion),
-    amount: pico(BigInt(amount)),
-    ...(own !== null && { own: pico(BigInt(own)) }),
-  }));
 }

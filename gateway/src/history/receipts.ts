@@ -5,7 +5,10 @@
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import type pg from "pg";
+import { z } from "zod";
 import { publicId } from "../base/ids.ts";
+import type { EndpointName, FinishReason, RequestOutcome } from "../base/states.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 import type { RequestRecord } from "./history.ts";
 
 /** Fixed parts of the DER forms of Ed25519 keys, before the 32 bytes of the key itself. */
@@ -16,12 +19,12 @@ export interface Receipt {
   object: "usage.receipt";
   version: 1;
   request_id: string;
-  endpoint: string;
+  endpoint: EndpointName;
   model: string | null;
   build: string | null;
   tokenizer: string | null;
-  outcome: string;
-  finish_reason: string | null;
+  outcome: RequestOutcome;
+  finish_reason: FinishReason | null;
   prompt_tokens: number;
   completion_tokens: number;
   reasoning_tokens: number;
@@ -49,6 +52,8 @@ export interface Receipts {
   keys(): Promise<ReceiptKey[]>;
 }
 
+const StoredKey = row({ id: z.string(), publicKey: column.bytes });
+
 /** `seed`: 32 secret bytes. The key's public half is published for good. */
 export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Promise<Receipts> {
   const { pool, seed } = options;
@@ -62,8 +67,9 @@ export async function openReceipts(options: { pool: pg.Pool; seed: Buffer }): Pr
   return {
     of: (record) => signed(record, keyId, privateKey),
     async keys() {
-      const { rows } = await pool.query("select id, public_key from receipt_key order by created_at");
-      return rows.map((row) => ({ id: row.id, public_key: row.public_key.toString("base64url") }));
+      const text = `select id, public_key as "publicKey" from receipt_key order by created_at`;
+      const stored = await queryRows(pool, StoredKey, text);
+      return stored.map(({ id, publicKey }) => ({ id, public_key: publicKey.toString("base64url") }));
     },
   };
 }

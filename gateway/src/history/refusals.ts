@@ -6,6 +6,7 @@
 import type pg from "pg";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
+import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { plainArray, textArray } from "../db/arrays.ts";
 import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
@@ -15,12 +16,12 @@ export interface Refusal {
   accountId: Uuid;
   keyId: Uuid;
   keyName: string;
-  endpoint: "chat" | "completion" | "embedding" | "models";
+  endpoint: EndpointName;
   /** Null where the body was not read yet. */
   model: string | null;
   /** Null likewise. */
   stream: boolean | null;
-  outcome: string;
+  outcome: LimitOutcome;
   httpStatus: number;
   client: string;
 }

@@ -21,7 +21,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     queueMs: 2,
     ttftMs: 30,
     durationMs: 400,
-  };
+  } as const;
   metrics.watch.ended(request);
   metrics.watch.ended({ ...request, charge: pico(500_000n) });
   metrics.watch.ended({ ...request, outcome: "upstream_failed", charge: pico(0n), queueMs: null, ttftMs: null });

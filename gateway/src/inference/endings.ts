@@ -2,10 +2,13 @@
  * How a request ended, what the client is told, what it pays and whether the host is paid: the table of endings. Pure. A
  * request has exactly one of these.
  */
+
+import type { LimitOutcome, RequestOutcome } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { FaultCode } from "../faults.ts";
 
-export type Outcome = "ok" | "upstream_failed" | "upstream_stall" | "no_capacity" | "client_closed";
+/** A request that a limit refuses has not begun; one whose gateway is lost is ended by the ledger. */
+export type Outcome = Exclude<RequestOutcome, LimitOutcome | "gateway_lost">;
 
 export interface Ending {
   outcome: Outcome;

@@ -3,6 +3,7 @@
  * path, serve.ts.
  */
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
+import type { FinishReason } from "../base/states.ts";
 import type { Prompt } from "../metering/meter.ts";
 
 export interface Endpoint {
@@ -61,7 +62,7 @@ export interface Answer {
   text: string;
   /** Undefined for a model that does not think apart. */
   reasoning: string | undefined;
-  finish: "stop" | "length";
+  finish: FinishReason;
   vectors: Float32Array[];
   usage: Usage;
 }

@@ -2,9 +2,8 @@
  * The limits a request passes: its key's, before the body is read, and its model's, before the hold. A refusal is recorded
  * before it is answered; what was taken is given back when the request ends.
  */
-import type { FaultCode } from "../faults.ts";
+import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
-import type { Refusal } from "../history/refusals.ts";
 import type { Holder } from "../keys/keys.ts";
 import { DEFAULT_LIMITS, type KeyLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -18,7 +17,7 @@ const CEILING_MIN = 8;
 export interface Visitor {
   call: Call;
   key: Holder;
-  endpoint: Refusal["endpoint"];
+  endpoint: EndpointName;
 }
 
 export interface Pass {
@@ -91,7 +90,7 @@ async function checked<T>(check: Promise<T>): Promise<T> {
 async function refuse(
   gw: Gateway,
   { call, key, endpoint }: Visitor,
-  { model, stream, outcome }: { model: string | null; stream: boolean | null; outcome: FaultCode },
+  { model, stream, outcome }: { model: string | null; stream: boolean | null; outcome: LimitOutcome },
   retryAfterS: number,
 ): Promise<Fault> {
   const { id, client } = call;

@@ -2,6 +2,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Pico } from "../base/money.ts";
+import type { EndpointName, LimitOutcome, RequestOutcome } from "../base/states.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
 import type { Secrets } from "../keys/keys.ts";
@@ -14,9 +15,9 @@ import type { Reader } from "./reader.ts";
 
 /** A request whose ending is known. */
 export interface EndedRequest {
-  endpoint: string;
+  endpoint: EndpointName;
   model: string;
-  outcome: string;
+  outcome: RequestOutcome;
   promptTokens: number;
   completionTokens: number;
   charge: Pico;
@@ -28,7 +29,7 @@ export interface EndedRequest {
 /** Who is told how requests end, and keeps nothing of them but sums. */
 export interface Watch {
   ended(request: EndedRequest): void;
-  refused(request: { endpoint: string; model: string | null; outcome: string }): void;
+  refused(request: { endpoint: EndpointName; model: string | null; outcome: LimitOutcome }): void;
 }
 
 export interface Gateway {

@@ -4,6 +4,7 @@
  */
 import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { suffixOf, type Uuid } from "../base/ids.ts";
+import type { FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Prompt } from "../metering/meter.ts";
@@ -24,7 +25,7 @@ export interface PrivateJob {
 export interface PrivateResult {
   /** A node that is done without output has finished, and has no completion tokens. */
   end: "finished" | "enough" | "failed" | "quiet" | "no_capacity" | "cancelled";
-  finish: "stop" | "length";
+  finish: FinishReason;
   text: string;
   reasoning: string;
   vectors: Float32Array[];

@@ -1,5 +1,6 @@
 /** The end of a request: what it cost, who is paid, what its record says. */
 import { ZERO } from "../base/money.ts";
+import type { EndpointName, FinishReason } from "../base/states.ts";
 import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { Holder } from "../keys/keys.ts";
 import { chargeAmount } from "../ledger/rules.ts";
@@ -16,7 +17,7 @@ const WAIT_MAX_MS = 2_000;
 export interface Closing {
   call: Call;
   key: Holder;
-  endpoint: string;
+  endpoint: EndpointName;
   model: ActiveModel;
   hold: Hold;
   promptTokens: number;
@@ -24,7 +25,7 @@ export interface Closing {
   result: DispatchResult;
   ending: Ending;
   /** Why the output ended, where the request ended well. */
-  finish: "stop" | "length";
+  finish: FinishReason;
 }
 
 /** Settles the request. When this returns the charge is final, unless the store is slow or away. */

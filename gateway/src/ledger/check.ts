@@ -3,6 +3,8 @@
  * database, so it can run beside a live system without seeing half of a transaction.
  */
 import type pg from "pg";
+import { z } from "zod";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
 export interface CheckResult {
   name: string;
@@ -17,6 +19,9 @@ interface Check {
   /** Selects one text column: a line per difference. */
   differs: string;
 }
+
+const Count = row({ count: column.bigint });
+const Line = row({ line: z.string() });
 
 const DIFFERENCES_SHOWN = 20;
 const PLATFORM = "'00000000-0000-0000-0000-000000000001'";
@@ -173,18 +178,11 @@ export async function checkBooks(pool: pg.Pool): Promise<CheckResult[]> {
     await client.query("set local statement_timeout = 0");
     const results: CheckResult[] = [];
     for (const { name, counts, differs } of CHECKS) {
-      const checked = await client.query(`select (${counts}) as count`);
-      const { rows } = await client.query({
-        text: `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`,
-        rowMode: "array",
-      });
-      const lines = rows.map(([line]) => String(line));
+      const { count: checked } = await queryOne(client, Count, `select (${counts}) as count`);
+      const limited = `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
+      const lines = (await queryRows(client, Line, limited)).map(({ line }) => line);
       const more = lines.length > DIFFERENCES_SHOWN ? ["… and more"] : [];
-      results.push({
-        name,
-        checked: checked.rows[0].count,
-        differences: [...lines.slice(0, DIFFERENCES_SHOWN), ...more],
-      });
+      results.push({ name, checked, differences: [...lines.slice(0, DIFFERENCES_SHOWN), ...more] });
     }
     return results;
   } finally {

@@ -1,7 +1,8 @@
 /** What a host has of the money it earned: paid, set off, still owed, and of that what is held back for now. */
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import type { Pico } from "../base/money.ts";
+import { column, queryOne, row } from "../db/rows.ts";
 
 export interface HostMoney {
   /** Everything that was ever paid out. */
@@ -14,27 +15,23 @@ export interface HostMoney {
   heldBack: Pico;
 }
 
+const Sums = row({ paidOut: column.pico, setOff: column.pico, pending: column.pico, young: column.pico });
+
 /** `holdDays`: how long earnings are held back. */
 export function openHostMoney(options: { pool: pg.Pool; holdDays: number }): (hostId: Uuid) => Promise<HostMoney> {
   const { pool, holdDays } = options;
   return async (hostId) => {
-    const { rows } = await pool.query<Record<"paid" | "set_off" | "pending" | "young", string>>(
+    const { paidOut, setOff, pending, young } = await queryOne(
+      pool,
+      Sums,
       `select coalesce((select balance from ledger_account where id = $1), 0) as pending,
-              coalesce(sum(amount) filter (where kind = 'payout'), 0) as paid,
-              coalesce(sum(amount) filter (where kind = 'setoff'), 0) as set_off,
+              coalesce(sum(amount) filter (where kind = 'payout'), 0) as "paidOut",
+              coalesce(sum(amount) filter (where kind = 'setoff'), 0) as "setOff",
               payout_held_back($1, $2) as young
          from transfer where account_id = $1`,
       [hostId, holdDays],
     );
-    const [row] = rows;
-    const amount = (text: string | undefined): Pico => pico(BigInt(text ?? 0));
-    const [pending, young] = [amount(row?.pending), amount(row?.young)];
     // A set-off may have taken of what was held back, and earlier batches paid without a hold-back.
-    return {
-      paidOut: amount(row?.paid),
-      setOff: amount(row?.set_off),
-      pending,
-      heldBack: young < pending ? young : pending,
-    };
+    return { paidOut, setOff, pending, heldBack: young < pending ? young : pending };
   };
 }

@@ -3,13 +3,16 @@
  * SQL functions (gateway/sql/0005_ledger_functions.sql), under row locks; this file feeds them in batches.
  */
 import type pg from "pg";
+import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { timeOf, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type Pico, pico } from "../base/money.ts";
+import type { EndpointName, FinishReason, RequestOutcome, TransferKind } from "../base/states.ts";
 import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
 import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { openCredit } from "./credit.ts";
 
 export const HOLD_LEASE_MS = 60_000;
@@ -24,7 +27,7 @@ export interface HoldOrder {
   amount: Pico;
   keyId: Uuid;
   keyName: string;
-  endpoint: string;
+  endpoint: EndpointName;
   model: string;
   build: string;
   tokenizer: string;
@@ -48,9 +51,9 @@ export interface Settlement {
   nodeId: Uuid | null;
   paidHostId: Uuid | null;
   charge: Pico;
-  outcome: string;
+  outcome: RequestOutcome;
   httpStatus: number;
-  finishReason: "stop" | "length" | null;
+  finishReason: FinishReason | null;
   completionTokens: number;
   reasoningTokens: number;
   attempts: number;
@@ -66,20 +69,25 @@ export interface Settlement {
 export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const SETTLE_OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
 
-/** What moves between an account and the outside; a set-off is made by a payout alone (payout_create). */
-export type TransferKind = "grant" | "purchase" | "refund" | "dispute" | "payout";
 export interface Transfer {
   id: Uuid;
-  kind: TransferKind;
+  /** A set-off is made by a payout alone (payout_create). */
+  kind: Exclude<TransferKind, "setoff">;
   accountId: Uuid;
   amount: Pico;
   reason: string;
 }
 
-export interface Balance {
-  balance: Pico;
-  held: Pico;
-}
+const Balance = row({ balance: column.pico, held: column.pico });
+export type Balance = z.infer<typeof Balance>;
+
+const HasCredit = row({ has: z.boolean() });
+/** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
+const HoldCodes = row({ codes: z.string(), available: z.string() });
+const SettleCodes = row({ codes: z.string() });
+const TransferCode = row({ code: z.int() });
+const Holds = row({ holds: column.count });
+const Expired = row({ expired: column.count });
 
 export interface Ledger {
   balance(accountId: Uuid): Promise<Balance | undefined>;
@@ -116,29 +124,25 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
     clock,
     async look(accountId) {
       const text = "select balance > 0 as has from ledger_account where id = $1";
-      const { rows } = await pool.query({ name: "ledger_credit", text, values: [accountId] });
-      return rows[0]?.has ?? false;
+      return (await queryRow(pool, HasCredit, { name: "ledger_credit", text }, [accountId]))?.has ?? false;
     },
   });
 
   const holds = new Batcher<HoldOrder, HoldOutcome>(
     async (orders) => {
-      const result = await pool.query({
-        name: "ledger_hold",
-        text: HOLD_SQL,
-        values: holdParameters(orders, gatewayId, lease),
-      });
-      const codes = parseNumbers(result.rows[0].codes);
-      const available = parseBigints(result.rows[0].available);
-      return codes.map((code, i) => holdOutcome(code, pico(available[i] as bigint)));
+      const values = holdParameters(orders, gatewayId, lease);
+      const result = await queryOne(pool, HoldCodes, { name: "ledger_hold", text: HOLD_SQL }, values);
+      const available = parseBigints(result.available);
+      return parseNumbers(result.codes).map((code, i) => holdOutcome(code, pico(available[i] as bigint)));
     },
     { ...common, retryForMs: HOLD_RETRY_MS },
   );
 
   const settlements = new Batcher<Settlement, SettleOutcome>(
     async (batch) => {
-      const result = await pool.query({ name: "ledger_settle", text: SETTLE_SQL, values: settleParameters(batch) });
-      return parseNumbers(result.rows[0].codes).map((code) => SETTLE_OUTCOMES[code] as SettleOutcome);
+      const query = { name: "ledger_settle", text: SETTLE_SQL };
+      const { codes } = await queryOne(pool, SettleCodes, query, settleParameters(batch));
+      return parseNumbers(codes).map((code) => SETTLE_OUTCOMES[code] as SettleOutcome);
     },
     { ...common, retryForMs: SETTLE_RETRY_MS },
   );
@@ -157,14 +161,11 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
 
   return {
     async holds(accountId) {
-      const { rows } = await pool.query("select count(*)::int as holds from hold where account_id = $1", [accountId]);
-      return rows[0].holds;
+      const text = "select count(*)::int as holds from hold where account_id = $1";
+      return (await queryOne(pool, Holds, text, [accountId])).holds;
     },
-    async balance(accountId) {
-      const { rows } = await pool.query("select balance, held from ledger_account where id = $1", [accountId]);
-      const row = rows[0];
-      return row === undefined ? undefined : { balance: pico(BigInt(row.balance)), held: pico(BigInt(row.held)) };
-    },
+    balance: (accountId) =>
+      queryRow(pool, Balance, "select balance, held from ledger_account where id = $1", [accountId]),
     hasCredit: (accountId) => credit.has(accountId),
     async hold(order) {
       const asOf = clock.monotonic();
@@ -176,14 +177,13 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
     void: (id) => voids.add(id),
     async transfer({ id, kind, accountId, amount, reason }) {
       invariant(amount > 0n, "a transfer moves a positive amount");
-      const { rows } = await pool.query("select ledger_transfer($1, $2, $3, $4, $5) as code", [
+      const { code } = await queryOne(pool, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
         id,
         kind,
         accountId,
         amount.toString(),
         reason,
       ]);
-      const code: number = rows[0].code;
       credit.forget(accountId);
       return code === 1 ? "moved" : code === 2 ? "repeated" : code === 0 ? "exceeds_balance" : "no_account";
     },
@@ -192,8 +192,7 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [plainArray(ids), lease]);
     },
     async expire() {
-      const { rows } = await pool.query("select ledger_expire(1000) as expired");
-      return rows[0].expired;
+      return (await queryOne(pool, Expired, "select ledger_expire(1000) as expired")).expired;
     },
     async idle() {
       await Promise.all([holds.idle(), settlements.idle(), voids.idle()]);

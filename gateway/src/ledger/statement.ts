@@ -1,19 +1,22 @@
 /** An account's statement: every line of its books, newest first, with what it was for. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { ENTRY_KINDS } from "../base/states.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 
-export interface StatementLine {
+const StatementLine = row({
   /** Grows with time; the position of a page. */
-  id: string;
-  kind: string;
-  amount: Pico;
+  id: z.string(),
+  kind: z.enum(ENTRY_KINDS),
+  amount: column.pico,
   /** The request or the transfer that moved it. */
-  operation: Uuid;
+  operation: column.uuid,
   /** Why a transfer was made; null for a request. */
-  reason: string | null;
-  at: Date;
-}
+  reason: z.string().nullable(),
+  at: column.moment,
+});
+export type StatementLine = z.infer<typeof StatementLine>;
 
 export interface Statement {
   lines(accountId: Uuid, page: { before?: string | undefined; limit: number }): Promise<StatementLine[]>;
@@ -21,15 +24,15 @@ export interface Statement {
 
 export function openStatement({ pool }: { pool: pg.Pool }): Statement {
   return {
-    async lines(accountId, { before, limit }) {
-      const { rows } = await pool.query(
+    lines: (accountId, { before, limit }) =>
+      queryRows(
+        pool,
+        StatementLine,
         `select e.id::text, e.kind, e.amount, e.operation, t.reason, e.at
            from ledger_entry e left join transfer t on t.id = e.operation
           where e.account_id = $1 and ($2::bigint is null or e.id < $2)
           order by e.id desc limit $3`,
         [accountId, before ?? null, limit],
-      );
-      return rows.map((row) => ({ ...row, amount: pico(BigInt(row.amount)) }));
-    },
+      ),
   };
 }

@@ -11,6 +11,7 @@
  * leases of a process that died end by themselves.
  */
 import { invariant } from "../base/invariant.ts";
+import type { LimitOutcome } from "../base/states.ts";
 
 export const MINUTE_MS = 60_000;
 /** A dead gateway's slots are free after at most this long. */
@@ -37,7 +38,8 @@ export interface Standing {
   resetTokensMs: number;
 }
 
-export type Refusal = "rate_limit_requests" | "rate_limit_tokens" | "rate_limit_streams";
+/** A model's ceiling refuses apart from these. */
+export type Refusal = Exclude<LimitOutcome, "rate_limit_sku_capacity">;
 
 export type Entry =
   | { admitted: true; standing: Standing }

@@ -3,9 +3,11 @@
  * the process that holds it, however that process ends. Whoever holds it may stop the server; nobody else may.
  */
 import pg from "pg";
+import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { LOCK, LOCK_CLASS } from "../advisory.ts";
+import { queryOne, queryRow, row } from "../rows.ts";
 import { codeOf, DataDirectoryInUse, PrivatePostgresError } from "./errors.ts";
 import { adminConfig, isPostmasterOf } from "./postmaster.ts";
 
@@ -14,6 +16,9 @@ const APPLICATION = "tollgate gateway ";
 const DEAD_HOLDER_MS_MAX = 5_000;
 const RETAKE_MS_MAX = 60_000;
 const RETRY_MS = 100;
+
+const Taken = row({ taken: z.boolean() });
+const Holder = row({ name: z.string().nullable() });
 
 export interface LockOptions {
   dataDir: string;
@@ -114,24 +119,23 @@ export class DirectoryLock {
 }
 
 async function tryLock(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ taken: boolean }>("select pg_try_advisory_lock($1, $2) as taken", [
-    LOCK_CLASS,
-    LOCK.dataDirectory,
-  ]);
-  return rows[0]?.taken === true;
+  const key = [LOCK_CLASS, LOCK.dataDirectory];
+  return (await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key)).taken;
 }
 
 /** The process id of the gateway that holds the lock, as far as its session tells. */
 async function findHolder(client: pg.Client): Promise<number | undefined> {
-  const { rows } = await client.query<{ application_name: string }>(
-    `select a.application_name
+  const holder = await queryRow(
+    client,
+    Holder,
+    `select a.application_name as name
        from pg_locks l
        join pg_stat_activity a on a.pid = l.pid
        join pg_database d on d.oid = l.database and d.datname = current_database()
       where l.locktype = 'advisory' and l.granted and l.classid = $1 and l.objid = $2`,
     [LOCK_CLASS, LOCK.dataDirectory],
   );
-  const name = rows[0]?.application_name ?? "";
+  const name = holder?.name ?? "";
   const pid = Number(name.slice(APPLICATION.length));
   return name.startsWith(APPLICATION) && Number.isSafeInteger(pid) && pid > 0 ? pid : undefined;
 }

@@ -6,8 +6,10 @@ import { execFile } from "node:child_process";
 import { readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import pg from "pg";
+import { z } from "zod";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { queryOne, row } from "../rows.ts";
 import { SUPERUSER } from "./cluster.ts";
 import { codeOf, orAbsent, PrivatePostgresError } from "./errors.ts";
 
@@ -16,6 +18,8 @@ const STOP_NOW_MS_MAX = 15_000;
 const POLL_MS = 20;
 const EMPTY_FILE_MS = 1_000;
 const CONNECT_MS_MAX = 5_000;
+
+const DataDirectory = row({ data_directory: z.string() });
 
 /** The lines of postmaster.pid, written one after the other while the server comes up. */
 export interface PidFile {
@@ -100,8 +104,7 @@ async function askForCluster(file: PidFile): Promise<string | undefined> {
   if (!file.socketDir.startsWith("/")) return undefined;
   try {
     return await withClient({ host: file.socketDir, port: file.port }, async (client) => {
-      const { rows } = await client.query<{ data_directory: string }>("show data_directory");
-      return rows[0]?.data_directory;
+      return (await queryOne(client, DataDirectory, "show data_directory")).data_directory;
     });
   } catch (error) {
     if (isUnavailable(error)) return undefined;

@@ -35,7 +35,7 @@ const hold = (accountId: Uuid) => ({
   amount: pico(1_234_567n),
   keyId: testConsole.newId(),
   keyName: "a key",
-  endpoint: "chat",
+  endpoint: "chat" as const,
   model: "tiny-3b",
   build: "a build",
   tokenizer: "a tokenizer",

@@ -4,6 +4,7 @@ import { systemClock } from "../../../base/clock.ts";
 import { newIds, type Uuid } from "../../../base/ids.ts";
 import { type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
+import type { LimitOutcome, RequestOutcome } from "../../../base/states.ts";
 import { openRefusals } from "../../../history/refusals.ts";
 import type { TestConsole } from "../testing.ts";
 
@@ -50,7 +51,7 @@ export async function served({ ledger }: TestConsole, request: PastRequest): Pro
     nodeId: host?.nodeId ?? null,
     paidHostId: host?.accountId ?? null,
     charge: charge as Pico,
-    outcome,
+    outcome: outcome as RequestOutcome,
     httpStatus: outcome === "ok" ? 200 : 502,
     finishReason: outcome === "ok" ? "stop" : null,
     completionTokens,
@@ -76,7 +77,7 @@ export async function refused({ pool }: TestConsole, request: PastRequest): Prom
     endpoint: "chat",
     model: null,
     stream: null,
-    outcome: request.outcome ?? "rate_limit_requests",
+    outcome: (request.outcome as LimitOutcome | undefined) ?? "rate_limit_requests",
     httpStatus: 429,
     client,
   });

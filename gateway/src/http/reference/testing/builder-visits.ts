@@ -60,7 +60,7 @@ export async function visitRequests(cast: Cast): Promise<void> {
   const parties = { builder, keyId: key.id, host, nodeId: node.id };
   for (let i = 0; i < 2; i++) await serveRequest(platform, parties);
   const refused = { id: platform.newId(), accountId: builder, keyId: key.id, keyName: "a key", client: "" };
-  const limit = { outcome: "rate_limit_requests", httpStatus: 429, model: null, stream: null };
+  const limit = { outcome: "rate_limit_requests", httpStatus: 429, model: null, stream: null } as const;
   await platform.refusals.record({ ...refused, ...limit, endpoint: "models" });
   const { data, next_cursor } = await browser.ask(200, "GET", `${API}/requests?limit=2`);
   assert.equal((data as unknown[]).length, 2);

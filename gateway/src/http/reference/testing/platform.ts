@@ -167,7 +167,8 @@ export async function serveRequest(
   const { builder: accountId, keyId, host, nodeId } = parties;
   const id = newId();
   const amount = pico(4_900_000n);
-  const order = { id, accountId, amount, keyId, keyName: "a key", endpoint: "chat", model: "tiny-3b", stream: true };
+  const what = { endpoint: "chat", model: "tiny-3b", stream: true } as const;
+  const order = { id, accountId, amount, keyId, keyName: "a key", ...what };
   const counted = { build: "tiny-3b-q4-1", tokenizer: "llama3", promptTokens: 14, priceVersion: 1, client: "test" };
   const held = await ledger.hold({ ...order, ...counted });
   if (held.kind !== "held") throw new Error(`the hold was ${held.kind}`);

@@ -1,0 +1,104 @@
+/**
+ * Queries whose rows a schema describes. The schema gives the rows their type, and in tests every row is held against it;
+ * in production rows pass as they came, at no cost. So a schema only says what a row is and changes nothing about it: what
+ * code wants in another form, the query selects in that form.
+ *
+ * Whether rows are checked is a property of the pool (`checkRows`): the pools of testing.ts are marked, with every client
+ * that they hand out.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Pico } from "../base/money.ts";
+
+const CHECKED = Symbol("rows are checked");
+
+/** A pool, or a client of one. */
+export interface Queryable {
+  query(config: { name?: string; text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
+  [CHECKED]?: true;
+}
+
+/** The text of a query, or with the name under which the server keeps it prepared. */
+export type QueryText = string | { name: string; text: string };
+
+/** Of a row: what goes in comes out, so that nobody is tempted to convert values where production would not. */
+export type RowSchema<Row> = z.ZodType<Row, Row>;
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Columns as our pools give them (`openPool`). */
+export const column = {
+  uuid: z.custom<Uuid>((value) => typeof value === "string" && UUID.test(value), "expected a uuid"),
+  /** An amount of money: a column of type bigint or numeric, or a sum of such. */
+  pico: z.custom<Pico>((value) => typeof value === "bigint", "expected a bigint or numeric"),
+  bigint: z.bigint(),
+  /** A whole number from zero: smallint, integer, or what was cast to float8 because it may pass four bytes. */
+  count: z.int().nonnegative(),
+  moment: z.date(),
+  bytes: z.instanceof(Buffer),
+  json: z.record(z.string(), z.unknown()),
+};
+
+/** A row of exactly these columns. */
+export const row = z.strictObject;
+
+/** A row that a query gave is not what its schema says: the query and the schema have come apart. */
+export class RowMismatch extends Error {
+  override name = "RowMismatch";
+}
+
+/** From now on this pool's rows are checked. To be called before the pool is used. */
+export function checkRows(pool: pg.Pool): pg.Pool {
+  const mark = (db: Queryable): void => {
+    db[CHECKED] = true;
+  };
+  mark(pool);
+  return pool.on("connect", mark);
+}
+
+export async function queryRows<Row>(
+  db: Queryable,
+  schema: RowSchema<Row>,
+  query: QueryText,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const { rows } = await db.query(typeof query === "string" ? { text: query, values } : { ...query, values });
+  if (db[CHECKED] === true) for (const [index, value] of rows.entries()) check(schema, query, index, value);
+  return rows as Row[];
+}
+
+/** The first row, if there is one. */
+export async function queryRow<Row>(
+  db: Queryable,
+  schema: RowSchema<Row>,
+  query: QueryText,
+  values: unknown[] = [],
+): Promise<Row | undefined> {
+  return (await queryRows(db, schema, query, values))[0];
+}
+
+/** The row of a query that always gives one: a sum, a function's answer. */
+export async function queryOne<Row>(
+  db: Queryable,
+  schema: RowSchema<Row>,
+  query: QueryText,
+  values: unknown[] = [],
+): Promise<Row> {
+  const found = await queryRow(db, schema, query, values);
+  invariant(found !== undefined, `a row of: ${nameOf(query)}`);
+  return found;
+}
+
+function check<Row>(schema: RowSchema<Row>, query: QueryText, index: number, value: unknown): void {
+  const { error } = schema.safeParse(value);
+  if (error === undefined) return;
+  const fields = error.issues.map(({ path, message }) => `${path.join(".") || "the row"}: ${message}`);
+  throw new RowMismatch(`row ${index} does not fit its schema (${fields.join("; ")}). The query: ${nameOf(query)}`, {
+    cause: error,
+  });
+}
+
+const nameOf = (query: QueryText): string =>
+  typeof query === "string" ? query.replaceAll(/\s+/g, " ").trim() : query.name;

@@ -1,0 +1,59 @@
+/** The words of base/states.ts and those that the database allows are the same. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { z } from "zod";
+import {
+  ACCOUNT_KINDS,
+  CHECKOUT_STATES,
+  ENDPOINTS,
+  ENTRY_KINDS,
+  FINISH_REASONS,
+  LEDGER_ACCOUNT_KINDS,
+  NODE_STANDINGS,
+  PAYMENT_EVENT_OUTCOMES,
+  PAYMENT_MOVE_KINDS,
+  REVERSAL_KINDS,
+  TRANSFER_KINDS,
+} from "../base/states.ts";
+import { queryRows, row } from "./rows.ts";
+import { openTestDatabase, type TestDatabase } from "./testing.ts";
+
+const WORDS: Record<string, readonly string[]> = {
+  "account.kind": ACCOUNT_KINDS,
+  "ledger_account.kind": LEDGER_ACCOUNT_KINDS,
+  "ledger_entry.kind": ENTRY_KINDS,
+  "transfer.kind": TRANSFER_KINDS,
+  "request.endpoint": ENDPOINTS,
+  "request.finish_reason": FINISH_REASONS,
+  "node.state": NODE_STANDINGS,
+  "payment_checkout.state": CHECKOUT_STATES,
+  "payment_reversal.kind": REVERSAL_KINDS,
+  "payment_move.kind": PAYMENT_MOVE_KINDS,
+  "payment_event.outcome": PAYMENT_EVENT_OUTCOMES,
+};
+
+let database: TestDatabase;
+before(async () => {
+  database = await openTestDatabase();
+});
+after(() => database.close());
+
+test("every column with a closed set of words has its set in base/states.ts, word for word", async () => {
+  const Constraint = row({ column: z.string(), definition: z.string() });
+  // Of one column alone, and of the whole table rather than of its partitions.
+  const constraints = await queryRows(
+    database.pool,
+    Constraint,
+    `select format('%s.%s', t.relname, a.attname) as column, pg_get_constraintdef(c.oid) as definition
+       from pg_constraint c join pg_class t on t.oid = c.conrelid
+       join pg_attribute a on a.attrelid = t.oid and a.attnum = c.conkey[1]
+      where c.contype = 'c' and cardinality(c.conkey) = 1 and not t.relispartition
+        and t.relnamespace = 'public'::regnamespace and pg_get_constraintdef(c.oid) ~ '= ANY'`,
+  );
+  const found = constraints.map(({ column, definition }) => [
+    column,
+    [...definition.matchAll(/'([^']*)'::text/g)].map(([, word]) => word).sort(),
+  ]);
+  const expected = Object.entries(WORDS).map(([column, words]) => [column, [...words].sort()]);
+  assert.deepEqual(Object.fromEntries(found), Object.fromEntries(expected));
+});
