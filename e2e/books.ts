@@ -1,5 +1,6 @@
-/** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code. */
+/** Reading a platform's books from outside, with plain SQL that knows nothing of the gateway's code but the published share. */
 import assert from "node:assert/strict";
+import { HOST_SHARE_PERCENT } from "../gateway/src/base/money.ts";
 import type { Platform } from "./platform.ts";
 
 type Books = Pick<Platform, "query">;
@@ -71,7 +72,7 @@ export async function assertBalanced(platform: Books): Promise<void> {
       where r.charge_pico not in (0, r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico)`,
   );
   await none(
-    "the host has seven tenths, rounded down",
-    "select id from request where host_account_id is not null and host_pico <> charge_pico * 7 / 10",
+    "the host has its share, rounded down",
+    `select id from request where host_account_id is not null and host_pico <> div(charge_pico * ${HOST_SHARE_PERCENT}::numeric, 100)`,
   );
 }

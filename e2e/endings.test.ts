@@ -4,6 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./books.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
@@ -48,7 +49,7 @@ onEveryPlane("endings", (openPlane) => {
   const assertBilled = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
     assert.equal(paid, due(record));
     assert.equal(BigInt(record.charge_pico), paid);
-    assert.equal(earned, (paid * 7n) / 10n);
+    assert.equal(earned, hostShareOf(paid));
   };
   const assertFree = ({ record, paid, earned }: Awaited<ReturnType<typeof ending>>): void => {
     assert.deepEqual([paid, earned, record.charge_pico], [0n, 0n, "0"]);

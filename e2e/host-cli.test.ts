@@ -5,6 +5,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { assertBalanced, builder, host, lastRecord } from "./books.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
@@ -98,7 +99,7 @@ describe("a host's command line", () => {
     assert.equal(answer.status, 200);
     const { id } = (await answer.json()) as { id: string };
     const { charge_pico, host_pico } = await lastRecord(platform);
-    assert.equal(BigInt(host_pico), (BigInt(charge_pico) * 7n) / 10n);
+    assert.equal(BigInt(host_pico), hostShareOf(BigInt(charge_pico)));
 
     const earnings = await json("earnings");
     assert.equal(earnings.data.length, 1);

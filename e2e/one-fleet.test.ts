@@ -10,6 +10,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
 import type { Connection } from "../gateway/src/db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import type { RecordRow } from "./books.ts";
@@ -83,7 +84,7 @@ describe("one fleet", { skip }, () => {
     assert.deepEqual([record.outcome, record.node_id, record.host_account_id], ["ok", node?.id, node?.account_id]);
     const charge = BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
     assert.equal(BigInt(record.charge_pico), charge);
-    assert.equal((await balance()) - before, (charge * 7n) / 10n);
+    assert.equal((await balance()) - before, hostShareOf(charge));
   });
 
   test("both use it at the same time, each with its own answers", async () => {

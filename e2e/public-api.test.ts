@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
 import { assertBalanced, builder, host, lastRecord, platformAccount } from "./books.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, requestUuid } from "./raw-http.ts";
@@ -53,7 +54,7 @@ describe("the public API", () => {
     assert.equal(usage.total_tokens, usage.prompt_tokens + usage.completion_tokens);
 
     const charge = BigInt(usage.prompt_tokens) * 20_000n + BigInt(usage.completion_tokens) * 40_000n;
-    const share = (charge * 7n) / 10n;
+    const share = hostShareOf(charge);
     assert.equal(builderBefore.balance - (await builder(platform)).balance, charge);
     assert.equal((await builder(platform)).held, 0n);
     assert.equal((await host(platform)).balance - hostBefore.balance, share);
@@ -341,7 +342,7 @@ describe("the public API", () => {
     const charge = BigInt(prompt_tokens) * 20_000n + 3n * 40_000n;
     assert.deepEqual([BigInt(charge_pico), finish_reason], [charge, "stop"]);
     assert.equal(payer.balance - (await builder(platform)).balance, charge);
-    assert.equal((await host(platform)).balance - server.balance, (charge * 7n) / 10n);
+    assert.equal((await host(platform)).balance - server.balance, hostShareOf(charge));
 
     const parts: string[] = [];
     for await (const chunk of await client.chat.completions.create({ ...ask, stop: "two END", stream: true })) {

@@ -126,7 +126,7 @@ async function insertRequests(client: pg.PoolClient, rows: number): Promise<void
               case when o.status <> 429 then 'a tokenizer' end, c.i % 2 = 0, o.outcome, o.status,
               case when o.outcome = 'ok' then 'stop' end, n.prompt, n.output, case when o.status <> 429 then 1 end,
               case when o.status <> 429 then c.prompt * p.price_in + 1024::bigint * p.price_out else 0 end, n.charge,
-              n.charge * 7 / 10, case when o.billed then ${ID("'host ' || c.host")} end,
+              host_share(n.charge), case when o.billed then ${ID("'host ' || c.host")} end,
               case when o.billed then ${ID("'node ' || c.host || ' ' || c.node")} end,
               case when o.billed then 1 else 0 end, 2, 80, 1000, 'openai-js',
               date_trunc('milliseconds', c.at), c.finished

@@ -1,4 +1,4 @@
-/** Our tables by the names that better-auth knows: its models, their columns. The tables are in gateway/sql. */
+/** Our tables by the names that better-auth knows: its models, their columns. The tables are in gateway/sql/migrations. */
 
 export const USER_TABLE = {
   modelName: "identity",

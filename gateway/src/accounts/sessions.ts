@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 
-/** A new session beyond these ends the oldest. The database sees to it (gateway/sql/0017_payouts.sql). */
+/** A new session beyond these ends the oldest. The database sees to it (gateway/sql/functions/identity_sessions_are_bounded.sql). */
 export const SESSIONS_MAX = 100;
 
 export interface OpenSession {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
-import { ceilMicro, cost, dollars, exactMicro, floorMicro, hostShare, pico } from "./money.ts";
+import { ceilMicro, cost, dollars, exactMicro, floorMicro, pico } from "./money.ts";
 
 test("a price in microdollars per million tokens is picodollars per token: the specification's example", () => {
   // reason-32b without max_tokens: 32,768 output tokens at $0.30 per million.
@@ -26,13 +25,4 @@ test("rounding has a direction: up for what is asked, down for what is there", (
 test("exact texts", () => {
   assert.equal(exactMicro(pico(-1n)), "-0.000001");
   assert.equal(exactMicro(dollars(5)), "5000000.000000");
-});
-
-test("the host's share and the platform's make the whole, and the host never gets more than seven tenths", () => {
-  fc.assert(
-    fc.property(fc.bigInt({ min: 0n, max: 2n ** 62n }), (amount) => {
-      const share = hostShare(pico(amount));
-      assert.ok(share * 10n <= amount * 7n && amount * 7n - share * 10n < 10n);
-    }),
-  );
 });

@@ -32,5 +32,8 @@ export function exactMicro(amount: Pico): string {
   return `${sign}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
-/** The serving host's part: seven tenths, rounded down. The platform has the rest. */
-export const hostShare = (charge: Pico): Pico => pico((charge * 7n) / 10n);
+/**
+ * What the serving host is paid of each charge, rounded down; the platform has the rest. The only place of the number: the
+ * rate sheet publishes it, and the database's function `host_share` is made with it.
+ */
+export const HOST_SHARE_PERCENT = 70;

@@ -17,6 +17,8 @@ export type TransferKind = (typeof TRANSFER_KINDS)[number];
 /** What a line of an account is: a part of a request's charge, or a transfer. */
 export const ENTRY_KINDS = ["charge", "share", "fee", ...TRANSFER_KINDS] as const;
 export type EntryKind = (typeof ENTRY_KINDS)[number];
+/** Those that a builder account can have. */
+export const BUILDER_ENTRY_KINDS = ["charge", ...TRANSFER_KINDS] as const;
 
 export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;
 export type EndpointName = (typeof ENDPOINTS)[number];

@@ -1,5 +1,9 @@
-/** For tests: a clock to turn by hand. `soon` is the event loop's own. */
+/** For tests: a clock to turn by hand (`soon` is the event loop's own), and the share that hosts are due. */
 import type { Clock } from "./clock.ts";
+import { HOST_SHARE_PERCENT, type Pico, pico } from "./money.ts";
+
+/** What the database's `host_share` must come to. */
+export const hostShareOf = (charge: bigint): Pico => pico((charge * BigInt(HOST_SHARE_PERCENT)) / 100n);
 
 export interface ManualClock extends Clock {
   /** Moves time on and runs what falls due, in order. */

@@ -12,7 +12,9 @@ export async function migrateOnly(args: string[]): Promise<number> {
   const log = createErrorLog("warn");
   const pool = openPool({ connectionString }, { log, sizeMax: 2 });
   try {
-    const { applied } = await migrate(pool, { directory: fileURLToPath(new URL("../../sql", import.meta.url)), log });
+    const directory = fileURLToPath(new URL("../../sql", import.meta.url));
+    const { migrations, functions } = await migrate(pool, { directory, log });
+    const applied = [...migrations, ...functions.map((name) => `${name}()`)];
     console.log(applied.length === 0 ? "The database is up to date." : `Applied ${applied.join(", ")}.`);
     return 0;
   } finally {

@@ -1,30 +1,12 @@
 /** A platform with a history gets the rules of payouts: what was promised stays, and what was one's own is told apart. */
 import assert from "node:assert/strict";
-import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import { createLog } from "../base/log.ts";
 import { migrate } from "./migrate.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
-const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
-const LAST_BEFORE = "0014";
-
-let before0017: string;
 let database: TestDatabase;
-before(async () => {
-  before0017 = await mkdtemp(join(tmpdir(), "tollgate-migrate-"));
-  for (const name of await readdir(SQL)) {
-    if (name.slice(0, 4) <= LAST_BEFORE) await cp(join(SQL, name), join(before0017, name));
-  }
-  database = await openTestDatabase({ migrations: before0017 });
-});
-after(async () => {
-  await database.close();
-  await rm(before0017, { recursive: true });
-});
 
 const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 const [IDENTITY, BUILDER, STRANGER, HOST, NODE, KEY] = [1, 2, 3, 4, 5, 6].map(id) as [string, ...string[]];
@@ -48,7 +30,9 @@ async function served(n: number, account: unknown, charge: number): Promise<void
   );
 }
 
-test("from 0014 with rows: own requests are found, an open batch is paid as promised, debts are set off from then on", async () => {
+test("from 0014 with rows: own requests are found, an open batch is paid as promised, debts are set off from then on", async (t) => {
+  database = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
+  t.after(database.close);
   const { pool } = database;
   await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [IDENTITY]);
   for (const [account, kind] of [

@@ -1,36 +1,32 @@
 import assert from "node:assert/strict";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, beforeEach, type TestContext, test } from "node:test";
+import { after, beforeEach, type TestContext, test } from "node:test";
 import pg from "pg";
 import { createLog } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "./advisory.ts";
-import { MigrationError, migrate } from "./migrate.ts";
+import { migrate } from "./migrate.ts";
 import { openPool } from "./pool.ts";
+import { MigrationError } from "./sql-files.ts";
+import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const log = createLog("silent");
+const NOTHING = { migrations: [], functions: [] };
 const TWO = { "0001_first.sql": "create table first (a int);", "0002_second.sql": "create table second (a int);" };
 
-let nothing: string;
+const empty = await makeSqlDirectory({ after });
 let database: TestDatabase;
-before(async () => {
-  nothing = await mkdtemp(join(tmpdir(), "tollgate-migrate-"));
-});
-after(() => rm(nothing, { recursive: true }));
 beforeEach(async (t) => {
-  database = await openTestDatabase({ migrations: nothing });
+  database = await openTestDatabase({ sql: empty });
   const { close } = database;
   (t as TestContext).after(close);
 });
 
-async function files(t: TestContext, contents: Record<string, string>): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "tollgate-migrate-"));
-  t.after(() => rm(directory, { recursive: true }));
-  for (const [name, text] of Object.entries(contents)) await writeFile(join(directory, name), text);
-  return directory;
-}
+const files = (t: TestContext, migrations: Record<string, string>): Promise<string> =>
+  makeSqlDirectory(t, { migrations });
+const write = (directory: string, name: string, text: string): Promise<void> =>
+  writeFile(join(directory, "migrations", name), text);
 
 async function tables(): Promise<string[]> {
   const { rows } = await database.pool.query<{ tablename: string }>(
@@ -49,24 +45,25 @@ const refuses = (directory: string, pattern: RegExp): Promise<void> =>
 
 test("migrations run once, in order", async (t) => {
   const directory = await files(t, { ...TWO, "README.md": "not a migration" });
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: Object.keys(TWO) });
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: [] });
-  await writeFile(join(directory, "0003_third.sql"), "alter table first add b text;");
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: ["0003_third.sql"] });
-  assert.deepEqual(await tables(), ["first", "migration", "second"]);
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { migrations: Object.keys(TWO), functions: [] });
+  assert.deepEqual(await migrate(database.pool, { directory, log }), NOTHING);
+  await write(directory, "0003_third.sql", "alter table first add b text;");
+  assert.deepEqual(await migrate(database.pool, { directory, log }), { migrations: ["0003_third.sql"], functions: [] });
+  assert.deepEqual(await tables(), ["first", "function_file", "migration", "second"]);
   const { rows } = await database.pool.query("select version, name, length(sha256) as hex from migration order by 1");
   assert.deepEqual(rows[2], { version: 3, name: "0003_third.sql", hex: 64 });
 });
 
-test("a migration that fails leaves no trace, and those before it stay", async (t) => {
+test("a migration that fails leaves no trace, nor do those before it", async (t) => {
   const directory = await files(t, {
     "0001_first.sql": "create table first (a int);",
     "0002_bad.sql": "-- ü 🙂\ncreate table second (a int);\nselect nonsense;",
   });
   await refuses(directory, /^Migration 0002_bad\.sql failed in line 3: column "nonsense" does not exist\.$/);
-  assert.deepEqual(await tables(), ["first", "migration"]);
-  await writeFile(join(directory, "0002_bad.sql"), "create table second (a int);");
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: ["0002_bad.sql"] });
+  assert.deepEqual(await tables(), ["function_file", "migration"]);
+  await write(directory, "0002_bad.sql", "create table second (a int);");
+  const { migrations } = await migrate(database.pool, { directory, log });
+  assert.deepEqual(migrations, ["0001_first.sql", "0002_bad.sql"]);
 });
 
 test("a migration that commits by itself is refused", async (t) => {
@@ -92,9 +89,9 @@ test("a file that is not named as a migration is refused", async (t) => {
 test("a migration changed after it was applied is refused; other line ends are no change", async (t) => {
   const directory = await files(t, { "0001_first.sql": "create table first (\n  a int\n);\n" });
   await migrate(database.pool, { directory, log });
-  await writeFile(join(directory, "0001_first.sql"), "create table first (\r\n  a int\r\n);\r\n");
-  assert.deepEqual(await migrate(database.pool, { directory, log }), { applied: [] });
-  await writeFile(join(directory, "0001_first.sql"), "create table first (a text);");
+  await write(directory, "0001_first.sql", "create table first (\r\n  a int\r\n);\r\n");
+  assert.deepEqual(await migrate(database.pool, { directory, log }), NOTHING);
+  await write(directory, "0001_first.sql", "create table first (a text);");
   await refuses(directory, /^Migration 0001_first\.sql was changed after it was applied/);
 });
 
@@ -122,6 +119,6 @@ test("of two processes that start at once one migrates and the other waits", asy
     return rows.length === 2;
   });
   await gate.end();
-  const applied = (await both).map((run) => run.applied.length).sort();
+  const applied = (await both).map((run) => run.migrations.length).sort();
   assert.deepEqual(applied, [0, 2]);
 });

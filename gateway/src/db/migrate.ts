@@ -1,48 +1,63 @@
 /**
- * Numbered, forward-only migrations. Each file runs in a transaction of its own, together with the row that records
- * it. One lock is held for the whole run, so that of two processes started at once one migrates and the other waits.
+ * Brings a database up to date: numbered, forward-only migrations, then the functions (functions.ts). All of it is one
+ * transaction, so that a gateway that runs meanwhile finds tables and functions that fit each other, and one that fails
+ * leaves the database at the version it had. One lock is held for the whole run, so that of two processes started at once
+ * one migrates and the other waits.
  */
-import { createHash } from "node:crypto";
-import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import { z } from "zod";
 import type { Log } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { applyFunctions, FUNCTION_RECORDS, readFunctions } from "./functions.ts";
 import { column, queryOne, queryRows, row } from "./rows.ts";
+import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
-/** The database and the migrations do not fit together, or one failed. One line that a person can act on. */
-export class MigrationError extends Error {
-  override name = "MigrationError";
-}
-
-interface Migration {
+interface Migration extends SqlFile {
   version: number;
-  /** The file's name: "0001_ledger.sql". */
-  name: string;
-  sql: string;
   sha256: string;
 }
 
-const Applied = row({ version: column.count, name: z.string(), sha256: z.string() });
-type Applied = z.infer<typeof Applied>;
+const MigrationRow = row({ version: column.count, name: z.string(), sha256: z.string() });
+type MigrationRow = z.infer<typeof MigrationRow>;
 const Taken = row({ taken: z.boolean() });
-const Transaction = row({ id: z.string() });
 
 const FILE_NAME = /^(\d{4})_[a-z0-9_]+\.sql$/;
 const LOCK_WAIT = "10min";
+const MIGRATION_RECORDS = `create table if not exists migration (
+  version int primary key,
+  name text not null,
+  sha256 text not null,
+  applied_at timestamptz not null default now()
+)`;
 
-export async function migrate(pool: pg.Pool, options: { directory: string; log: Log }): Promise<{ applied: string[] }> {
-  const migrations = await readMigrations(options.directory);
+/** What was done: the names of migrations and of functions. */
+export interface Applied {
+  migrations: string[];
+  functions: string[];
+}
+
+/** `directory` holds the folders migrations/ and functions/. */
+export async function migrate(pool: pg.Pool, options: { directory: string; log: Log }): Promise<Applied> {
+  const migrations = await readMigrations(join(options.directory, "migrations"));
+  const functions = await readFunctions(join(options.directory, "functions"));
   const client = await pool.connect();
   try {
     await takeLock(client, options.log);
-    const pending = choosePending(migrations, await readApplied(client));
-    for (const migration of pending) {
-      await apply(client, migration);
-      options.log.info({ migration: migration.name }, "migration applied");
-    }
-    return { applied: pending.map((migration) => migration.name) };
+    await client.query(MIGRATION_RECORDS);
+    await client.query(FUNCTION_RECORDS);
+    const pending = choosePending(migrations, await readRecords(client));
+    // Where anything fails the connection is closed, which rolls back.
+    await client.query("begin");
+    for (const migration of pending) await apply(client, migration);
+    const applied = {
+      migrations: pending.map((migration) => migration.name),
+      functions: await applyFunctions(client, functions),
+    };
+    await client.query("commit");
+    if (applied.migrations.length + applied.functions.length > 0)
+      options.log.info(applied, "database brought up to date");
+    return applied;
   } finally {
     // Closed rather than given back: its end frees the lock, and what a migration has set goes with it.
     client.release(true);
@@ -50,9 +65,8 @@ export async function migrate(pool: pg.Pool, options: { directory: string; log: 
 }
 
 async function readMigrations(directory: string): Promise<Migration[]> {
-  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
   const migrations: Migration[] = [];
-  for (const name of names) {
+  for (const { name, sql } of await readSqlFiles(directory)) {
     const version = Number(FILE_NAME.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(version)) {
       throw new MigrationError(`Migration ${name} is not named like 0001_what_it_does.sql.`);
@@ -65,9 +79,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
     if (version !== expected) {
       throw new MigrationError(`Migration ${padded(expected)} is missing: the next file is ${name}.`);
     }
-    // A checkout may have changed the line ends; that is no change of the migration.
-    const sql = (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n");
-    migrations.push({ version, name, sql, sha256: createHash("sha256").update(sql).digest("hex") });
+    migrations.push({ version, name, sql, sha256: sha256Of(sql) });
   }
   return migrations;
 }
@@ -86,20 +98,12 @@ async function takeLock(client: pg.PoolClient, log: Log): Promise<void> {
   await client.query("reset lock_timeout");
 }
 
-async function readApplied(client: pg.PoolClient): Promise<Applied[]> {
-  await client.query(
-    `create table if not exists migration (
-       version int primary key,
-       name text not null,
-       sha256 text not null,
-       applied_at timestamptz not null default now()
-     )`,
-  );
-  return await queryRows(client, Applied, "select version, name, sha256 from migration order by version");
+function readRecords(client: pg.PoolClient): Promise<MigrationRow[]> {
+  return queryRows(client, MigrationRow, "select version, name, sha256 from migration order by version");
 }
 
 /** What is left to do, or a refusal when files and database do not tell the same story. */
-function choosePending(migrations: Migration[], applied: Applied[]): Migration[] {
+function choosePending(migrations: Migration[], applied: MigrationRow[]): Migration[] {
   const newest = applied.at(-1);
   if (newest && newest.version > migrations.length) {
     throw new MigrationError(
@@ -122,34 +126,10 @@ function choosePending(migrations: Migration[], applied: Applied[]): Migration[]
 }
 
 async function apply(client: pg.PoolClient, migration: Migration): Promise<void> {
-  try {
-    await client.query("begin");
-    const before = await currentTransaction(client);
-    await client.query(migration.sql);
-    if ((await currentTransaction(client)) !== before) {
-      throw new MigrationError(`it ends its own transaction: remove its begin, commit or rollback`);
-    }
-    await client.query("insert into migration (version, name, sha256) values ($1, $2, $3)", [
-      migration.version,
-      migration.name,
-      migration.sha256,
-    ]);
-    await client.query("commit");
-  } catch (error) {
-    // The connection is closed by the caller, which rolls back.
-    throw new MigrationError(`Migration ${migration.name} failed${whereAndWhy(migration, error)}`, { cause: error });
-  }
-}
-
-async function currentTransaction(client: pg.PoolClient): Promise<string> {
-  return (await queryOne(client, Transaction, "select pg_current_xact_id()::text as id")).id;
-}
-
-function whereAndWhy(migration: Migration, error: unknown): string {
-  const message = (error instanceof Error ? error.message : String(error)).replaceAll("\n", " ");
-  if (!(error instanceof pg.DatabaseError) || error.position === undefined) return `: ${message}.`;
-  // PostgreSQL counts characters, where a JavaScript string counts UTF-16 units.
-  const before = [...migration.sql].slice(0, Number(error.position) - 1);
-  const line = before.filter((char) => char === "\n").length + 1;
-  return ` in line ${line}: ${message}.`;
+  await runSqlFile(client, "Migration", migration);
+  await client.query("insert into migration (version, name, sha256) values ($1, $2, $3)", [
+    migration.version,
+    migration.name,
+    migration.sha256,
+  ]);
 }

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { access, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { access } from "node:fs/promises";
 import { test } from "node:test";
+import { makeSqlDirectory } from "./testing/sql-directory.ts";
 import { eventually, openTestDatabase } from "./testing.ts";
 
 test("every database is migrated and of its own", async (t) => {
-  const migrations = await mkdtemp(join(tmpdir(), "tollgate-testing-"));
-  t.after(() => rm(migrations, { recursive: true }));
-  await writeFile(join(migrations, "0001_item.sql"), "create table item (a int);");
-  const [one, two] = await Promise.all([openTestDatabase({ migrations }), openTestDatabase({ migrations })]);
+  const sql = await makeSqlDirectory(t, { migrations: { "0001_item.sql": "create table item (a int);" } });
+  const [one, two] = await Promise.all([openTestDatabase({ sql }), openTestDatabase({ sql })]);
   await one.pool.query("insert into item values (1)");
   assert.equal((await one.pool.query("select a from item")).rows.length, 1);
   assert.equal((await two.pool.query("select a from item")).rows.length, 0);

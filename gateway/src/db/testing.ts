@@ -36,7 +36,7 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
-const MIGRATIONS = fileURLToPath(new URL("../../sql/", import.meta.url));
+const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
 const USER = "tollgate";
 
 /** Nothing of a test's data is worth waiting for the disk. */
@@ -82,20 +82,21 @@ interface TestServer {
 export async function startTestServer(): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {
   const admin = await startThrowAway();
   await administer(admin, `create role ${USER} login createdb`);
-  const template = await makeTemplate({ admin, user: USER }, MIGRATIONS);
+  const template = await makeTemplate({ admin, user: USER }, SQL);
   const { host, port } = admin;
   // A socket's directory is no host name, so it comes as a parameter.
   const url = `postgres://${USER}@localhost:${port}/postgres?host=${encodeURIComponent(host)}`;
   return { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template };
 }
 
-export async function openTestDatabase(options: { migrations?: string } = {}): Promise<TestDatabase> {
+/** `sql` is a directory like gateway/sql, which it is unless told. */
+export async function openTestDatabase(options: { sql?: string } = {}): Promise<TestDatabase> {
   openCount++;
   server ??= openServer();
   const running = await server;
   const { admin, user } = running;
   const name = newName();
-  const template = await templateOf(running, options.migrations);
+  const template = await templateOf(running, options.sql);
   await administer(admin, `create database ${name} template ${template}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
   const pool = checkRows(openPool(connection, { log, sizeMax: 10 }));
@@ -123,9 +124,9 @@ export async function eventually<T>(
   }
 }
 
-function templateOf(running: TestServer, migrations: string | undefined): Promise<string> | string {
-  if (migrations === undefined && running.template !== undefined) return running.template;
-  const directory = migrations ?? MIGRATIONS;
+function templateOf(running: TestServer, sql: string | undefined): Promise<string> | string {
+  if (sql === undefined && running.template !== undefined) return running.template;
+  const directory = sql ?? SQL;
   const template = templates.get(directory) ?? makeTemplate(running, directory);
   templates.set(directory, template);
   return template;

@@ -1,15 +1,12 @@
 /** How far the records trust a node: probation, what a quarantine means for the rest of its host, how many it may have. */
 import assert from "node:assert/strict";
-import { mkdtemp, readdir, rm, symlink } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { migrate } from "../db/migrate.ts";
+import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, NODES_MAX, type Node, openFleet, TooManyNodes } from "./fleet.ts";
 
@@ -184,13 +181,7 @@ describe("trust in the records", () => {
 });
 
 test("nodes from before probation: who served twenty is through, who was barred begins anew", async (t) => {
-  const migrations = fileURLToPath(new URL("../../sql/", import.meta.url));
-  const before = await mkdtemp(join(tmpdir(), "tollgate-sql-"));
-  t.after(() => rm(before, { recursive: true }));
-  for (const name of await readdir(migrations)) {
-    if (name < "0015") await symlink(join(migrations, name), join(before, name));
-  }
-  const db = await openTestDatabase({ migrations: before });
+  const db = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(db.close);
   const [host, busy, fresh, barred] = [newId(), newId(), newId(), newId()];
   await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'a host')", [host]);
@@ -217,8 +208,8 @@ test("nodes from before probation: who served twenty is through, who was barred 
       requests,
     ]);
   }
-  const { applied } = await migrate(db.pool, { directory: migrations, log: createLog("silent") });
-  assert.ok(applied.includes("0016_probation.sql"));
+  const { migrations } = await migrate(db.pool, { directory: SQL, log: createLog("silent") });
+  assert.ok(migrations.includes("0016_probation.sql"));
   const fleet = openFleet({ pool: db.pool, newId });
   const probations = await Promise.all(
     [busy, fresh, barred].map(async (id) => (await fleet.find(host, id))?.probation),

@@ -1,31 +1,22 @@
 /** A database with a past is brought up to date: what its records did not know is unknown, the rest stays. */
 import assert from "node:assert/strict";
-import { copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { migrate } from "../db/migrate.ts";
+import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
 import { openTestDatabase } from "../db/testing.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals } from "./refusals.ts";
 import { openUsage } from "./usage.ts";
 
-const SQL = fileURLToPath(new URL("../../sql/", import.meta.url));
-const BEFORE = "0015";
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
 
 test("records of before 0015 are kept, say that they do not know, and are added to", async (t) => {
-  const old = await mkdtemp(join(tmpdir(), "tollgate-0014-"));
-  t.after(() => rm(old, { recursive: true }));
-  for (const name of (await readdir(SQL)).filter((file) => file < BEFORE))
-    await copyFile(join(SQL, name), join(old, name));
-  const { pool, close } = await openTestDatabase({ migrations: old });
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0014") });
   t.after(close);
 
   const [account, key] = [newId(), newId()];
@@ -45,8 +36,8 @@ test("records of before 0015 are kept, say that they do not know, and are added 
     [full, served, account, key],
   );
 
-  const { applied } = await migrate(pool, { directory: SQL, log });
-  assert.equal(applied[0], "0015_refusals.sql");
+  const { migrations } = await migrate(pool, { directory: SQL, log });
+  assert.equal(migrations[0], "0015_refusals.sql");
   const history = openHistory({ pool });
   const streams = async (id: Uuid) => (await history.find(account, id))?.stream;
   assert.deepEqual([await streams(ids[0] as Uuid), await streams(full), await streams(served)], [null, true, false]);

@@ -11,6 +11,7 @@ import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { hostShareOf } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkBooks } from "./check.ts";
@@ -90,7 +91,7 @@ describe("the ledger under random concurrent histories", () => {
         }
         const charge = await live(ledger, step, accountId, host);
         expected[step.builder] = (expected[step.builder] as bigint) - charge;
-        if (step.paid) shares += (charge * 7n) / 10n;
+        if (step.paid) shares += hostShareOf(charge);
       }),
     );
     await Promise.all(ledgers.map((ledger) => ledger.idle()));

@@ -3,8 +3,9 @@ import { after, before, describe, test } from "node:test";
 import pg from "pg";
 import { sleep, systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
-import { dollars, hostShare, type Pico, pico } from "../base/money.ts";
+import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
+import { hostShareOf } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkBooks } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
@@ -108,7 +109,6 @@ describe("the ledger", () => {
 
     assert.deepEqual(await balance(builder), { balance: dollars(5) - charge, held: 0n });
     assert.equal((await balance(host)).balance, 700_002n);
-    assert.equal((await balance(host)).balance, hostShare(charge));
     assert.equal((await balance(PLATFORM)).balance - platformBefore, 300_001n);
     const lines = await entries(hold.id);
     assert.equal(
@@ -230,7 +230,7 @@ describe("the ledger", () => {
     running = false;
     await cutting;
     assert.deepEqual(await balance(builder), { balance: dollars(1) - 10n * BigInt(pairs), held: 0n });
-    assert.equal((await balance(host)).balance, 7n * BigInt(pairs));
+    assert.equal((await balance(host)).balance, hostShareOf(10n) * BigInt(pairs));
   });
 
   test("a hold is given back by a void, or by its lease with a record", async () => {
@@ -387,7 +387,7 @@ describe("the ledger", () => {
       "what is held is the sum of the open holds",
     ]);
     assert.deepEqual(await tampered("update request set host_pico = host_pico - 1 where id = $1", [settled.id]), [
-      "every host has seven tenths of its charges",
+      "every host has its share of its charges",
       "every request's entries are its charge, its share and its fee",
       "the earnings rollups are the sums of their requests",
     ]);

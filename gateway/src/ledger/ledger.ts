@@ -1,6 +1,6 @@
 /**
  * The books: holds before work, settlements after it, transfers in and out. Every rule that protects money lives in the
- * SQL functions (gateway/sql/0005_ledger_functions.sql), under row locks; this file feeds them in batches.
+ * SQL functions (gateway/sql/functions/ledger_*.sql), under row locks; this file feeds them in batches.
  */
 import type pg from "pg";
 import { z } from "zod";

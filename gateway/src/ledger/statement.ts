@@ -1,14 +1,14 @@
-/** An account's statement: every line of its books, newest first, with what it was for. */
+/** A builder account's statement: every line of the ledger that is its own, newest first, with what it was for. */
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { ENTRY_KINDS } from "../base/states.ts";
+import { BUILDER_ENTRY_KINDS } from "../base/states.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 const StatementLine = row({
   /** Grows with time; the position of a page. */
   id: z.string(),
-  kind: z.enum(ENTRY_KINDS),
+  kind: z.enum(BUILDER_ENTRY_KINDS),
   amount: column.pico,
   /** The request or the transfer that moved it. */
   operation: column.uuid,

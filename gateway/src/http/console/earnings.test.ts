@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { exactMicro, hostShare, pico } from "../../base/money.ts";
+import { exactMicro, pico } from "../../base/money.ts";
+import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { served } from "./testing/past.ts";
 import { assertRefused, signedIn } from "./testing/people.ts";
@@ -17,7 +18,7 @@ before(async () => {
 after(() => testConsole.close());
 
 const share = (...charges: bigint[]): string =>
-  exactMicro(pico(charges.reduce((sum, charge) => sum + hostShare(pico(charge)), 0n)));
+  exactMicro(pico(charges.reduce((sum, charge) => sum + hostShareOf(charge), 0n)));
 
 async function hostWithNode(name: string) {
   const host = await signedIn(testConsole, [{ kind: "host" }]);

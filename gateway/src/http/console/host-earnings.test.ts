@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { dollars, exactMicro, hostShare, pico, ZERO } from "../../base/money.ts";
+import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
+import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
 import { served } from "./testing/past.ts";
 import { assertRefused, type Person, signedIn } from "./testing/people.ts";
@@ -43,7 +44,7 @@ describe("200", () => {
         }),
       );
     }
-    const shares = charges.map((charge) => hostShare(pico(charge)));
+    const shares = charges.map((charge) => hostShareOf(charge));
     const total = shares.reduce((sum, share) => sum + share, 0n);
     const payout = { id: testConsole.newId(), kind: "payout", accountId: account, reason: "a test" } as const;
     await testConsole.ledger.transfer({ ...payout, amount: pico(2_000_000n) });

@@ -1,9 +1,10 @@
 /** GET /v1/models and GET /v1/catalog/rates: the same catalogue in two shapes. */
+import { HOST_SHARE_PERCENT } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
 
-/** The published share of each dollar that the serving host is paid. The ledger's own rule is `hostShare`. */
-export const PAYOUT_SHARE = 0.7;
+/** The published share of each dollar that the serving host is paid. */
+const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
 export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
   const data = entries.map((entry) => ({

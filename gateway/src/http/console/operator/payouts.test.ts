@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
+import { hostShareOf } from "../../../base/testing.ts";
 import { checkBooks } from "../../../ledger/check.ts";
 import { lastActs } from "../testing/acts.ts";
 import { served } from "../testing/past.ts";
@@ -34,7 +35,7 @@ async function hostWith(tokens: number, name: string): Promise<{ host: Person; a
     completionTokens: tokens,
     host: { accountId: account, nodeId: testConsole.newId() },
   });
-  const share = (charge * 7n) / 10n;
+  const share = hostShareOf(charge);
   const earned = `${share / 1_000_000n}.${String(share % 1_000_000n).padStart(6, "0")}`;
   return { host, account, earned };
 }

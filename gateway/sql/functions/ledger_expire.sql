@@ -1,0 +1,43 @@
+-- Ends the requests of gateways that died, at most `p_limit` of them: nothing is charged, and the record says `gateway_lost`.
+-- Returns how many. Run by any gateway.
+-- Guarantees: only a hold whose lease has run out ends here, and it ends once: who settles it later is told so.
+
+create or replace function ledger_expire(p_limit integer) returns integer language plpgsql as $$
+declare
+  ids uuid[];
+  accounts uuid[];
+  expired integer;
+begin
+  select array_agg(id), array_agg(account_id) into ids, accounts
+    from (select id, account_id from hold where expires_at < now() order by expires_at limit p_limit) s;
+  if ids is null then
+    return 0;
+  end if;
+  perform from ledger_account where id = any (accounts) order by id for no key update;
+  with ended as (
+    delete from hold where id = any (ids) and expires_at < now()
+    returning id, account_id, amount, key_id, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
+              price_version, client, uuid_time(id) as created_at
+  ), moved as (
+    update ledger_account a
+       set held = a.held - t.amount, overdrawn = a.overdrawn and a.balance < a.held - t.amount
+      from (select account_id, sum(amount)::bigint as amount from ended group by 1) t where a.id = t.account_id
+  ), used as (
+    insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
+                            charge_pico)
+    select account_id, date_trunc('hour', created_at), key_id, model, 'gateway_lost', count(*), sum(prompt_tokens), 0, 0
+      from ended group by 1, 2, 3, 4 order by 1, 2, 3, 4
+    on conflict (account_id, hour, key_id, model, outcome) do update
+      set requests = usage_hour.requests + excluded.requests,
+          prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens
+  ), recorded as (
+    insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome,
+                         http_status, prompt_tokens, price_version, hold_pico, client, created_at)
+    select id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, 'gateway_lost', 500,
+           prompt_tokens, price_version, amount, client, created_at
+      from ended
+    returning id
+  )
+  select count(*) into expired from recorded;
+  return expired;
+end $$;

@@ -1,0 +1,73 @@
+-- Takes credit aside for requests, before anything is dispatched. Arrays, so that one round trip serves a batch; the ids'
+-- own bounds `p_oldest` and `p_newest` say which partitions can know them.
+-- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
+-- · -1 the balance is zero or negative · -2 no such account. `available` is what each operation found when it was decided.
+-- Guarantees: what is held never passes the balance; within a batch the first come are the first served; safe to repeat with
+-- the same ids; accounts are locked in id order, so batches cannot deadlock.
+
+create or replace function ledger_hold(
+  p_id uuid[], p_oldest uuid, p_newest uuid, p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
+  p_key uuid[], p_key_name text[], p_endpoint text[], p_model text[], p_build text[], p_tokenizer text[],
+  p_stream boolean[], p_prompt_tokens integer[], p_price_version integer[], p_client text[],
+  out codes smallint[], out available numeric[]
+) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
+declare
+  held_ids uuid[];
+  ended_ids uuid[];
+  all_fit boolean;
+  free jsonb;
+begin
+  -- The next statement's snapshot sees what the lock's last holder committed.
+  perform from ledger_account where id = any (p_account) order by id for no key update;
+  -- The bounds (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.
+  select array_agg(id) filter (where open), array_agg(id) filter (where not open)
+    into held_ids, ended_ids
+    from (select id, true as open from hold where id = any (p_id)
+          union all
+          select id, false from request where id between p_oldest and p_newest and id = any (p_id)) known;
+
+  select array_agg((case when s.balance is null then -2 when s.balance <= 0 then -1
+                         when s.running <= s.free then 1 else 0 end)::smallint order by s.ord),
+         array_agg(coalesce(s.free, 0) order by s.ord),
+         bool_and(s.balance > 0 and s.running <= s.free)
+    into codes, available, all_fit
+    from (select o.ord, a.balance, a.balance - a.held as free,
+                 sum(o.amount) over (partition by o.account order by o.ord) as running
+            from unnest(p_account, p_amount) with ordinality as o (account, amount, ord)
+            left join ledger_account a on a.id = o.account) s;
+
+  -- Rarely, not every operation of the batch can be held: decide one by one, first come, first served.
+  if held_ids is not null or ended_ids is not null or not coalesce(all_fit, false) then
+    select jsonb_object_agg(id, (balance - held)::text) into free from ledger_account where id = any (p_account);
+    for i in 1 .. cardinality(p_id) loop
+      if p_id[i] = any (held_ids) then
+        codes[i] := 2;
+      elsif p_id[i] = any (ended_ids) then
+        codes[i] := 3;
+      elsif codes[i] >= 0 then
+        available[i] := (free ->> p_account[i]::text)::numeric;
+        if p_amount[i] <= available[i] then
+          codes[i] := 1;
+          free := jsonb_set(free, array[p_account[i]::text], to_jsonb((available[i] - p_amount[i])::text));
+        else
+          codes[i] := 0;
+        end if;
+      end if;
+    end loop;
+  end if;
+
+  update ledger_account a set held = a.held + t.amount
+    from (select o.account, sum(o.amount)::bigint as amount
+            from unnest(p_account, p_amount, codes) as o (account, amount, code) where o.code = 1 group by 1) t
+   where a.id = t.account;
+  insert into hold (id, account_id, amount, gateway, expires_at, key_id, key_name, endpoint, model, build, tokenizer,
+                    stream, prompt_tokens, price_version, client)
+  select o.id, o.account, o.amount, p_gateway, now() + p_lease, o.key, o.key_name, o.endpoint, o.model, o.build,
+         o.tokenizer, o.stream, o.prompt_tokens, o.price_version, o.client
+    from unnest(p_id, p_account, p_amount, p_key, p_key_name, p_endpoint, p_model, p_build, p_tokenizer, p_stream,
+                p_prompt_tokens, p_price_version, p_client, codes)
+      as o (id, account, amount, key, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
+            price_version, client, code)
+   where o.code = 1;
+end $$;

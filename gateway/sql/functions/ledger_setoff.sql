@@ -1,0 +1,32 @@
+-- Pays what a builder account owes out of a host account. The transfer is the host's; both have an entry of it.
+-- Codes: 1 moved · 2 moved before (a repeat) · 0 the host has less, or the builder owes less · -2 no such accounts.
+-- Guarantees: moves no more than the host has and the builder owes; safe to repeat with the same id; accounts are locked in
+-- id order.
+
+create or replace function ledger_setoff(p_id uuid, p_host uuid, p_builder uuid, p_amount bigint, p_reason text)
+returns smallint language plpgsql as $$
+declare
+  host ledger_account;
+  builder ledger_account;
+begin
+  perform from ledger_account where id in (p_host, p_builder) order by id for no key update;
+  select * into host from ledger_account where id = p_host;
+  select * into builder from ledger_account where id = p_builder;
+  if host.kind is distinct from 'host' or builder.kind is distinct from 'builder' then
+    return -2;
+  end if;
+  if exists (select from transfer where id = p_id) then
+    return 2;
+  end if;
+  if host.balance < p_amount or -builder.balance < p_amount then
+    return 0;
+  end if;
+  insert into transfer (id, kind, account_id, amount, reason) values (p_id, 'setoff', p_host, p_amount, p_reason);
+  update ledger_account set balance = balance - p_amount where id = p_host;
+  update ledger_account
+     set balance = balance + p_amount, overdrawn = balance + p_amount < held
+   where id = p_builder;
+  insert into ledger_entry (operation, account_id, kind, amount)
+  values (p_id, p_host, 'setoff', -p_amount), (p_id, p_builder, 'setoff', p_amount);
+  return 1;
+end $$;

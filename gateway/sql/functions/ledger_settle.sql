@@ -1,0 +1,102 @@
+-- Ends requests: charges them, pays the host, gives the rest of the hold back and writes the record and the rollups. Tells
+-- which requests were an identity's own: the account that asked and the one that served have an owner in common.
+-- Codes: 1 settled · 2 settled before (a repeat) · 3 its lease ran out before · 0 no such hold.
+-- Guarantees: all of it in one transaction or nothing; a hold is settled once; the entries of a request sum to zero; accounts
+-- are locked in id order and rollups touched in key order, so batches cannot deadlock. That a charge is not above its hold is
+-- a constraint of `request`.
+
+create or replace function ledger_settle(
+  p_id uuid[], p_account uuid[], p_host uuid[], p_node uuid[], p_charge bigint[], p_outcome text[],
+  p_http_status smallint[], p_finish text[], p_completion_tokens integer[],
+  p_reasoning_tokens integer[], p_attempts smallint[], p_queue_ms integer[], p_ttft_ms integer[],
+  p_duration_ms integer[], p_created_ms bigint[]
+) returns smallint[] language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
+declare
+  platform constant uuid := '00000000-0000-0000-0000-000000000001';
+  parties constant uuid[] := p_account || p_host || platform;
+  locked integer;
+  settled uuid[];
+begin
+  perform from ledger_account where id = any (parties) order by id for no key update;
+  get diagnostics locked = row_count;
+  if locked <> (select count(distinct party) from unnest(parties) as p (party)) then
+    raise exception 'an account of this settlement does not exist';
+  end if;
+
+  with ended as (
+    delete from hold h
+     using unnest(p_id, p_host, p_node, p_charge, p_outcome, p_http_status, p_finish,
+                  p_completion_tokens, p_reasoning_tokens, p_attempts, p_queue_ms, p_ttft_ms, p_duration_ms,
+                  p_created_ms)
+        as o (id, host, node, charge, outcome, http_status, finish, completion_tokens, reasoning_tokens,
+              attempts, queue_ms, ttft_ms, duration_ms, created_ms)
+     where h.id = o.id
+    returning h.account_id, h.amount, h.key_id, h.key_name, h.endpoint, h.model, h.build, h.tokenizer, h.stream,
+              h.prompt_tokens, h.price_version, h.client, o.*,
+              -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
+              timestamptz 'epoch' + o.created_ms * interval '1 millisecond' as created_at,
+              case when o.host is null then 0 else host_share(o.charge) end as share,
+              exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+                       where serves.account_id = o.host and asks.account_id = h.account_id) as own
+  ), line as (
+    select id, account_id, 'charge' as kind, -charge as amount, -amount as held from ended
+    union all
+    select id, host, 'share', share, 0 from ended where share > 0
+    union all
+    select id, platform, 'fee', charge - share, 0 from ended where charge > share
+  ), moved as (
+    update ledger_account a
+       set balance = a.balance + t.amount,
+           held = a.held + t.held,
+           overdrawn = a.overdrawn and a.balance + t.amount < a.held + t.held
+      from (select account_id, sum(amount) as amount, sum(held)::bigint as held from line group by 1) t
+     where a.id = t.account_id
+  ), entered as (
+    insert into ledger_entry (operation, account_id, kind, amount)
+    select id, account_id, kind, amount from line where amount <> 0
+  ), used as (
+    insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
+                            charge_pico)
+    select account_id, date_trunc('hour', created_at), key_id, model, outcome, count(*), sum(prompt_tokens),
+           sum(completion_tokens), sum(charge)
+      from ended group by 1, 2, 3, 4, 5 order by 1, 2, 3, 4, 5
+    on conflict (account_id, hour, key_id, model, outcome) do update
+      set requests = usage_hour.requests + excluded.requests,
+          prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens,
+          completion_tokens = usage_hour.completion_tokens + excluded.completion_tokens,
+          charge_pico = usage_hour.charge_pico + excluded.charge_pico
+  ), earned as (
+    insert into earning_hour (host_account_id, hour, node_id, model, requests, prompt_tokens, completion_tokens,
+                              host_pico, own_pico)
+    select host, date_trunc('hour', created_at), node, model, count(*), sum(prompt_tokens), sum(completion_tokens),
+           sum(share), coalesce(sum(share) filter (where own), 0)
+      from ended where host is not null group by 1, 2, 3, 4
+    on conflict (host_account_id, hour, node_id, model) do update
+      set requests = earning_hour.requests + excluded.requests,
+          prompt_tokens = earning_hour.prompt_tokens + excluded.prompt_tokens,
+          completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
+          host_pico = earning_hour.host_pico + excluded.host_pico,
+          own_pico = earning_hour.own_pico + excluded.own_pico
+  ), recorded as (
+    insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome,
+                         http_status, finish_reason, prompt_tokens, completion_tokens, reasoning_tokens, price_version,
+                         hold_pico, charge_pico, host_pico, host_account_id, node_id, attempts, queue_ms, ttft_ms,
+                         duration_ms, client, created_at, own)
+    select id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome, http_status, finish,
+           prompt_tokens, completion_tokens, reasoning_tokens, price_version, amount, charge, share, host, node,
+           attempts, queue_ms, ttft_ms, duration_ms, client, created_at, own
+      from ended
+    returning id
+  )
+  select coalesce(array_agg(id), '{}') into settled from recorded;
+
+  if cardinality(settled) = cardinality(p_id) then
+    return array_fill(1::smallint, array[cardinality(p_id)]);
+  end if;
+  return (select array_agg((case when o.id = any (settled) then 1
+                                 when r.outcome = 'gateway_lost' then 3
+                                 when r.id is not null then 2
+                                 else 0 end)::smallint order by o.ord)
+            from unnest(p_id) with ordinality as o (id, ord) left join request r on r.id = o.id);
+end $$;

@@ -1,0 +1,10 @@
+-- What operators did stays.
+-- Guarantees: the table is not truncated, whoever tries.
+
+create or replace function operator_actions_stay() returns trigger language plpgsql as $$
+begin
+  raise exception 'what operators did is never rewritten';
+end $$;
+
+create or replace trigger operator_actions_stay before truncate on operator_action
+  for each statement execute function operator_actions_stay();

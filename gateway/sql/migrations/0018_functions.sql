@@ -1,0 +1,4 @@
+-- From here on functions and triggers are files of their own (gateway/sql/functions), and they are applied after the
+-- migrations. No table changes: the number is that of this set of functions, so that a gateway of an earlier version refuses
+-- the database instead of putting its own functions back.
+-- functions: 5f216e5497cb4f086b7d7ade714f26e6526d98e9795c3fd4738c23bf989fcd7e

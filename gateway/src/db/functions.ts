@@ -1,0 +1,115 @@
+/**
+ * The database's functions, one file each, as they are now. A file that is not the one this database was given last is
+ * applied again: `create or replace`, so that statements which run meanwhile see the old function or the new one and
+ * never none. Only a function whose parameters or result changed is dropped, because PostgreSQL would refuse the new form
+ * or keep the old one beside it. gateway/sql/README.md says what holds while two versions of the gateway run.
+ */
+import pg from "pg";
+import { HOST_SHARE_PERCENT } from "../base/money.ts";
+import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
+
+export interface FunctionFile extends SqlFile {
+  /** The function's name, which is the file's. */
+  function: string;
+  /** Of what the database gets to see: constants put in, the opening comment left out. */
+  sha256: string;
+}
+
+const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
+const OPENING_COMMENT = /^(?:--.*\n|\n)+/;
+
+/** What functions share with the gateway's own code: written there, put in for {{name}} here. */
+const CONSTANTS: Record<string, string> = { host_share_percent: String(HOST_SHARE_PERCENT) };
+
+export async function readFunctions(directory: string): Promise<FunctionFile[]> {
+  return (await readSqlFiles(directory)).map(({ name, sql: source }) => {
+    const called = FILE_NAME.exec(name)?.[1];
+    if (called === undefined) throw new MigrationError(`Function ${name} is not named like the_function.sql.`);
+    const sql = source.replace(/\{\{(\w+)\}\}/g, (placeholder, constant: string) => {
+      const value = CONSTANTS[constant];
+      if (value === undefined) throw new MigrationError(`Function ${name} names ${placeholder}, which is no constant.`);
+      return value;
+    });
+    return { name, function: called, sql, sha256: sha256Of(sql.replace(OPENING_COMMENT, "")) };
+  });
+}
+
+/** One checksum for all of them. The newest migration carries it, so that every set of functions has a number. */
+export const checksumOf = (files: FunctionFile[]): string =>
+  sha256Of(files.map((file) => `${file.function} ${file.sha256}\n`).join(""));
+
+export const FUNCTION_RECORDS = `create table if not exists function_file (
+  name text primary key,
+  sha256 text not null,
+  applied_at timestamptz not null default now()
+)`;
+
+/** Brings the functions to what the files say, within the caller's transaction. Returns the names of those it applied. */
+export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[]): Promise<string[]> {
+  const { rows } = await client.query<{ name: string; sha256: string }>(
+    `select f.name, f.sha256 from function_file f
+      where exists (select from pg_proc where proname = f.name and pronamespace = current_schema()::regnamespace)`,
+  );
+  const applied = new Map(rows.map((row) => [row.name, row.sha256]));
+  const changed = files.filter((file) => applied.get(file.function) !== file.sha256);
+  // Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there.
+  for (const checked of ["off", "on"]) {
+    await client.query(`set local check_function_bodies = ${checked}`);
+    for (const file of changed) await replace(client, file);
+  }
+  for (const file of changed) {
+    await client.query(
+      `insert into function_file (name, sha256) values ($1, $2)
+       on conflict (name) do update set sha256 = excluded.sha256, applied_at = excluded.applied_at`,
+      [file.function, file.sha256],
+    );
+  }
+  // The function itself is left: a gateway of the version before may call it. A migration drops it.
+  await client.query("delete from function_file where name <> all ($1)", [files.map((file) => file.function)]);
+  return changed.map((file) => file.function);
+}
+
+async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void> {
+  const before = await formsOf(client, file);
+  await client.query("savepoint before_function");
+  try {
+    await runSqlFile(client, "Function", file);
+  } catch (error) {
+    if (before.size === 0 || !isAnotherForm(error)) throw error;
+    await client.query("rollback to savepoint before_function");
+    for (const form of before.values()) await drop(client, file, form);
+    await runSqlFile(client, "Function", file);
+  }
+  const forms = await formsOf(client, file);
+  if ([...forms.keys()].some((oid) => !before.has(oid))) {
+    // With other parameters it was made beside the old form.
+    for (const [oid, form] of forms) {
+      if (!before.has(oid)) continue;
+      await drop(client, file, form);
+      forms.delete(oid);
+    }
+  }
+  if (forms.size !== 1) {
+    throw new MigrationError(
+      `Function ${file.name} must leave one function ${file.function}; there are ${forms.size}.`,
+    );
+  }
+}
+
+/** The functions of that name, by their parameters: "payout_paid(uuid,text)". */
+async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<number, string>> {
+  const { rows } = await client.query<{ oid: number; form: string }>(
+    `select oid, oid::regprocedure::text as form from pg_proc
+      where proname = $1 and pronamespace = current_schema()::regnamespace`,
+    [file.function],
+  );
+  return new Map(rows.map((row) => [row.oid, row.form]));
+}
+
+/** Refused where a trigger or anything else needs it: that is for a migration to settle. */
+const drop = (client: pg.PoolClient, file: FunctionFile, form: string): Promise<void> =>
+  runSqlFile(client, "Function", { name: file.name, sql: `drop function ${form}` });
+
+/** PostgreSQL's invalid_function_definition: another result or other parameter names cannot replace what is there. */
+const isAnotherForm = (error: unknown): boolean =>
+  error instanceof MigrationError && error.cause instanceof pg.DatabaseError && error.cause.code === "42P13";

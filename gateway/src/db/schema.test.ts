@@ -1,0 +1,171 @@
+/**
+ * The gateway's own schema: what a migration may hold, that every function has its file, and that a database comes to the
+ * same schema from nothing and from the last one whose functions were in the migrations.
+ */
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import type pg from "pg";
+import { createLog } from "../base/log.ts";
+import { checksumOf, readFunctions } from "./functions.ts";
+import { migrate } from "./migrate.ts";
+import { readSqlFiles } from "./sql-files.ts";
+import { SQL, sqlUpTo } from "./testing/sql-directory.ts";
+import { openTestDatabase } from "./testing.ts";
+
+const log = createLog("silent");
+/** The last migration that defined functions. */
+const LAST_WITH_FUNCTIONS = "0017";
+
+const migrations = await readSqlFiles(join(SQL, "migrations"));
+const functions = await readFunctions(join(SQL, "functions"));
+
+describe("the files", () => {
+  test("a migration defines no function and no trigger: on an empty database it runs before there are any", () => {
+    for (const { name, sql } of migrations.filter((file) => file.name.slice(0, 4) > LAST_WITH_FUNCTIONS)) {
+      assert.doesNotMatch(sql, /\bcreate\s+(or\s+replace\s+)?(constraint\s+)?(function|procedure|trigger)\b/i, name);
+      assert.doesNotMatch(sql, /\bdrop\s+(function|trigger)\s+(?!if\s+exists\b)/i, `${name}: drop it if it exists`);
+    }
+  });
+
+  test("a function's file says what it does and guarantees, then makes that function alone", () => {
+    for (const { name, function: called, sql } of functions) {
+      assert.match(
+        sql,
+        /^-- [^\n]+\n(-- [^\n]+\n)*-- Guarantees: [^\n]+\n(-- [^\n]+\n)*\ncreate or replace function /,
+        name,
+      );
+      const made = [...sql.matchAll(/^create or replace function (\w+)/gm)].map((match) => match[1]);
+      assert.deepEqual(made, [called], name);
+    }
+  });
+
+  test("the newest migration carries the checksum of the functions", () => {
+    const newest = migrations.at(-1);
+    const line = `-- functions: ${checksumOf(functions)}`;
+    assert.ok(
+      newest?.sql.split("\n").includes(line),
+      "functions changed and have no number of their own: an older gateway that restarts would put its functions back. " +
+        `Add a migration, if only of comments, with the line\n${line}\nor correct that line in ${newest?.name} if it has not landed yet.`,
+    );
+  });
+});
+
+const id = (n: number): string => `01a1e000-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const [BUILDER, HOST, NODE, KEY, SESSION] = [1, 2, 3, 4, 5].map(id) as [string, ...string[]];
+
+async function texts(pool: pg.Pool, sql: string): Promise<string[]> {
+  const { rows } = await pool.query({ text: sql, rowMode: "array" });
+  return rows.map(([text]) => String(text));
+}
+
+const OURS = "'public'::regnamespace";
+/** One list of lines for each kind of thing. Partitions come with the months and are left out. */
+const schemaOf = async (pool: pg.Pool) => ({
+  functions: await texts(
+    pool,
+    `select pg_get_functiondef(oid) from pg_proc where pronamespace = ${OURS} order by oid::regprocedure::text`,
+  ),
+  triggers: await texts(
+    pool,
+    `select pg_get_triggerdef(g.oid) from pg_trigger g join pg_class c on c.oid = g.tgrelid
+      where c.relnamespace = ${OURS} and not g.tgisinternal and not c.relispartition order by 1`,
+  ),
+  columns: await texts(
+    pool,
+    `select format('%s %s %s %s%s %s', a.attrelid::regclass, a.attnum, a.attname, format_type(a.atttypid, a.atttypmod),
+                   case when a.attnotnull then ' not null' end, pg_get_expr(d.adbin, d.adrelid))
+       from pg_attribute a join pg_class c on c.oid = a.attrelid
+       left join pg_attrdef d on (d.adrelid, d.adnum) = (a.attrelid, a.attnum)
+      where c.relnamespace = ${OURS} and c.relkind in ('r', 'p') and not c.relispartition and a.attnum > 0
+      order by a.attrelid::regclass::text, a.attnum`,
+  ),
+  constraints: await texts(
+    pool,
+    `select format('%s %s %s', k.conrelid::regclass, k.conname, pg_get_constraintdef(k.oid))
+       from pg_constraint k join pg_class c on c.oid = k.conrelid
+      where c.relnamespace = ${OURS} and not c.relispartition order by 1`,
+  ),
+  indexes: await texts(
+    pool,
+    `select pg_get_indexdef(i.indexrelid) from pg_index i join pg_class c on c.oid = i.indrelid
+      where c.relnamespace = ${OURS} and not c.relispartition order by 1`,
+  ),
+});
+
+/** A request held and settled as every gateway does it. */
+async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
+  await pool.query(
+    `select ledger_hold(array[$1]::uuid[], $1, $1, array[$2]::uuid[], array[$3]::bigint[], 'g', '1 minute', array[$4]::uuid[],
+       '{k}', '{chat}', '{tiny-3b}', '{b}', '{t}', '{false}', '{1}', '{1}', '{c}')`,
+    [id(n), BUILDER, charge, KEY],
+  );
+  await pool.query(
+    `select ledger_settle(array[$1]::uuid[], array[$2]::uuid[], array[$3]::uuid[], array[$4]::uuid[], array[$5]::bigint[],
+       '{ok}', '{200}', '{stop}', '{1}', '{0}', '{1}', '{0}', '{0}', '{0}', '{1763200000000}')`,
+    [id(n), BUILDER, HOST, NODE, charge],
+  );
+}
+
+const BOOKS = `select jsonb_build_object(
+  'requests', (select jsonb_agg(to_jsonb(r) order by id) from request r),
+  'entries', (select jsonb_agg(to_jsonb(e) order by id) from ledger_entry e),
+  'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a),
+  'earnings', (select jsonb_agg(to_jsonb(h)) from earning_hour h),
+  'batches', (select jsonb_agg(to_jsonb(p) order by id) from payout p))::text`;
+
+describe("the schema", () => {
+  test("every function of a new database has its file", async (t) => {
+    const { pool, close } = await openTestDatabase();
+    t.after(close);
+    const made = await texts(pool, `select proname from pg_proc where pronamespace = ${OURS} order by 1`);
+    assert.deepEqual(
+      made,
+      functions.map((file) => file.function),
+    );
+  });
+
+  test("from 0017 with rows it becomes what it is from nothing; rows stay, and shares are the same to the picodollar", async (t) => {
+    const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, LAST_WITH_FUNCTIONS) });
+    t.after(close);
+    for (const [account, kind] of [
+      [BUILDER, "builder"],
+      [HOST, "host"],
+    ]) {
+      await pool.query("insert into account (id, kind, name) values ($1, $2, 'an account')", [account, kind]);
+      await pool.query("insert into ledger_account (id, kind) values ($1, $2)", [account, kind]);
+    }
+    await pool.query("select ledger_transfer($1, 'purchase', $2, 5000000000000000000, 'bought')", [id(90), BUILDER]);
+    // Every remainder, and an amount that seven times over passes 64 bits.
+    const charges = [...Array.from({ length: 100 }, (_, i) => 1_000_000n + BigInt(i)), 2_000_000_000_000_000_009n];
+    for (const [i, charge] of charges.entries()) await serve(pool, 1000 + i, charge);
+    await pool.query("select payout_create($1, 'b', 'o', 1, 0)", [id(91)]);
+    await pool.query("insert into identity (id, email, name) values ($1, 'a@example.test', 'A')", [id(92)]);
+    await pool.query(
+      "insert into identity_session (id, identity_id, token, expires_at) values ($1, $2, 't', now() + interval '1 day')",
+      [SESSION, id(92)],
+    );
+    const [before] = await texts(pool, BOOKS);
+
+    const applied = await migrate(pool, { directory: SQL, log });
+
+    assert.deepEqual(
+      applied.functions,
+      functions.map((file) => file.function),
+    );
+    assert.deepEqual(await texts(pool, BOOKS), [before]);
+    const fresh = await openTestDatabase();
+    t.after(fresh.close);
+    assert.deepEqual(await schemaOf(pool), await schemaOf(fresh.pool));
+
+    for (const [i, charge] of charges.entries()) await serve(pool, 2000 + i, charge);
+    const [shares, sharesBefore] = await Promise.all(
+      [2000, 1000].map((n) =>
+        texts(pool, `select host_pico from request where id >= '${id(n)}' order by id limit 101`),
+      ),
+    );
+    assert.equal(shares?.length, charges.length);
+    assert.deepEqual(shares, sharesBefore);
+    assert.deepEqual(await migrate(pool, { directory: SQL, log }), { migrations: [], functions: [] });
+  });
+});

@@ -1,0 +1,56 @@
+/** Files of SQL: read from a folder, run one by one within a transaction that is the caller's. */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+
+/** The database and our files do not fit together, or one of them failed. One line that a person can act on. */
+export class MigrationError extends Error {
+  override name = "MigrationError";
+}
+
+export interface SqlFile {
+  /** With its ending: "0001_accounts.sql". */
+  name: string;
+  sql: string;
+}
+
+/** In the order of their names. */
+export async function readSqlFiles(directory: string): Promise<SqlFile[]> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith(".sql")).sort();
+  return Promise.all(
+    names.map(async (name) => ({
+      name,
+      // A checkout may have changed the line ends; that is no change of the file.
+      sql: (await readFile(join(directory, name), "utf8")).replaceAll("\r\n", "\n"),
+    })),
+  );
+}
+
+export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
+
+export async function runSqlFile(client: pg.PoolClient, kind: "Migration" | "Function", file: SqlFile): Promise<void> {
+  try {
+    const before = await currentTransaction(client);
+    await client.query(file.sql);
+    if ((await currentTransaction(client)) !== before) {
+      throw new MigrationError(`it ends its own transaction: remove its begin, commit or rollback`);
+    }
+  } catch (error) {
+    throw new MigrationError(`${kind} ${file.name} failed${whereAndWhy(file, error)}`, { cause: error });
+  }
+}
+
+async function currentTransaction(client: pg.PoolClient): Promise<string | undefined> {
+  const { rows } = await client.query<{ id: string }>("select pg_current_xact_id()::text as id");
+  return rows[0]?.id;
+}
+
+function whereAndWhy(file: SqlFile, error: unknown): string {
+  const message = (error instanceof Error ? error.message : String(error)).replaceAll("\n", " ");
+  if (!(error instanceof pg.DatabaseError) || error.position === undefined) return `: ${message}.`;
+  // PostgreSQL counts characters, where a JavaScript string counts UTF-16 units.
+  const before = [...file.sql].slice(0, Number(error.position) - 1);
+  const line = before.filter((char) => char === "\n").length + 1;
+  return ` in line ${line}: ${message}.`;
+}

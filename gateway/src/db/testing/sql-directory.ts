@@ -1,0 +1,40 @@
+/** For tests: directories like gateway/sql, made up or as an earlier version of the gateway had it. */
+import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The gateway's own. */
+export const SQL = fileURLToPath(new URL("../../../sql/", import.meta.url));
+
+/** A test, or its whole file: takes along what has to be removed when it ends. */
+interface Cleaner {
+  after(remove: () => Promise<void>): void;
+}
+
+export interface SqlDirectory {
+  /** What files say, by their names. */
+  migrations?: Record<string, string>;
+  functions?: Record<string, string>;
+}
+
+export async function makeSqlDirectory(t: Cleaner, contents: SqlDirectory = {}): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-sql-"));
+  t.after(() => rm(directory, { recursive: true }));
+  for (const folder of ["migrations", "functions"] as const) {
+    await mkdir(join(directory, folder));
+    for (const [name, text] of Object.entries(contents[folder] ?? {})) {
+      await writeFile(join(directory, folder, name), text);
+    }
+  }
+  return directory;
+}
+
+/** The migrations up to that number. Those before 0018 had the functions in them. */
+export async function sqlUpTo(t: Cleaner, last: string): Promise<string> {
+  const directory = await makeSqlDirectory(t);
+  for (const name of await readdir(join(SQL, "migrations"))) {
+    if (name.slice(0, 4) <= last) await copyFile(join(SQL, "migrations", name), join(directory, "migrations", name));
+  }
+  return directory;
+}

@@ -1,0 +1,48 @@
+/** The host's share, worked out by the database. */
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import fc from "fast-check";
+import { hostShareOf } from "../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+
+const LARGEST = 2n ** 63n - 1n;
+
+let database: TestDatabase;
+before(async () => {
+  database = await openTestDatabase();
+});
+after(() => database.close());
+
+async function shares(charges: bigint[]): Promise<bigint[]> {
+  const { rows } = await database.pool.query<{ share: bigint }>(
+    "select host_share(charge) as share from unnest($1::bigint[]) with ordinality as c (charge, ord) order by ord",
+    [charges],
+  );
+  return rows.map((row) => row.share);
+}
+
+test("the host's share is seven tenths, rounded down to the picodollar, for every amount there can be", async () => {
+  assert.deepEqual(await shares([0n, 1n, 10n, 19n, 1_000_003n, LARGEST]), [
+    0n,
+    0n,
+    7n,
+    13n,
+    700_002n,
+    6_456_360_425_798_343_064n,
+  ]);
+  const amounts = fc.array(fc.bigInt({ min: 0n, max: LARGEST }), { minLength: 100, maxLength: 100 });
+  await fc.assert(
+    fc.asyncProperty(amounts, async (charges) => {
+      assert.deepEqual(await shares(charges), charges.map(hostShareOf));
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("the planner puts the share's expression in place of the call, so that settling does not pay for it", async () => {
+  const { rows } = await database.pool.query({
+    text: "explain (verbose) select host_share(charge_pico) from request_other",
+    rowMode: "array",
+  });
+  assert.doesNotMatch(rows.join("\n"), /host_share/);
+});
