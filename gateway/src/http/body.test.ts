@@ -10,7 +10,7 @@ import { systemRandom } from "../base/random.ts";
 import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { through } from "./door.ts";
-import { testBodies } from "./testing.ts";
+import { testBodies } from "./testing/bodies.ts";
 
 const door = {
   clock: systemClock,

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
-import { Browser } from "./console/testing.ts";
+import { Browser } from "./testing/browser.ts";
 import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
 
 let platform: TestPlatform;

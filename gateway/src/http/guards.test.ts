@@ -4,19 +4,20 @@ import Fastify from "fastify";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
-import { testBodies } from "../testing.ts";
+import { testBodies } from "./testing/bodies.ts";
 import { ACCOUNT_HEADER, guardsOf } from "./guards.ts";
 import { openRouter } from "./router.ts";
-import { Browser, openTestConsole, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
+import { Browser } from "./testing/browser.ts";
 
 /** One route behind each guard, on the same identities. */
-let testConsole: TestConsole;
-let app: TestConsole["app"];
+let platform: TestPlatform;
+let app: TestPlatform["app"];
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
   app = Fastify({ logger: false, exposeHeadRoutes: false });
-  const guards = guardsOf(testConsole.identities);
-  const door = { clock: systemClock, newId: testConsole.newId, log: createLog("silent"), bodies: testBodies() };
+  const guards = guardsOf(platform.identities);
+  const door = { clock: systemClock, newId: platform.newId, log: createLog("silent"), bodies: testBodies() };
   openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => {
     for (const name of ["anyone", "signedIn", "operator"] as const) {
       route("GET", `/console/api/${name}`, guards[name], async ({ json }) => json({ passed: true }));
@@ -29,12 +30,12 @@ before(async () => {
 });
 after(async () => {
   await app.close();
-  await testConsole.close();
+  await platform.close();
 });
 
 const GUARDS = ["anyone", "signedIn", "builder", "buyer", "host", "operator"] as const;
 type Outcome = Record<(typeof GUARDS)[number], string>;
-type Accounts = Parameters<TestConsole["person"]>[0];
+type Accounts = Parameters<TestPlatform["person"]>[0];
 
 const builder = { kind: "builder" } as const;
 const host = { kind: "host" } as const;
@@ -133,8 +134,8 @@ const ROWS: { who: string; accounts?: Accounts; operator?: boolean; outcome: Out
 async function browserOf(accounts: Accounts | undefined, operator: boolean) {
   const browser = new Browser({ app });
   if (accounts === undefined) return { browser, accountIds: [] };
-  const person = await testConsole.person(accounts, { operator });
-  const signIn = new Browser(testConsole);
+  const person = await platform.person(accounts, { operator });
+  const signIn = new Browser(platform);
   await signIn.signIn(person.email);
   for (const [name, value] of signIn.cookies) browser.cookies.set(name, value);
   return { browser, accountIds: person.accountIds };
@@ -153,10 +154,10 @@ for (const { who, accounts, operator = false, outcome } of ROWS) {
 
 test("the account is named by a header, and has to be where there are several", async () => {
   const { browser, accountIds } = await browserOf([builder, builder, host, { ...host, ...suspended }], false);
-  const stranger = await testConsole.person([builder]);
+  const stranger = await platform.person([builder]);
   const [first, second, farm, closed] = accountIds.map((id) => publicId("acc", id));
   const theirs = publicId("acc", stranger.accountIds[0] as Uuid);
-  await testConsole.pool.query("update account set name = 'Second' where id = $1", [accountIds[1]]);
+  await platform.pool.query("update account set name = 'Second' where id = $1", [accountIds[1]]);
   const ask = async (guard: string, named?: string) => {
     const headers = { "sec-fetch-site": "same-origin", ...(named !== undefined && { [ACCOUNT_HEADER]: named }) };
     const { status, body } = await browser.send("GET", `/console/api/${guard}`, { headers });
@@ -171,7 +172,7 @@ test("the account is named by a header, and has to be where there are several", 
   assert.equal(await ask("host"), "A host");
   assert.equal(await ask("host", first), "host_only");
   assert.equal(await ask("host", closed), "account_suspended");
-  for (const named of [theirs, publicId("acc", testConsole.newId()), "acc_nonsense", ""]) {
+  for (const named of [theirs, publicId("acc", platform.newId()), "acc_nonsense", ""]) {
     assert.equal(await ask("builder", named), "400 x-tollgate-account", named);
   }
 });

@@ -9,7 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
 import { type OpenCall, through } from "./door.ts";
-import { testBodies } from "./testing.ts";
+import { testBodies } from "./testing/bodies.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");

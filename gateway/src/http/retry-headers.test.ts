@@ -9,7 +9,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
 import { through } from "./door.ts";
-import { testBodies } from "./testing.ts";
+import { testBodies } from "./testing/bodies.ts";
 
 const door = {
   clock: systemClock,

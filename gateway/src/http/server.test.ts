@@ -13,7 +13,7 @@ import { memoryLimits } from "../limits/memory.ts";
 import { type OpenCall, through } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
-import { testBodies } from "./testing.ts";
+import { testBodies } from "./testing/bodies.ts";
 
 const IMPATIENT = { headersMs: 100, requestMs: 200, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";

@@ -1,19 +1,20 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { Browser, PASSWORD } from "../testing/browser.ts";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
-type Accounts = Parameters<TestConsole["person"]>[0];
+type Accounts = Parameters<TestPlatform["person"]>[0];
 
 async function signedIn(accounts: Accounts = [], more?: { operator: boolean }) {
-  const person = await testConsole.person(accounts, more);
-  const browser = new Browser(testConsole);
+  const person = await platform.person(accounts, more);
+  const browser = new Browser(platform);
   assert.equal((await browser.signIn(person.email)).status, 200);
   return { ...person, browser };
 }
@@ -95,12 +96,12 @@ describe("accounts", () => {
       const answer = await open(browser, { kind: "builder", name: "Again" });
       assert.equal(answer.status, 403);
       assert.equal(answer.body.error?.code, "account_suspended");
-      assert.equal((await testConsole.identities.accountsOf(identityId)).length, accounts.length);
+      assert.equal((await platform.identities.accountsOf(identityId)).length, accounts.length);
     }
   });
 
   test("401 without a session", async () => {
-    const answer = await open(new Browser(testConsole), { kind: "builder", name: "Work" });
+    const answer = await open(new Browser(platform), { kind: "builder", name: "Work" });
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
@@ -115,7 +116,7 @@ describe("accounts", () => {
     const renamed = await owner.browser.send("PATCH", mine, { body });
     assert.equal(renamed.status, 200);
     assert.equal(renamed.body.name, "New name");
-    assert.equal((await testConsole.identities.accountsOf(owner.identityId))[0]?.name, "New name");
+    assert.equal((await platform.identities.accountsOf(owner.identityId))[0]?.name, "New name");
     assert.equal((await owner.browser.send("PATCH", mine, { body: { name: "" } })).body.error?.param, "name");
     assert.equal((await owner.browser.send("PATCH", closed, { body })).body.error?.code, "account_suspended");
     for (const url of [mine, "/console/api/accounts/acc_nonsense"]) {
@@ -123,7 +124,7 @@ describe("accounts", () => {
       assert.equal(answer.status, 404);
       assert.equal(answer.body.error?.code, "not_found");
     }
-    assert.equal((await testConsole.identities.accountsOf(owner.identityId))[0]?.name, "New name");
+    assert.equal((await platform.identities.accountsOf(owner.identityId))[0]?.name, "New name");
   });
 });
 
@@ -139,7 +140,7 @@ describe("sessions", () => {
 
   test("are listed with where they are, and ended one by one", async () => {
     const { email, browser } = await signedIn();
-    const other = new Browser(testConsole);
+    const other = new Browser(platform);
     const headers = { "sec-fetch-site": "same-origin", "user-agent": "Other browser" };
     const body = { email, password: PASSWORD };
     await other.send("POST", "/console/api/auth/sign-in/email", { body, headers });
@@ -164,7 +165,7 @@ describe("sessions", () => {
 
   test("all others are ended at once", async () => {
     const { email, browser } = await signedIn();
-    const others = [new Browser(testConsole), new Browser(testConsole)];
+    const others = [new Browser(platform), new Browser(platform)];
     for (const other of others) await other.signIn(email);
     const answer = await browser.send("DELETE", "/console/api/sessions");
     assert.deepEqual(answer.body, { ended: 2 });
@@ -188,6 +189,6 @@ describe("sessions", () => {
     const [mine] = await list(browser);
     assert.equal((await browser.send("DELETE", `/console/api/sessions/${mine?.id}`)).status, 200);
     assert.equal((await browser.send("GET", "/console/api/me")).status, 401);
-    assert.deepEqual(await testConsole.identities.sessions.of(identityId as Uuid), []);
+    assert.deepEqual(await platform.identities.sessions.of(identityId as Uuid), []);
   });
 });

@@ -8,9 +8,9 @@ import { get as httpGet, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { publicId } from "../../base/ids.ts";
-import { ACCESS, type Access } from "./testing/access.ts";
-import { openWorld, PEOPLE, type Who, type World } from "./testing/world.ts";
-import type { Answer, Browser } from "./testing.ts";
+import { ACCESS, type Access } from "../testing/access.ts";
+import { openWorld, PEOPLE, type Who, type World } from "../testing/world.ts";
+import type { Answer, Browser } from "../testing/browser.ts";
 
 type Guard = Access["guard"];
 const EVERYBODY_PASSES: Record<Guard, string> = {

@@ -6,26 +6,27 @@ import { ACCOUNTS_MAX } from "../../accounts/identities.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { OPEN_MAX } from "../../keys/keys.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser } from "../testing/browser.ts";
 
 const API = "/console/api";
 const AT_ONCE = 20;
 const LEFT = 3;
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 /** So many secrets of that account, made past the API. */
 async function fill(table: "api_key" | "host_token", account: Uuid, count: number, revoked = false): Promise<void> {
   for (let i = 0; i < count; i++) {
-    await testConsole.pool.query(
+    await platform.pool.query(
       `insert into ${table} (id, account_id, name, reference, secret_hash, revoked_at) values ($1, $2, $3, $4, $5, $6)`,
       [
-        testConsole.newId(),
+        platform.newId(),
         account,
         `number ${i}`,
         randomUUID().replaceAll("-", "").slice(0, 12),
@@ -51,7 +52,7 @@ for (const [table, path, kind, what] of [
 ] as const) {
   const max = OPEN_MAX[table];
   test(`an account has at most ${max} ${what} that work, however many are asked for at once`, async () => {
-    const { browser, accountIds } = await signedIn(testConsole, [{ kind }]);
+    const { browser, accountIds } = await signedIn(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, max - LEFT);
     await fill(table, account, 2, true);
@@ -68,7 +69,7 @@ for (const [table, path, kind, what] of [
   });
 
   test(`${what} come in pages: those that work first, then those that were revoked, each the newest first`, async () => {
-    const { browser, accountIds } = await signedIn(testConsole, [{ kind }]);
+    const { browser, accountIds } = await signedIn(platform, [{ kind }]);
     const [account] = accountIds as [Uuid];
     await fill(table, account, 30, true);
     await fill(table, account, 40);
@@ -99,7 +100,7 @@ for (const [table, path, kind, what] of [
 
 test(`an identity owns at most ${ACCOUNTS_MAX} accounts, however many are asked for at once`, async () => {
   const kinds = Array.from({ length: ACCOUNTS_MAX - LEFT }, () => ({ kind: "host" as const }));
-  const { browser } = await signedIn(testConsole, kinds);
+  const { browser } = await signedIn(platform, kinds);
   const answers = await many((i) =>
     browser.send("POST", `${API}/accounts`, { body: { kind: "builder", name: `new ${i}` } }),
   );
@@ -111,7 +112,7 @@ test(`an identity owns at most ${ACCOUNTS_MAX} accounts, however many are asked 
 
 describe("sessions", () => {
   const ofIdentity = async ({ identityId }: Person): Promise<string[]> => {
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "select token from identity_session where identity_id = $1 order by created_at, id",
       [identityId],
     );
@@ -119,16 +120,16 @@ describe("sessions", () => {
   };
 
   test(`an identity is signed in at most ${SESSIONS_MAX} times: a new session ends the oldest, also many at once`, async () => {
-    const person = await signedIn(testConsole);
-    const others = await signedIn(testConsole);
+    const person = await signedIn(platform);
+    const others = await signedIn(platform);
     for (let i = 0; i < SESSIONS_MAX - 3; i++) {
-      await testConsole.pool.query(
+      await platform.pool.query(
         `insert into identity_session (id, identity_id, token, expires_at, created_at)
          values ($1, $2, $3, now() + interval '1 day', now() - make_interval(hours => $4))`,
-        [testConsole.newId(), person.identityId, `made ${i}`, 200 - i],
+        [platform.newId(), person.identityId, `made ${i}`, 200 - i],
       );
     }
-    const browsers = Array.from({ length: 6 }, () => new Browser(testConsole));
+    const browsers = Array.from({ length: 6 }, () => new Browser(platform));
     const answers = await Promise.all(browsers.map((browser) => browser.signIn(person.email)));
     assert.deepEqual(statuses(answers), { 200: 6 });
     const tokens = await ofIdentity(person);
@@ -142,9 +143,9 @@ describe("sessions", () => {
 });
 
 test("400: more than 100,000 sums are no answer; fewer are", async () => {
-  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const fillHours = (keys: number) =>
-    testConsole.pool.query(
+    platform.pool.query(
       `insert into usage_hour
        select $1, date_trunc('hour', now()) - make_interval(hours => h), gen_random_uuid(), 'tiny-3b', 'ok', 1, 1, 1, 1
          from generate_series(1, 700) h, generate_series(1, $2) k`,

@@ -16,29 +16,30 @@ import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
 import { stripeAt } from "../../payments/testing.ts";
-import { testBodies } from "../testing.ts";
+import { testBodies } from "../testing/bodies.ts";
 import { creditRoutes, noCreditRoutes, originOf } from "./credits.ts";
 import { guardsOf } from "./guards.ts";
 import { openRouter } from "./router.ts";
-import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser } from "../testing/browser.ts";
 
 const log = createLog("silent");
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let demo: DemoProvider;
 let app: FastifyInstance;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
   demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
   app = serve(paymentsAt(stripeAt(demo)));
 });
 after(async () => {
   await app.close();
   await demo.close();
-  await testConsole.close();
+  await platform.close();
 });
 
 function paymentsAt(provider: PaymentProvider): Payments {
-  const { pool, newId } = testConsole;
+  const { pool, newId } = platform;
   return openPayments({ pool, provider, newId, log });
 }
 
@@ -47,10 +48,10 @@ function serve(payments: Payments | undefined, publicUrl?: string): FastifyInsta
   const server = Fastify({ logger: false, exposeHeadRoutes: false });
   server.removeAllContentTypeParsers();
   server.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const door = { clock: systemClock, newId: testConsole.newId, log, bodies: testBodies() };
+  const door = { clock: systemClock, newId: platform.newId, log, bodies: testBodies() };
   if (payments === undefined) noCreditRoutes(server, door);
   openRouter(server, { door, publicUrl, trustedProxies: 0 }, (route) => {
-    if (payments !== undefined) creditRoutes(route, guardsOf(testConsole.identities), { payments, publicUrl });
+    if (payments !== undefined) creditRoutes(route, guardsOf(platform.identities), { payments, publicUrl });
   });
   return server;
 }
@@ -62,18 +63,18 @@ interface Who {
 }
 
 async function person(kinds: AccountKind[], { operator = false, suspended = false, server = app }: Who = {}) {
-  const made = await testConsole.person(
+  const made = await platform.person(
     kinds.map((kind) => ({ kind, suspended })),
     { operator },
   );
-  const front = new Browser(testConsole);
+  const front = new Browser(platform);
   assert.equal((await front.signIn(made.email)).status, 200);
   const browser = new Browser({ app: server });
   for (const [name, value] of front.cookies) browser.cookies.set(name, value);
   return { browser, accounts: made.accountIds };
 }
 
-const balance = async (id: Uuid): Promise<bigint | undefined> => (await testConsole.ledger.balance(id))?.balance;
+const balance = async (id: Uuid): Promise<bigint | undefined> => (await platform.ledger.balance(id))?.balance;
 
 const buy = (browser: Browser, body: unknown = { pack_id: "pack_20" }, headers?: Record<string, string>) =>
   browser.send("POST", "/console/api/credits/checkout", { body, ...(headers && { headers }) });
@@ -85,7 +86,7 @@ function assertRefused(answer: Answer, status: number, code: string): void {
 }
 
 async function checkouts(): Promise<number> {
-  const { rows } = await testConsole.pool.query("select count(*)::int as count from payment_checkout");
+  const { rows } = await platform.pool.query("select count(*)::int as count from payment_checkout");
   return rows[0].count;
 }
 
@@ -120,7 +121,7 @@ describe("200", () => {
         amount_micro: `${amount}000000.000000`,
       });
       assert.match(String(body.id), /^pay_[0-9a-z]{26}$/);
-      const { rows } = await testConsole.pool.query(
+      const { rows } = await platform.pool.query(
         "select account_id, pack, state, live, provider_payment from payment_checkout where provider_session = $1",
         [sale?.session],
       );

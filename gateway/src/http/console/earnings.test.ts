@@ -5,39 +5,39 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
-import { served } from "./testing/past.ts";
-import { assertRefused, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const API = "/console/api";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const share = (...charges: bigint[]): string =>
   exactMicro(pico(charges.reduce((sum, charge) => sum + hostShareOf(charge), 0n)));
 
 async function hostWithNode(name: string) {
-  const host = await signedIn(testConsole, [{ kind: "host" }]);
+  const host = await signedIn(platform, [{ kind: "host" }]);
   const accountId = host.accountIds[0] as Uuid;
-  const node = await openFleet(testConsole).register(accountId, { name, hardware: {}, agent: "" });
+  const node = await openFleet(platform).register(accountId, { name, hardware: {}, agent: "" });
   return { host, at: { accountId, nodeId: node.id }, node: publicId("node", node.id) };
 }
 
 describe("200", () => {
   test("what was earned by the day, exactly, split by node and model; nobody else's", async () => {
-    const builder = await testConsole.person([{ kind: "builder" }]);
+    const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("barn");
     const other = await hostWithNode("elsewhere");
     const [first, second] = [new Date("2026-11-13T23:30:00Z"), new Date("2026-11-14T00:10:00Z")];
-    await served(testConsole, { accountId, charge: 3_333_333n, host: at, at: first });
-    await served(testConsole, { accountId, charge: 10_000_001n, host: at, at: second });
-    await served(testConsole, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
-    await served(testConsole, { accountId, charge: 500n, host: other.at, at: second });
+    await served(platform, { accountId, charge: 3_333_333n, host: at, at: first });
+    await served(platform, { accountId, charge: 10_000_001n, host: at, at: second });
+    await served(platform, { accountId, charge: 7n, host: at, at: second, model: "small-8b" });
+    await served(platform, { accountId, charge: 500n, host: other.at, at: second });
     const ask = async (query: string) => {
       const { status, text, body } = await host.browser.send("GET", `${API}/earnings/sums?from=2026-11-13&${query}`);
       assert.equal(status, 200, text);
@@ -69,13 +69,13 @@ describe("200", () => {
   });
 
   test("every request that earned, as CSV; of one node, of a span; nobody else's", async () => {
-    const builder = await testConsole.person([{ kind: "builder" }]);
+    const builder = await platform.person([{ kind: "builder" }]);
     const accountId = builder.accountIds[0] as Uuid;
     const { host, at, node } = await hostWithNode("kiln");
     const other = await hostWithNode("mill");
-    const early = await served(testConsole, { accountId, charge: 3n, host: at, at: new Date("2026-11-12T08:00:00Z") });
-    const late = await served(testConsole, { accountId, charge: 3_333_333n, host: at });
-    await served(testConsole, { accountId, charge: 9n, host: other.at });
+    const early = await served(platform, { accountId, charge: 3n, host: at, at: new Date("2026-11-12T08:00:00Z") });
+    const late = await served(platform, { accountId, charge: 3_333_333n, host: at });
+    await served(platform, { accountId, charge: 9n, host: other.at });
     const file = await host.browser.send("GET", `${API}/earnings.csv`);
     assert.equal(file.headers["content-type"], "text/csv; charset=utf-8");
     assert.equal(file.headers["content-disposition"], 'attachment; filename="earnings.csv"');
@@ -116,7 +116,7 @@ describe("400", () => {
 describe("404", () => {
   test("a receipt of a request that this host did not serve", async () => {
     const { host } = await hostWithNode("loft");
-    const id = publicId("req", testConsole.newId());
+    const id = publicId("req", platform.newId());
     for (const one of [id, "nonsense"]) {
       assertRefused(await host.browser.send("GET", `${API}/earnings/${one}/receipt`), 404, "not_found");
     }

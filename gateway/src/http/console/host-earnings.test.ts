@@ -5,30 +5,30 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
-import { served } from "./testing/past.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const API = "/console/api";
 const HOUR_MS = 3_600_000;
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 before(async () => {
-  testConsole = await openTestConsole();
-  owner = await signedIn(testConsole, [{ kind: "host" }]);
+  platform = await openTestPlatform();
+  owner = await signedIn(platform, [{ kind: "host" }]);
   accountId = owner.accountIds[0] as Uuid;
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const newNode = (name: string, account: Uuid): Promise<Node> =>
-  openFleet(testConsole).register(account, { name, hardware: {}, agent: "" });
+  openFleet(platform).register(account, { name, hardware: {}, agent: "" });
 
 describe("200", () => {
   test("earnings: every request that earned, what is owed and what was paid", async () => {
-    const host = await signedIn(testConsole, [{ kind: "host" }]);
-    const builder = await testConsole.person([{ kind: "builder" }]);
+    const host = await signedIn(platform, [{ kind: "host" }]);
+    const builder = await platform.person([{ kind: "builder" }]);
     const [account] = host.accountIds as [Uuid];
     const node = await newNode("silo", account);
     const charges = [3_333_333n, 10_000_001n];
@@ -36,7 +36,7 @@ describe("200", () => {
     for (const charge of charges) {
       const at = { accountId: account, nodeId: node.id };
       requests.push(
-        await served(testConsole, {
+        await served(platform, {
           accountId: builder.accountIds[0] as Uuid,
           charge,
           host: at,
@@ -46,8 +46,8 @@ describe("200", () => {
     }
     const shares = charges.map((charge) => hostShareOf(charge));
     const total = shares.reduce((sum, share) => sum + share, 0n);
-    const payout = { id: testConsole.newId(), kind: "payout", accountId: account, reason: "a test" } as const;
-    await testConsole.ledger.transfer({ ...payout, amount: pico(2_000_000n) });
+    const payout = { id: platform.newId(), kind: "payout", accountId: account, reason: "a test" } as const;
+    await platform.ledger.transfer({ ...payout, amount: pico(2_000_000n) });
     const answer = await host.browser.send("GET", `${API}/earnings`);
     const { data, balance, today_micro } = answer.body as { data: Record<string, unknown>[]; [field: string]: unknown };
     assert.deepEqual(
@@ -85,9 +85,9 @@ describe("200", () => {
   });
 
   test("earnings by node and time, in pages: what a plain search finds", async () => {
-    const host = await signedIn(testConsole, [{ kind: "host" }]);
+    const host = await signedIn(platform, [{ kind: "host" }]);
     const [account] = host.accountIds as [Uuid];
-    const builder = (await testConsole.person([{ kind: "builder" }])).accountIds[0] as Uuid;
+    const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     const [common, rare] = [await newNode("common", account), await newNode("rare", account)];
     const start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 30 * HOUR_MS;
     const rows = Array.from({ length: 50 }, (_, i) => ({
@@ -97,7 +97,7 @@ describe("200", () => {
     const past = await Promise.all(
       rows.map(async (row) => ({
         ...row,
-        id: await served(testConsole, {
+        id: await served(platform, {
           accountId: builder,
           charge: 1_000n,
           at: row.at,
@@ -136,10 +136,10 @@ describe("200", () => {
   });
 
   test("a host is paid from its earnings alone: nothing of a builder's money is its", async () => {
-    const both = await signedIn(testConsole, [{ kind: "host" }, { kind: "builder" }]);
+    const both = await signedIn(platform, [{ kind: "host" }, { kind: "builder" }]);
     const { body } = await both.browser.send("GET", `${API}/earnings`);
     assert.equal((body.balance as { pending_micro: string }).pending_micro, "0.000000");
-    assert.equal((await testConsole.ledger.balance(both.accountIds[1] as Uuid))?.balance, dollars(5));
+    assert.equal((await platform.ledger.balance(both.accountIds[1] as Uuid))?.balance, dollars(5));
   });
 });
 
@@ -158,11 +158,11 @@ describe("400", () => {
   });
 
   test("invalid_cursor: forged, or of another host", async () => {
-    const other = await signedIn(testConsole, [{ kind: "host" }]);
-    const builder = (await testConsole.person([{ kind: "builder" }])).accountIds[0] as Uuid;
+    const other = await signedIn(platform, [{ kind: "host" }]);
+    const builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
     for (const account of [accountId, other.accountIds[0] as Uuid]) {
-      const host = { accountId: account, nodeId: testConsole.newId() };
-      for (let i = 0; i < 2; i++) await served(testConsole, { accountId: builder, charge: 10n, host });
+      const host = { accountId: account, nodeId: platform.newId() };
+      for (let i = 0; i < 2; i++) await served(platform, { accountId: builder, charge: 10n, host });
     }
     const theirs = (await other.browser.send("GET", `${API}/earnings?limit=1`)).body.next_cursor;
     assert.ok(theirs);

@@ -3,22 +3,22 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../fleet/fleet.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const API = "/console/api";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let fleet: Fleet;
 let owner: Person;
 let accountId: Uuid;
 before(async () => {
-  testConsole = await openTestConsole();
-  fleet = openFleet(testConsole);
-  owner = await signedIn(testConsole, [{ kind: "host" }]);
+  platform = await openTestPlatform();
+  fleet = openFleet(platform);
+  owner = await signedIn(platform, [{ kind: "host" }]);
   accountId = owner.accountIds[0] as Uuid;
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const newNode = (name: string, account = accountId): Promise<Node> =>
   fleet.register(account, { name, hardware: { gpu: "one" }, agent: "tollgate-host 0.1" });
@@ -82,8 +82,8 @@ describe("200", () => {
   });
 
   test("nodes in pages: a hundred machines at length weigh no more than their names, and none is missed", async () => {
-    const many = await signedIn(testConsole, [{ kind: "host" }]);
-    await testConsole.pool.query(
+    const many = await signedIn(platform, [{ kind: "host" }]);
+    await platform.pool.query(
       `insert into node (id, account_id, name, hardware)
          select gen_random_uuid(), $1, 'n' || i, jsonb_build_object('notes', repeat('x', 60000))
            from generate_series(1, 100) i`,
@@ -108,7 +108,7 @@ describe("200", () => {
   });
 
   test("a node that is kept from work because of another says so", async () => {
-    const host = await signedIn(testConsole, [{ kind: "host" }]);
+    const host = await signedIn(platform, [{ kind: "host" }]);
     const account = host.accountIds[0] as Uuid;
     const bad = await newNode("bad", account);
     await fleet.quarantine(bad.id, { reason: "canary", evidence: {}, by: "platform" });
@@ -155,27 +155,27 @@ describe("400", () => {
 
 describe("404", () => {
   test("not_found: another host's token and none at all are one answer", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "host" }]);
+    const stranger = await signedIn(platform, [{ kind: "host" }]);
     const { body } = await owner.browser.send("POST", `${API}/host-tokens`, { body: { name: "mine" } });
     const answers: unknown[] = [];
-    for (const id of [body.id, publicId("hst", testConsole.newId()), "hst_1", "nonsense"]) {
+    for (const id of [body.id, publicId("hst", platform.newId()), "hst_1", "nonsense"]) {
       const answer = await stranger.browser.send("DELETE", `${API}/host-tokens/${id}`);
       assertRefused(answer, 404, "not_found");
       answers.push(answer.body);
     }
     for (const answer of answers) assert.deepEqual(answer, answers[0]);
-    const { rows } = await testConsole.pool.query("select revoked_at from host_token where id = $1", [
+    const { rows } = await platform.pool.query("select revoked_at from host_token where id = $1", [
       parseId("hst", String(body.id)),
     ]);
     assert.deepEqual(rows, [{ revoked_at: null }]);
   });
 
   test("node_not_found: another host's node and none at all are one answer, whatever the body", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "host" }]);
+    const stranger = await signedIn(platform, [{ kind: "host" }]);
     const node = await newNode("not yours");
     await fleet.elect(accountId, node.id, ["tiny-3b"]);
     const answers: unknown[] = [];
-    for (const id of [publicId("node", node.id), publicId("node", testConsole.newId()), "nonsense"]) {
+    for (const id of [publicId("node", node.id), publicId("node", platform.newId()), "nonsense"]) {
       for (const [method, path, body] of [
         ["GET", ""],
         ["PUT", "/elections", { models: [] }],

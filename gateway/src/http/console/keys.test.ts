@@ -3,17 +3,17 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { startOfMonth } from "./keys.ts";
-import { served } from "./testing/past.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let owner: Person;
 before(async () => {
-  testConsole = await openTestConsole();
-  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+  platform = await openTestPlatform();
+  owner = await signedIn(platform, [{ kind: "builder" }]);
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const URL = "/console/api/keys";
 
@@ -34,7 +34,7 @@ const made = async (person: Person, name = "a key"): Promise<KeyObject> =>
 const list = async ({ browser }: Person): Promise<KeyObject[]> =>
   (await browser.send("GET", URL)).body.data as unknown as KeyObject[];
 const rowsOf = async (id: string) =>
-  (await testConsole.pool.query("select name, revoked_at from api_key where id = $1", [parseId("key", id)])).rows;
+  (await platform.pool.query("select name, revoked_at from api_key where id = $1", [parseId("key", id)])).rows;
 
 describe("201", () => {
   test("a new key: its secret in this answer and in no other", async () => {
@@ -70,7 +70,7 @@ describe("201", () => {
 
 describe("200", () => {
   test("the list has the newest first, revoked ones too, and nobody else's", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     await made(owner, "of somebody else");
     const first = await made(person, "first");
     const second = await made(person, "second");
@@ -88,13 +88,13 @@ describe("200", () => {
   });
 
   test("each key's spend of this month, exact, and nothing of last month's", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [busy, idle] = [await made(person, "busy"), await made(person, "idle")];
     const keyId = parseId("key", busy.id) as Uuid;
-    for (const charge of [1n, 9_830_400_001n]) await served(testConsole, { accountId, keyId, charge });
+    for (const charge of [1n, 9_830_400_001n]) await served(platform, { accountId, keyId, charge });
     const before = new Date(startOfMonth(Date.now()).getTime() - 1);
-    await served(testConsole, { accountId, keyId, charge: 7_000_000n, at: before });
+    await served(platform, { accountId, keyId, charge: 7_000_000n, at: before });
     const spend = new Map((await list(person)).map(({ id, spend_this_month }) => [id, spend_this_month]));
     assert.deepEqual(spend.get(busy.id), { requests: 2, charge_micro: "9830.400002" });
     assert.deepEqual(spend.get(idle.id), { requests: 0, charge_micro: "0.000000" });
@@ -104,7 +104,7 @@ describe("200", () => {
 
   test("an operator's own limits are shown in place of the defaults", async () => {
     const { id } = await made(owner);
-    await testConsole.pool.query("update api_key set in_flight_max = 2, tokens_per_minute_max = 0 where id = $1", [
+    await platform.pool.query("update api_key set in_flight_max = 2, tokens_per_minute_max = 0 where id = $1", [
       parseId("key", id),
     ]);
     const key = (await list(owner)).find((one) => one.id === id);
@@ -155,9 +155,9 @@ describe("400", () => {
 describe("404", () => {
   test("not_found: another account's key and none at all are one answer, and nothing happens to it", async () => {
     const theirs = await made(owner, "theirs");
-    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const answers: unknown[] = [];
-    for (const id of [theirs.id, publicId("key", testConsole.newId()), "key_nonsense", "nonsense"]) {
+    for (const id of [theirs.id, publicId("key", platform.newId()), "key_nonsense", "nonsense"]) {
       for (const answer of [
         await stranger.browser.send("PATCH", `${URL}/${id}`, { body: { name: "stolen" } }),
         // Whose key it is comes before what is wrong with the body.

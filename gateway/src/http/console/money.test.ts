@@ -4,14 +4,14 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "./keys.ts";
-import { refused, served } from "./testing/past.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { refused, served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let keys: [Uuid, Uuid];
@@ -19,10 +19,10 @@ let keys: [Uuid, Uuid];
 let past: { key: Uuid; model: string; outcome: string; at: Date; charge: bigint }[] = [];
 let start: number;
 before(async () => {
-  testConsole = await openTestConsole();
-  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+  platform = await openTestPlatform();
+  owner = await signedIn(platform, [{ kind: "builder" }]);
   accountId = owner.accountIds[0] as Uuid;
-  keys = [testConsole.newId(), testConsole.newId()];
+  keys = [platform.newId(), platform.newId()];
   start = Math.floor(Date.now() / DAY_MS) * DAY_MS - 5 * DAY_MS;
   past = Array.from({ length: 24 }, (_, i) => ({
     key: keys[i % 2] as Uuid,
@@ -31,9 +31,9 @@ before(async () => {
     at: new Date(start + i * 2 * HOUR_MS + 5),
     charge: 1n << BigInt(i),
   }));
-  await Promise.all(past.map((row) => served(testConsole, { ...row, accountId, keyId: row.key })));
+  await Promise.all(past.map((row) => served(platform, { ...row, accountId, keyId: row.key })));
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 interface Bucket {
   [field: string]: unknown;
@@ -98,11 +98,11 @@ describe("200", () => {
   }
 
   test("usage is by day and of this month where nothing is said, and takes in the hours that begin within the span", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const month = startOfMonth(Date.now());
-    await served(testConsole, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
-    await served(testConsole, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
+    await served(platform, { accountId: account, charge: 5n, at: new Date(month.getTime() + 1) });
+    await served(platform, { accountId: account, charge: 7n, at: new Date(month.getTime() - 1) });
     const { body } = await usage({}, person);
     const [today, ...others] = body.data as Bucket[];
     assert.deepEqual([body.by, today?.charge_micro, others], ["day", "0.000005", []]);
@@ -112,26 +112,26 @@ describe("200", () => {
   });
 
   test("what a limit refused is counted, under no model", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
-    await refused(testConsole, { accountId: person.accountIds[0] as Uuid });
+    const person = await signedIn(platform, [{ kind: "builder" }]);
+    await refused(platform, { accountId: person.accountIds[0] as Uuid });
     const [bucket] = (await usage({ by: "model", split: "key" }, person)).body.data as Bucket[];
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
   test("nobody sees another's usage", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const stranger = await signedIn(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {
       assert.deepEqual((await usage({ by, ...span() }, stranger)).body.data, [], by);
     }
   });
 
   test("the statement has every movement once, newest first, in pages, and adds up to the balance", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const request = await served(testConsole, { accountId: account, charge: 1_234_567n });
-    await served(testConsole, { accountId: account, charge: 0n });
-    const transfer = { id: testConsole.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
-    await testConsole.ledger.transfer({ ...transfer, amount: dollars(2) });
+    const request = await served(platform, { accountId: account, charge: 1_234_567n });
+    await served(platform, { accountId: account, charge: 0n });
+    const transfer = { id: platform.newId(), kind: "refund", accountId: account, reason: "a mistake" } as const;
+    await platform.ledger.transfer({ ...transfer, amount: dollars(2) });
     const lines: Record<string, unknown>[] = [];
     for (let cursor: unknown; cursor !== null; ) {
       const more = cursor === undefined ? "" : `&cursor=${cursor}`;
@@ -205,8 +205,8 @@ describe("400", () => {
   });
 
   test("invalid_cursor: a statement's page is continued by its own cursor alone", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
-    await served(testConsole, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
+    const stranger = await signedIn(platform, [{ kind: "builder" }]);
+    await served(platform, { accountId: stranger.accountIds[0] as Uuid, charge: 1n });
     const cursorOf = async (url: string, { browser }: Person) => (await browser.send("GET", url)).body.next_cursor;
     for (const cursor of [
       "1",

@@ -6,30 +6,30 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { eventually } from "../../db/testing.ts";
-import { refused, served } from "./testing/past.ts";
-import { type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { refused, served } from "../testing/past.ts";
+import { type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const URL = "/console/api/requests.csv";
 const ROWS = 100_000;
 const PAGE_ROWS = 1000;
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let address: string;
 before(async () => {
-  testConsole = await openTestConsole();
-  await testConsole.app.listen({ host: "127.0.0.1", port: 0 });
-  address = `http://127.0.0.1:${(testConsole.app.server.address() as AddressInfo).port}`;
+  platform = await openTestPlatform();
+  await platform.app.listen({ host: "127.0.0.1", port: 0 });
+  address = `http://127.0.0.1:${(platform.app.server.address() as AddressInfo).port}`;
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 test("a row of a request, and one of a refusal; a key's name is never a formula", async () => {
-  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
   const keyName = '=HYPERLINK("http://evil.test","pay")';
-  const id = await served(testConsole, { accountId, keyName, at, hold: 9_830_400_000n, charge: 1_234_567n });
-  const none = await refused(testConsole, { accountId, keyName: "+plain, with a comma" });
+  const id = await served(platform, { accountId, keyName, at, hold: 9_830_400_000n, charge: 1_234_567n });
+  const none = await refused(platform, { accountId, keyName: "+plain, with a comma" });
   const answer = await browser.send("GET", URL);
   assert.equal(answer.status, 200);
   assert.equal(answer.headers["content-type"], "text/csv; charset=utf-8");
@@ -55,10 +55,10 @@ test("a row of a request, and one of a refusal; a key's name is never a formula"
 });
 
 test("filters are those of the list", async () => {
-  const { browser, accountIds } = await signedIn(testConsole, [{ kind: "builder" }]);
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];
-  const wanted = await served(testConsole, { accountId, model: "small-8b", charge: 1n });
-  await served(testConsole, { accountId, model: "tiny-3b" });
+  const wanted = await served(platform, { accountId, model: "small-8b", charge: 1n });
+  await served(platform, { accountId, model: "tiny-3b" });
   const { text } = await browser.send("GET", `${URL}?model=small-8b&outcome=ok`);
   assert.deepEqual(
     text.split("\r\n").map((line) => line.split(",")[0]),
@@ -69,24 +69,24 @@ test("filters are those of the list", async () => {
 describe("a hundred thousand rows", () => {
   let owner: Person;
   before(async () => {
-    owner = await signedIn(testConsole, [{ kind: "builder" }]);
-    await testConsole.pool.query(
+    owner = await signedIn(platform, [{ kind: "builder" }]);
+    await platform.pool.query(
       `insert into request (id, account_id, key_id, key_name, endpoint, model, stream, outcome, http_status, created_at)
        select (lpad(to_hex(1763188200000 + i), 12, '0') || '7000800000000000' || lpad(to_hex(i), 4, '0'))::uuid,
               $1, $1, 'a key', 'chat', 'tiny-3b', false, 'ok', 200, now() from generate_series(1, ${ROWS}) i`,
       [owner.accountIds[0]],
     );
     // As a server does by itself where autovacuum is on.
-    await testConsole.pool.query("analyze request");
+    await platform.pool.query("analyze request");
   });
 
   /** A reader over a real socket, which has read nothing yet; the server's side of it; the pages that were read for it. */
   async function open(
     t: TestContext,
   ): Promise<{ answer: IncomingMessage; response: ServerResponse; pages: () => number }> {
-    const query = t.mock.method(testConsole.pool, "query");
+    const query = t.mock.method(platform.pool, "query");
     const pages = (): number => query.mock.calls.filter(({ arguments: [sql] }) => isHistory(sql)).length;
-    const arrived = once(testConsole.app.server, "request") as Promise<[IncomingMessage, ServerResponse]>;
+    const arrived = once(platform.app.server, "request") as Promise<[IncomingMessage, ServerResponse]>;
     const cookie = [...owner.browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const request = httpGet(`${address}${URL}`, { headers: { cookie } });
     const [[, response], [answer]] = await Promise.all([
@@ -140,9 +140,9 @@ describe("a hundred thousand rows", () => {
   });
 
   test("a reading that fails breaks the file off: a part of it does not pass for the whole", async (t) => {
-    const query = testConsole.pool.query.bind(testConsole.pool) as (...args: unknown[]) => unknown;
+    const query = platform.pool.query.bind(platform.pool) as (...args: unknown[]) => unknown;
     let pages = 0;
-    t.mock.method(testConsole.pool, "query", (...args: unknown[]) => {
+    t.mock.method(platform.pool, "query", (...args: unknown[]) => {
       if (!isHistory(args[0]) || ++pages < 3) return query(...args);
       throw new Error("the store is away");
     });

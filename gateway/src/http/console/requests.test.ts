@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { refused, served } from "./testing/past.ts";
-import { assertRefused, type Person, signedIn } from "./testing/people.ts";
-import { openTestConsole, type TestConsole } from "./testing.ts";
+import { refused, served } from "../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const URL = "/console/api/requests";
 const HOUR_MS = 3_600_000;
@@ -14,7 +14,7 @@ interface RequestObject {
   id: string;
 }
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let owner: Person;
 let accountId: Uuid;
 let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
@@ -22,10 +22,10 @@ let [blue, green]: [Uuid, Uuid] = ["", ""] as [Uuid, Uuid];
 let past: { id: string; model: string; outcome: string; key: Uuid; at: Date }[] = [];
 let start: number;
 before(async () => {
-  testConsole = await openTestConsole();
-  owner = await signedIn(testConsole, [{ kind: "builder" }]);
+  platform = await openTestPlatform();
+  owner = await signedIn(platform, [{ kind: "builder" }]);
   accountId = owner.accountIds[0] as Uuid;
-  [blue, green] = [testConsole.newId(), testConsole.newId()];
+  [blue, green] = [platform.newId(), platform.newId()];
   start = Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 40 * HOUR_MS;
   const rows = Array.from({ length: 60 }, (_, i) => ({
     model: i % 3 === 0 ? "small-8b" : "tiny-3b",
@@ -36,12 +36,12 @@ before(async () => {
   past = await Promise.all(
     rows.map(async (row) => ({
       ...row,
-      id: publicId("req", await served(testConsole, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
+      id: publicId("req", await served(platform, { ...row, accountId, keyId: row.key, charge: 1_500_000n })),
     })),
   );
   past.reverse();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const get = (query: Record<string, string> = {}, person = owner) =>
   person.browser.send("GET", `${URL}?${new URLSearchParams(query)}`);
@@ -64,10 +64,10 @@ async function allPages(query: Record<string, string>, limit = 7): Promise<strin
 
 describe("200", () => {
   test("a record is everything a builder may know: no node, no host, exact money", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
-    const host = await signedIn(testConsole, [{ kind: "host" }]);
-    const nodeId = testConsole.newId();
-    const id = await served(testConsole, {
+    const person = await signedIn(platform, [{ kind: "builder" }]);
+    const host = await signedIn(platform, [{ kind: "host" }]);
+    const nodeId = platform.newId();
+    const id = await served(platform, {
       accountId: person.accountIds[0] as Uuid,
       keyId: blue,
       keyName: "production",
@@ -113,8 +113,8 @@ describe("200", () => {
   });
 
   test("a 429 is there with its code, without a model and without a charge", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
-    await refused(testConsole, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
+    const person = await signedIn(platform, [{ kind: "builder" }]);
+    await refused(platform, { accountId: person.accountIds[0] as Uuid, outcome: "rate_limit_tokens" });
     const [record] = (await get({}, person)).body.data as RequestObject[];
     const { outcome, http_status, model, stream, charge_micro, hold_micro, finish_reason } = record as RequestObject;
     assert.deepEqual(
@@ -155,7 +155,7 @@ describe("200", () => {
       { model: "tiny-3b", key: publicId("key", blue), outcome: "ok" },
       { model: "large-70b" },
       { outcome: "no_capacity" },
-      { key: publicId("key", testConsole.newId()) },
+      { key: publicId("key", platform.newId()) },
     ];
     for (const filter of filters) {
       for (const span of spans) {
@@ -181,14 +181,14 @@ describe("200", () => {
   });
 
   test("a request that is made while pages are turned is in none of the following", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
     const older = [
-      await served(testConsole, { accountId: account }),
-      await served(testConsole, { accountId: account }),
+      await served(platform, { accountId: account }),
+      await served(platform, { accountId: account }),
     ];
     const first = await get({ limit: "1" }, person);
-    await served(testConsole, { accountId: account });
+    await served(platform, { accountId: account });
     const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);
     assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
     assert.equal(second.body.next_cursor, null);
@@ -197,9 +197,9 @@ describe("200", () => {
 
 describe("400", () => {
   test("invalid_cursor: forged, bent, of another account, of another list", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const [theirs] = stranger.accountIds as [Uuid];
-    for (let i = 0; i < 3; i++) await served(testConsole, { accountId: theirs, charge: 1n });
+    for (let i = 0; i < 3; i++) await served(platform, { accountId: theirs, charge: 1n });
     const cursorOf = async (url: string, person: Person) =>
       String((await person.browser.send("GET", `${url}?limit=1`)).body.next_cursor);
     const mine = await cursorOf(URL, owner);
@@ -247,10 +247,10 @@ describe("400", () => {
 
 describe("404", () => {
   test("not_found: another account's request, none at all and nonsense are one answer", async () => {
-    const stranger = await signedIn(testConsole, [{ kind: "builder" }]);
+    const stranger = await signedIn(platform, [{ kind: "builder" }]);
     const theirs = past[0]?.id as string;
     const bodies: unknown[] = [];
-    for (const id of [theirs, publicId("req", testConsole.newId()), "req_1", "nonsense", theirs.toUpperCase()]) {
+    for (const id of [theirs, publicId("req", platform.newId()), "req_1", "nonsense", theirs.toUpperCase()]) {
       for (const path of ["", "/receipt"]) {
         const answer = await stranger.browser.send("GET", `${URL}/${id}${path}`);
         assertRefused(answer, 404, "not_found");

@@ -2,19 +2,20 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars, pico } from "../../base/money.ts";
-import { type Answer, Browser, openTestConsole, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser } from "../testing/browser.ts";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
-type Accounts = Parameters<TestConsole["person"]>[0];
+type Accounts = Parameters<TestPlatform["person"]>[0];
 
 async function signedIn(accounts: Accounts, more?: { operator: boolean }) {
-  const person = await testConsole.person(accounts, more);
-  const browser = new Browser(testConsole);
+  const person = await platform.person(accounts, more);
+  const browser = new Browser(platform);
   assert.equal((await browser.signIn(person.email)).status, 200);
   return { ...person, browser };
 }
@@ -30,10 +31,10 @@ function assertRefused(answer: Answer, status: number, code: string): void {
 }
 
 const hold = (accountId: Uuid) => ({
-  id: testConsole.newId(),
+  id: platform.newId(),
   accountId,
   amount: pico(1_234_567n),
-  keyId: testConsole.newId(),
+  keyId: platform.newId(),
   keyName: "a key",
   endpoint: "chat" as const,
   model: "tiny-3b",
@@ -56,7 +57,7 @@ describe("200", () => {
       held_micro: "0.000000",
       available_micro: "5000000.000000",
     });
-    assert.deepEqual(await testConsole.ledger.hold(hold(builder)), { kind: "held" });
+    assert.deepEqual(await platform.ledger.hold(hold(builder)), { kind: "held" });
     assert.deepEqual(await balance(), {
       object: "balance",
       balance_micro: "5000000.000000",
@@ -68,12 +69,12 @@ describe("200", () => {
   test("balance goes below zero when a refund took it there", async () => {
     const { browser, accountIds } = await signedIn([{ kind: "builder" }]);
     const transfer = {
-      id: testConsole.newId(),
+      id: platform.newId(),
       kind: "refund",
       accountId: accountIds[0] as Uuid,
       reason: "a test",
     } as const;
-    assert.equal(await testConsole.ledger.transfer({ ...transfer, amount: dollars(6) }), "moved");
+    assert.equal(await platform.ledger.transfer({ ...transfer, amount: dollars(6) }), "moved");
     const { body } = await browser.send("GET", "/console/api/balance");
     assert.equal(body.balance_micro, "-1000000.000000");
     assert.equal(body.available_micro, "-1000000.000000");
@@ -93,7 +94,7 @@ describe("200", () => {
 describe("401", () => {
   test("not_authenticated: no cookie, or one that we did not make", async () => {
     for (const url of ["/console/api/me", "/console/api/balance"]) {
-      const browser = new Browser(testConsole);
+      const browser = new Browser(platform);
       assertRefused(await browser.send("GET", url), 401, "not_authenticated");
       for (const value of ["made-up", "made-up.c2lnbmF0dXJl", "%00", ""]) {
         browser.cookies.set("tollgate.session_token", value);
@@ -104,7 +105,7 @@ describe("401", () => {
 
   test("not_authenticated: a session token alone, without its signature", async () => {
     const { browser, identityId } = await signedIn([{ kind: "builder" }]);
-    const { rows } = await testConsole.pool.query("select token from identity_session where identity_id = $1", [
+    const { rows } = await platform.pool.query("select token from identity_session where identity_id = $1", [
       identityId,
     ]);
     browser.cookies.set("tollgate.session_token", rows[0].token);
@@ -137,7 +138,7 @@ describe("403", () => {
 
 describe("404 and 405", () => {
   test("an unknown path has no code", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const paths = ["/console/api", "/console/api/nothing", "/console/api/auth/delete-user", "/console/api/auth/error"];
     for (const path of paths) {
       const answer = await browser.send("GET", path);
@@ -148,7 +149,7 @@ describe("404 and 405", () => {
   });
 
   test("a wrong method is told the right one", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     for (const [method, url, allowed] of [
       ["POST", "/console/api/me", "GET"],
       ["DELETE", "/console/api/balance", "GET"],

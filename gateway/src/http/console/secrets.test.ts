@@ -6,7 +6,8 @@ import { openTestIssuer } from "../../accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../accounts/testing/smtp.ts";
 import { totp } from "../../accounts/testing/totp.ts";
 import { createLog } from "../../base/log.ts";
-import { type Answer, Browser, openTestConsole } from "./testing.ts";
+import { openTestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser } from "../testing/browser.ts";
 
 const AUTH = "/console/api/auth";
 const PASSWORDS = ["the first password of this test", "the second password of this test", "a wrong guess of this test"];
@@ -21,7 +22,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   });
   const mailbox = await openTestMailbox();
   const issuer = await openTestIssuer();
-  const testConsole = await openTestConsole({
+  const platform = await openTestPlatform({
     publicUrl: "http://gate.test",
     log: createLog("trace", destination),
     mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
@@ -30,7 +31,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   });
   const answers: string[] = [];
   const secrets = new Map<string, string>(PASSWORDS.map((password, i) => [`password ${i}`, password]));
-  const browser = new Browser(testConsole);
+  const browser = new Browser(platform);
   const post = async (path: string, body: object, by = browser): Promise<Answer> => {
     const answer = await by.send("POST", `${AUTH}/${path}`, { body });
     answers.push(answer.text);
@@ -67,7 +68,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   const reset = await linkToken();
   secrets.set("reset token", reset);
   // While it is still good: a database that leaked would be enough to use it.
-  const table = await testConsole.pool.query("select v::text as row from identity_verification v");
+  const table = await platform.pool.query("select v::text as row from identity_verification v");
   assert.ok(table.rows.length > 0);
   for (const { row } of table.rows) assert.ok(!row.includes(reset));
   await post("reset-password", { token: reset, password: second });
@@ -82,7 +83,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   await post("two-factor/confirm", { code: totp(secret) });
   await post("two-factor/disable", { password: wrong });
   cookiesOf(browser, "third");
-  const other = new Browser(testConsole);
+  const other = new Browser(platform);
   await post("sign-in/email", { email, password: second }, other);
   cookiesOf(other, "challenge");
   await post("sign-in/code", { code: "wrong-code" }, other);
@@ -92,7 +93,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
     answers.push((await other.send("GET", url)).text);
   }
 
-  const guest = new Browser(testConsole);
+  const guest = new Browser(platform);
   const left = await post("sign-in/openid", { provider: "test" }, guest);
   cookiesOf(guest, "state");
   const person = { sub: "guest", email: "guest@example.test", email_verified: true, name: "Guest" };
@@ -108,16 +109,16 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   cookiesOf(guest, "fifth");
   keepTokens("the sign-in");
   secrets.set("client secret", issuer.provider.clientSecret);
-  secrets.set("server secret", testConsole.secret);
-  await testConsole.identities.idle();
+  secrets.set("server secret", platform.secret);
+  await platform.identities.idle();
 
   const stored: string[] = [];
-  const tables = await testConsole.pool.query("select tablename from pg_tables where schemaname = 'public'");
+  const tables = await platform.pool.query("select tablename from pg_tables where schemaname = 'public'");
   for (const { tablename } of tables.rows) {
-    const { rows } = await testConsole.pool.query(`select t::text as row from "${tablename}" t`);
+    const { rows } = await platform.pool.query(`select t::text as row from "${tablename}" t`);
     stored.push(...rows.map(({ row }) => `${tablename}: ${row}`));
   }
-  const sessions = await testConsole.pool.query("select token from identity_session");
+  const sessions = await platform.pool.query("select token from identity_session");
   assert.ok(sessions.rows.length > 0 && secrets.size > 30 && lines.length > 0, "there was something to find");
   for (const { token } of sessions.rows) {
     // Unsigned it is worthless, and has to be in its table; it is nowhere else.
@@ -128,7 +129,7 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
     for (const row of stored) assert.ok(!row.includes(secret), `${what} in ${row}`);
     for (const answer of answers) assert.ok(!answer.includes(secret), `${what} in ${answer}`);
   }
-  await testConsole.close();
+  await platform.close();
   await mailbox.close();
   await issuer.close();
 });
@@ -137,12 +138,12 @@ test("a store that refuses a row does not make its content known", async (t) => 
   const lines: string[] = [];
   const printed = t.mock.method(console, "error", () => {});
   const log = createLog("trace", { write: (line) => void lines.push(line) });
-  const testConsole = await openTestConsole({ log });
-  t.after(() => testConsole.close());
-  const { email, identityId } = await testConsole.person();
+  const platform = await openTestPlatform({ log });
+  t.after(() => platform.close());
+  const { email, identityId } = await platform.person();
   // PostgreSQL tells the whole row that it refuses: here the session's token.
-  await testConsole.pool.query("alter table identity_session add check (identity_id <> identity_id)");
-  const answer = await new Browser(testConsole).signIn(email);
+  await platform.pool.query("alter table identity_session add check (identity_id <> identity_id)");
+  const answer = await new Browser(platform).signIn(email);
   assert.equal(answer.status, 500);
   assert.deepEqual(Object.keys(answer.body), ["error"]);
   assert.equal(printed.mock.callCount(), 0, "nothing goes past the log");

@@ -9,7 +9,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import { testBodies } from "../testing.ts";
+import { testBodies } from "../testing/bodies.ts";
 import type { Guards } from "./guards.ts";
 import { openRouter } from "./router.ts";
 import { staticRoutes } from "./static.ts";

@@ -9,7 +9,7 @@ import { dollars } from "../../base/money.ts";
 import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertBooksBalance, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
-import { testBodies } from "../testing.ts";
+import { testBodies } from "../testing/bodies.ts";
 import { webhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;

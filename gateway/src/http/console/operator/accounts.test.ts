@@ -5,25 +5,25 @@ import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { checkBooks } from "../../../ledger/check.ts";
 import { startOfMonth } from "../keys.ts";
-import { lastActs } from "../testing/acts.ts";
-import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
-import { openTestConsole, type TestConsole } from "../testing.ts";
+import { lastActs } from "../../testing/acts.ts";
+import { served } from "../../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 const ACCOUNTS = "/console/api/operator/accounts";
 const KEYS = "/console/api/operator/keys";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let operator: Person;
 let builder: Person;
 let account: string;
 before(async () => {
-  testConsole = await openTestConsole();
-  operator = await signedIn(testConsole, [], { operator: true });
-  builder = await signedIn(testConsole, [{ kind: "builder" }]);
+  platform = await openTestPlatform();
+  operator = await signedIn(platform, [], { operator: true });
+  builder = await signedIn(platform, [{ kind: "builder" }]);
   account = publicId("acc", builder.accountIds[0] as Uuid);
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const send = (...args: Parameters<Person["browser"]["send"]>) => operator.browser.send(...args);
 const post = (path: string, body: unknown) => send("POST", `${ACCOUNTS}/${path}`, { body });
@@ -32,8 +32,8 @@ const newKey = async ({ browser }: Person): Promise<string> =>
 
 describe("200", () => {
   test("accounts are found by name, owner and kind, in pages, newest first", async () => {
-    const people = await Promise.all([1, 2, 3].map(() => testConsole.person([{ kind: "builder" }, { kind: "host" }])));
-    await testConsole.pool.query("update account set name = 'Findable 100% ' || id where id = any ($1)", [
+    const people = await Promise.all([1, 2, 3].map(() => platform.person([{ kind: "builder" }, { kind: "host" }])));
+    await platform.pool.query("update account set name = 'Findable 100% ' || id where id = any ($1)", [
       people.flatMap(({ accountIds }) => accountIds),
     ]);
     const found: { id: string; kind: string }[] = [];
@@ -72,7 +72,7 @@ describe("200", () => {
   });
 
   test("a grant is credit at once, on the statement with its reason, in the record with its operator", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const answer = await post(`${id}/grant`, { amount_micro: "1500000", reason: " for the outage " });
     assert.deepEqual([answer.status, answer.body.balance_micro], [200, "6500000.000000"]);
@@ -94,11 +94,11 @@ describe("200", () => {
       details: { amount_micro: "1500000.000000", reason: "for the outage" },
       outcome: "done",
     });
-    assert.ok((await checkBooks(testConsole.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkBooks(platform.pool)).every(({ differences }) => differences.length === 0));
   });
 
   test("suspended and restored: the owner is told at once, twice is once", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const id = publicId("acc", person.accountIds[0] as Uuid);
     const suspended = await post(`${id}/suspend`, { reason: "unpaid" });
     assert.ok(Number(suspended.body.suspended_at) > 0);
@@ -152,13 +152,13 @@ describe("200", () => {
   });
 
   test("each key with what it spent this month and when it was used last, as its owner sees it", async () => {
-    const person = await signedIn(testConsole, [{ kind: "builder" }]);
+    const person = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = person.accountIds as [Uuid];
     const [used, unused] = [await newKey(person), await newKey(person)];
     const keyId = parseId("key", used) as Uuid;
-    await served(testConsole, { accountId, keyId, charge: 1_234_567n });
-    await served(testConsole, { accountId, keyId, charge: 7n, at: new Date(startOfMonth(Date.now()).getTime() - 1) });
-    await testConsole.pool.query("update api_key set last_used_at = '2026-11-01T00:00:00Z' where id = $1", [keyId]);
+    await served(platform, { accountId, keyId, charge: 1_234_567n });
+    await served(platform, { accountId, keyId, charge: 7n, at: new Date(startOfMonth(Date.now()).getTime() - 1) });
+    await platform.pool.query("update api_key set last_used_at = '2026-11-01T00:00:00Z' where id = $1", [keyId]);
     const { data } = (await send("GET", `${ACCOUNTS}/${publicId("acc", accountId)}/keys`)).body;
     assert.deepEqual(
       (data as Record<string, unknown>[]).map((key) => [key.id, key.spend_this_month, key.last_used_at]),
@@ -179,7 +179,7 @@ describe("400", () => {
   test("a field that is wrong is named with its rule, and nothing is done or recorded", async () => {
     const key = await newKey(builder);
     const before = await lastActs(operator, 100);
-    const money = async () => (await testConsole.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
+    const money = async () => (await platform.ledger.balance(builder.accountIds[0] as Uuid))?.balance;
     const was = await money();
     const limits = (body: object) => send("PUT", `${KEYS}/${key}/limits`, { body });
     for (const [answer, param, rule] of [
@@ -213,7 +213,7 @@ describe("400", () => {
   });
 
   test("a grant that the account's books cannot hold is refused with its rule, and that it was tried is in the record", async () => {
-    const rich = await signedIn(testConsole, [{ kind: "builder" }]);
+    const rich = await signedIn(platform, [{ kind: "builder" }]);
     const [accountId] = rich.accountIds as [Uuid];
     const id = publicId("acc", accountId);
     const grant = () => post(`${id}/grant`, { amount_micro: "1000000000000", reason: "too much" });
@@ -222,7 +222,7 @@ describe("400", () => {
     const refused = await grant();
     assertRefused(refused, 400, "amount_micro");
     assert.match(String(refused.body.error?.message), /must not bring the balance above 9000000000000 microdollars/);
-    assert.equal((await testConsole.ledger.balance(accountId))?.balance, dollars(8_000_005));
+    assert.equal((await platform.ledger.balance(accountId))?.balance, dollars(8_000_005));
     const [last] = await lastActs(operator, 1);
     assert.deepEqual([last?.action, last?.subject, last?.outcome], ["account.grant", id, "failed"]);
   });
@@ -236,15 +236,15 @@ describe("400", () => {
 });
 
 test("403 not_a_builder: credit is for builders", async () => {
-  const host = await testConsole.person([{ kind: "host" }]);
+  const host = await platform.person([{ kind: "host" }]);
   const id = publicId("acc", host.accountIds[0] as Uuid);
   assertRefused(await post(`${id}/grant`, { amount_micro: "5", reason: "r" }), 403, "not_a_builder");
-  assert.equal((await testConsole.ledger.balance(host.accountIds[0] as Uuid))?.balance, 0n);
+  assert.equal((await platform.ledger.balance(host.accountIds[0] as Uuid))?.balance, 0n);
 });
 
 describe("404 not_found", () => {
   test("no such account", async () => {
-    for (const id of [publicId("acc", testConsole.newId()), "acc_1", "nonsense", account.replace("acc_", "key_")]) {
+    for (const id of [publicId("acc", platform.newId()), "acc_1", "nonsense", account.replace("acc_", "key_")]) {
       for (const answer of [
         await send("GET", `${ACCOUNTS}/${id}`),
         await send("GET", `${ACCOUNTS}/${id}/keys`),
@@ -260,13 +260,13 @@ describe("404 not_found", () => {
   test("no such key, or a revoked one; that it was tried is in the record", async () => {
     const revoked = await newKey(builder);
     await builder.browser.send("DELETE", `/console/api/keys/${revoked}`);
-    for (const id of [publicId("key", testConsole.newId()), revoked]) {
+    for (const id of [publicId("key", platform.newId()), revoked]) {
       assertRefused(await send("PUT", `${KEYS}/${id}/limits`, { body: { in_flight: 1 } }), 404, "not_found");
       const [last] = await lastActs(operator, 1);
       assert.deepEqual([last?.action, last?.subject, last?.outcome], ["key.limits", id, "not_found"]);
     }
     assertRefused(await send("PUT", `${KEYS}/nonsense/limits`, { body: {} }), 404, "not_found");
-    const { rows } = await testConsole.pool.query("select in_flight_max from api_key where id = $1", [
+    const { rows } = await platform.pool.query("select in_flight_max from api_key where id = $1", [
       parseId("key", revoked),
     ]);
     assert.deepEqual(rows, [{ in_flight_max: null }]);

@@ -15,9 +15,9 @@ import { disputeObject, sessionObject } from "../../../payments/demo-provider/ob
 import type { Sale } from "../../../payments/demo-provider/sale.ts";
 import { openPayments, type Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
-import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
-import { openTestConsole, type TestConsole } from "../testing.ts";
+import { served } from "../../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 const HOLD_DAYS = 7;
@@ -29,7 +29,7 @@ const TEN_DOLLARS_OF_TOKENS = Number(dollars(10) / PRICE_OUT);
 const NOTHING = "0.000000";
 
 const log = createLog("silent");
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let demo: DemoProvider;
 let payments: Payments;
 let operator: Person;
@@ -39,22 +39,22 @@ before(async () => {
 });
 after(() => demo.close());
 beforeEach(async (t) => {
-  testConsole = await openTestConsole({
+  platform = await openTestPlatform({
     payoutHoldDays: HOLD_DAYS,
     payments: (books) => {
       payments = openPayments({ ...books, provider: stripeAt(demo), log });
       return payments;
     },
   });
-  const opened = testConsole;
+  const opened = platform;
   // What a test left in the books is right, however it ended.
   (t as import("node:test").TestContext).after(async () => {
     const differing = (await checkBooks(opened.pool)).filter(({ differences }) => differences.length > 0);
     await opened.close();
     assert.deepEqual(differing, []);
   });
-  operator = await signedIn(testConsole, [], { operator: true });
-  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+  operator = await signedIn(platform, [], { operator: true });
+  await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
 
 /** Buys $100 by card; the provider's side of it. */
@@ -81,7 +81,7 @@ const disputed = (sale: Sale, status = "needs_response", created = 1_900_000_000
 /** Requests of $10 each, served by that host. */
 async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()): Promise<void> {
   for (let i = 0; i < times; i++) {
-    await served(testConsole, {
+    await served(platform, {
       accountId: builder,
       charge: dollars(10),
       promptTokens: 0,
@@ -95,7 +95,7 @@ async function spend(builder: Uuid, host: Uuid, times: number, at = new Date()):
 /** As if that much time had passed since the requests so far were made. */
 async function pass(ms: number): Promise<void> {
   const seconds = ms / 1000;
-  const { pool } = testConsole;
+  const { pool } = platform;
   // Whole hours first: rollups have nothing finer.
   assert.equal(seconds % 3600, 0);
   await pool.query("update request set created_at = created_at - make_interval(secs => $1)", [seconds]);
@@ -106,7 +106,7 @@ async function pass(ms: number): Promise<void> {
 const create = (body: unknown = {}) => operator.browser.send("POST", PAYOUTS, { body });
 const linesOf = async (id: unknown) =>
   (await operator.browser.send("GET", `${PAYOUTS}/${id}`)).body.lines as Record<string, string>[];
-const balance = async (id: Uuid): Promise<Pico> => (await testConsole.ledger.balance(id))?.balance as Pico;
+const balance = async (id: Uuid): Promise<Pico> => (await platform.ledger.balance(id))?.balance as Pico;
 const usd = (amount: number): string => exactMicro(pico((dollars(1) * BigInt(amount * 100)) / 100n));
 const sumsOf = ({ body }: { body: Record<string, unknown> }) => ({
   hosts: body.hosts,
@@ -117,7 +117,7 @@ const sumsOf = ({ body }: { body: Record<string, unknown> }) => ({
 
 /** Everything that ever left for hosts. */
 async function paidOut(): Promise<string> {
-  const { rows } = await testConsole.pool.query(
+  const { rows } = await platform.pool.query(
     "select coalesce(sum(amount), 0)::text as total from transfer where kind = 'payout'",
   );
   return rows[0].total;
@@ -125,16 +125,16 @@ async function paidOut(): Promise<string> {
 
 /** One person with a builder account without credit and a host account. */
 async function both(): Promise<{ person: Person; builder: Uuid; host: Uuid }> {
-  const person = await signedIn(testConsole, [{ kind: "builder" }, { kind: "host" }]);
+  const person = await signedIn(platform, [{ kind: "builder" }, { kind: "host" }]);
   const [builder, host] = person.accountIds as [Uuid, Uuid];
   const gift = {
-    id: testConsole.newId(),
+    id: platform.newId(),
     kind: "refund",
     accountId: builder,
     amount: dollars(5),
     reason: "none",
   } as const;
-  assert.equal(await testConsole.ledger.transfer(gift), "moved");
+  assert.equal(await platform.ledger.transfer(gift), "moved");
   return { person, builder, host };
 }
 
@@ -232,7 +232,7 @@ describe("how a batch is worked out", () => {
   test("a debt is set off once, whoever of several accounts shares its owner, in the order of their ids", async () => {
     const payer = await both();
     await buy(payer.person);
-    const person = await signedIn(testConsole, [
+    const person = await signedIn(platform, [
       { kind: "builder" },
       { kind: "host" },
       { kind: "host" },
@@ -245,15 +245,15 @@ describe("how a batch is worked out", () => {
       [b1, 10],
       [b2, 6],
     ] as const) {
-      const take = { id: testConsole.newId(), kind: "refund", accountId: builder, reason: "a test" } as const;
-      await testConsole.ledger.transfer({ ...take, amount: dollars(5 + owed) });
+      const take = { id: platform.newId(), kind: "refund", accountId: builder, reason: "a test" } as const;
+      await platform.ledger.transfer({ ...take, amount: dollars(5 + owed) });
     }
     // A second owner of one host owes too.
-    const partner = await signedIn(testConsole, [{ kind: "builder" }]);
+    const partner = await signedIn(platform, [{ kind: "builder" }]);
     const [b3] = partner.accountIds as [Uuid];
-    await testConsole.identities.own(partner.identityId, h2);
-    const take = { id: testConsole.newId(), kind: "refund", accountId: b3, reason: "a test" } as const;
-    await testConsole.ledger.transfer({ ...take, amount: dollars(5 + 2) });
+    await platform.identities.own(partner.identityId, h2);
+    const take = { id: platform.newId(), kind: "refund", accountId: b3, reason: "a test" } as const;
+    await platform.ledger.transfer({ ...take, amount: dollars(5 + 2) });
     const old = new Date(Date.now() - 30 * DAY_MS);
     await spend(payer.builder, h1, 2, old);
     await spend(payer.builder, h2, 2, old);
@@ -261,7 +261,7 @@ describe("how a batch is worked out", () => {
     const batch = await create();
     assert.deepEqual(sumsOf(batch), { hosts: 1, paid: usd(10), heldBack: NOTHING, setOff: usd(18) });
     assert.deepEqual([await balance(b1), await balance(b2), await balance(b3)], [0n, 0n, 0n]);
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "select host_account_id as host, builder_account_id as builder, amount from payout_setoff order by 1, 2",
     );
     assert.deepEqual(rows, [
@@ -279,10 +279,10 @@ describe("how a batch is worked out", () => {
     await spend(builder, host, 10);
     await pass(8 * DAY_MS);
     await disputed(sale);
-    await testConsole.pool.query("update account set suspended_at = now() where id = $1", [host]);
+    await platform.pool.query("update account set suspended_at = now() where id = $1", [host]);
     assertRefused(await create(), 409, "nothing_owed");
     assert.equal(await balance(host), dollars(70));
-    await testConsole.pool.query("update account set suspended_at = null where id = $1", [host]);
+    await platform.pool.query("update account set suspended_at = null where id = $1", [host]);
     assert.equal((await create()).body.set_off_micro, usd(70));
   });
 
@@ -353,7 +353,7 @@ describe("at the same moment", () => {
     await Promise.all(work);
     await create();
     // Whatever came first: nobody is paid while their own account owes.
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       `select b.id from ledger_account b join account_owner o on o.account_id = b.id
          join account_owner p on p.identity_id = o.identity_id join ledger_account h on h.id = p.account_id and h.kind = 'host'
         where b.kind = 'builder' and b.balance < 0 and h.balance > 0`,
@@ -370,20 +370,20 @@ describe("at the same moment", () => {
     assert.equal(batch.status, 201);
     const [line] = await linesOf(batch.body.id);
     // By hand, past every rule.
-    const id = testConsole.newId();
-    await testConsole.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
+    const id = platform.newId();
+    await platform.ledger.transfer({ id, kind: "payout", accountId: host, amount: dollars(1), reason: "by hand" });
     const refused = await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`);
     assertRefused(refused, 409, "payout_exceeds_balance");
     assert.ok(refused.body.error?.message.includes(String(line?.payout)), refused.text);
     assert.equal((await operator.browser.send("GET", `${PAYOUTS}/${batch.body.id}`)).body.state, "open");
     const back = {
-      id: testConsole.newId(),
+      id: platform.newId(),
       kind: "grant",
       accountId: host,
       amount: dollars(1),
       reason: "put back",
     } as const;
-    await testConsole.ledger.transfer(back);
+    await platform.ledger.transfer(back);
     assert.equal((await operator.browser.send("POST", `${PAYOUTS}/${batch.body.id}/paid`)).body.state, "paid");
   });
 });

@@ -3,23 +3,23 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
-import { lastActs } from "../testing/acts.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
-import { openTestConsole, type TestConsole } from "../testing.ts";
+import { lastActs } from "../../testing/acts.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 const NODES = "/console/api/operator/nodes";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let operator: Person;
 let host: Person;
 let fleet: Fleet;
 before(async () => {
-  testConsole = await openTestConsole();
-  operator = await signedIn(testConsole, [], { operator: true });
-  host = await signedIn(testConsole, [{ kind: "host" }]);
-  fleet = openFleet(testConsole);
+  platform = await openTestPlatform();
+  operator = await signedIn(platform, [], { operator: true });
+  host = await signedIn(platform, [{ kind: "host" }]);
+  fleet = openFleet(platform);
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const accountId = (): Uuid => host.accountIds[0] as Uuid;
 async function newNode(name: string): Promise<Node> {
@@ -33,7 +33,7 @@ const quarantine = (url: string, body: unknown) => operator.browser.send("POST",
 describe("200", () => {
   test("every host's nodes, each with its account; one with its stats", async () => {
     const node = await newNode("barn");
-    await testConsole.pool.query("update account set name = 'The barn' where id = $1", [accountId()]);
+    await platform.pool.query("update account set name = 'The barn' where id = $1", [accountId()]);
     const list = await operator.browser.send("GET", NODES);
     const shown = (list.body.data as Record<string, unknown>[]).find(({ id }) => id === publicId("node", node.id));
     assert.deepEqual([shown?.account, shown?.account_name], [publicId("acc", accountId()), "The barn"]);
@@ -46,7 +46,7 @@ describe("200", () => {
   });
 
   test("found by name, state and host, in pages, newest first, without a gap or a repeat", async () => {
-    const other = await testConsole.person([{ kind: "host" }]);
+    const other = await platform.person([{ kind: "host" }]);
     const made: string[] = [];
     for (const name of ["find 1", "find 2", "find 3", "lose 4", "find 5"]) {
       made.unshift(publicId("node", (await newNode(name)).id));
@@ -72,7 +72,7 @@ describe("200", () => {
     assert.deepEqual(await all("q=find&state=ready"), [fifth, third, first]);
     assert.deepEqual(await all("q=find&state=paused"), [second]);
     assert.deepEqual(await all("q=find&state=online"), [], "none is connected");
-    assert.deepEqual(await all(`host=${publicId("acc", testConsole.newId())}`), []);
+    assert.deepEqual(await all(`host=${publicId("acc", platform.newId())}`), []);
   });
 
   test("quarantined with its reason, which the host reads; released to paused; both in the record", async () => {
@@ -86,7 +86,7 @@ describe("200", () => {
     assert.equal((await fleet.find(null, node.id))?.quarantine?.reason, "smells of smoke", "the first reason stands");
     const released = await operator.browser.send("POST", `${at(node)}/release`);
     assert.deepEqual([released.status, released.body.state, released.body.quarantine], [200, "paused", null]);
-    const { rows } = await testConsole.pool.query("select by, released_by from node_quarantine where node_id = $1", [
+    const { rows } = await platform.pool.query("select by, released_by from node_quarantine where node_id = $1", [
       node.id,
     ]);
     assert.deepEqual(rows, [{ by: operator.email, released_by: operator.email }]);
@@ -149,7 +149,7 @@ test("400: a filter that is wrong is named with its rule; a cursor is of this li
 });
 
 test("404 node_not_found: no such node", async () => {
-  for (const id of [publicId("node", testConsole.newId()), "node_1", "nonsense"]) {
+  for (const id of [publicId("node", platform.newId()), "node_1", "nonsense"]) {
     for (const answer of [
       await operator.browser.send("GET", `${NODES}/${id}`),
       await quarantine(`${NODES}/${id}`, { reason: "r" }),

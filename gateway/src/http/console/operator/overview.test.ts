@@ -2,33 +2,33 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
-import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
-import { openTestConsole, type TestConsole } from "../testing.ts";
+import { served } from "../../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 const API = "/console/api/operator";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let operator: Person;
 let builder: Uuid;
 let host: Uuid;
 before(async () => {
-  testConsole = await openTestConsole();
-  operator = await signedIn(testConsole, [], { operator: true });
-  [builder, host] = (await testConsole.person([{ kind: "builder" }, { kind: "host" }])).accountIds as [Uuid, Uuid];
-  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+  platform = await openTestPlatform();
+  operator = await signedIn(platform, [], { operator: true });
+  [builder, host] = (await platform.person([{ kind: "builder" }, { kind: "host" }])).accountIds as [Uuid, Uuid];
+  await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const get = (path: string) => operator.browser.send("GET", `${API}/${path}`);
 
 describe("200", () => {
   test("the overview: money, accounts, nodes, capacity, and the traffic of the span by hour and outcome", async () => {
     const at = new Date(Date.now() - 2 * 3_600_000);
-    const nodeId = testConsole.newId();
+    const nodeId = platform.newId();
     const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
-    await served(testConsole, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
-    await served(testConsole, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
+    await served(platform, { accountId: builder, at, ...tokens, host: { accountId: host, nodeId } });
+    await served(platform, { accountId: builder, at, outcome: "no_capacity", completionTokens: 1, charge: 0n });
     const { body, status } = await get("overview");
     assert.equal(status, 200);
     assert.deepEqual(body.money, {
@@ -56,9 +56,9 @@ describe("200", () => {
     assert.deepEqual([good.status, good.body.balanced], [200, true]);
     const checks = good.body.checks as { name: string; checked: number; differences: string[] }[];
     assert.ok(checks.length > 10 && checks.every(({ differences }) => differences.length === 0));
-    await testConsole.pool.query("update ledger_account set balance = balance + 1 where id = $1", [builder]);
+    await platform.pool.query("update ledger_account set balance = balance + 1 where id = $1", [builder]);
     const bad = await get("ledger/check");
-    await testConsole.pool.query("update ledger_account set balance = balance - 1 where id = $1", [builder]);
+    await platform.pool.query("update ledger_account set balance = balance - 1 where id = $1", [builder]);
     assert.equal(bad.body.balanced, false);
     assert.match(JSON.stringify(bad.body.checks), new RegExp(`account ${builder}: balance`));
   });

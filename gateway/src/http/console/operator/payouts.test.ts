@@ -4,36 +4,36 @@ import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
 import { checkBooks } from "../../../ledger/check.ts";
-import { lastActs } from "../testing/acts.ts";
-import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
-import { openTestConsole, type TestConsole } from "../testing.ts";
+import { lastActs } from "../../testing/acts.ts";
+import { served } from "../../testing/past.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 let operator: Person;
 let builder: Uuid;
 before(async () => {
-  testConsole = await openTestConsole();
-  operator = await signedIn(testConsole, [], { operator: true });
-  builder = (await testConsole.person([{ kind: "builder" }])).accountIds[0] as Uuid;
-  await testConsole.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
+  platform = await openTestPlatform();
+  operator = await signedIn(platform, [], { operator: true });
+  builder = (await platform.person([{ kind: "builder" }])).accountIds[0] as Uuid;
+  await platform.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000) on conflict do nothing");
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 /** A host that has served one request of this many tokens. */
 async function hostWith(tokens: number, name: string): Promise<{ host: Person; account: Uuid; earned: string }> {
-  const host = await signedIn(testConsole, [{ kind: "host" }]);
+  const host = await signedIn(platform, [{ kind: "host" }]);
   const [account] = host.accountIds as [Uuid];
-  await testConsole.pool.query("update account set name = $2 where id = $1", [account, name]);
+  await platform.pool.query("update account set name = $2 where id = $1", [account, name]);
   const charge = BigInt(tokens) * 40_000n;
-  await served(testConsole, {
+  await served(platform, {
     accountId: builder,
     charge,
     promptTokens: 0,
     completionTokens: tokens,
-    host: { accountId: account, nodeId: testConsole.newId() },
+    host: { accountId: account, nodeId: platform.newId() },
   });
   const share = hostShareOf(charge);
   const earned = `${share / 1_000_000n}.${String(share % 1_000_000n).padStart(6, "0")}`;
@@ -95,12 +95,12 @@ describe("201 and 200", () => {
     assert.deepEqual(await earnings(), { ...still, paid_out_micro: earned_micro, pending_micro: nothing });
     const again = await operator.browser.send("POST", `${PAYOUTS}/${id}/paid`);
     assert.deepEqual([again.status, again.body], [200, paid.body], "twice is once");
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "select kind, account_id, amount::text from transfer where kind = 'payout'",
     );
     const amount = rich.earned.replace(".", "").replace(/^0+/, "");
     assert.deepEqual(rows, [{ kind: "payout", account_id: rich.account, amount }]);
-    assert.ok((await checkBooks(testConsole.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkBooks(platform.pool)).every(({ differences }) => differences.length === 0));
     assert.deepEqual(
       (await lastActs(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
       [
@@ -163,7 +163,7 @@ test("400: the field and its rule", async () => {
 });
 
 test("404 not_found: no such batch", async () => {
-  for (const id of [publicId("pay", testConsole.newId()), "pay_1", "nonsense"]) {
+  for (const id of [publicId("pay", platform.newId()), "pay_1", "nonsense"]) {
     for (const [method, path] of [
       ["GET", ""],
       ["GET", "/csv"],
@@ -178,7 +178,7 @@ test("409 nothing_owed: what an open batch promises is not promised again, and n
   await hostWith(10, "Waiting");
   const open = await create();
   assert.equal(open.status, 201);
-  const count = async () => (await testConsole.pool.query("select from payout_batch")).rowCount;
+  const count = async () => (await platform.pool.query("select from payout_batch")).rowCount;
   const before = await count();
   assertRefused(await create(), 409, "nothing_owed");
   assertRefused(await create({ minimum_micro: "1000000000000" }), 409, "nothing_owed");

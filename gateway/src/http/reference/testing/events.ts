@@ -1,7 +1,7 @@
 /** For tests: a stream of server-sent events, read as it comes. */
 import type { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Browser } from "../../console/testing.ts";
+import type { Browser } from "../../testing/browser.ts";
 import type { SeenAnswer } from "./witness.ts";
 
 export interface EventReader {

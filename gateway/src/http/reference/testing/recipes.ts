@@ -3,7 +3,7 @@
  * refuses is the same everywhere, so every operation that documents it is made to show it.
  */
 import { publicId } from "../../../base/ids.ts";
-import type { Browser } from "../../console/testing.ts";
+import type { Browser } from "../../testing/browser.ts";
 import { type Document, type Endpoint, follow, type Parameter, type Response } from "../openapi.ts";
 import type { Cast, Visitor } from "./cast.ts";
 

@@ -4,7 +4,8 @@ import { smtpMail } from "../../../accounts/mail.ts";
 import { openTestIssuer } from "../../../accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
 import { totp } from "../../../accounts/testing/totp.ts";
-import { openTestConsole, PASSWORD, type TestConsole } from "../../console/testing.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { PASSWORD } from "../../testing/browser.ts";
 import type { Cast } from "./cast.ts";
 import { WatchedBrowser } from "./watched.ts";
 import type { Witness } from "./witness.ts";
@@ -60,19 +61,19 @@ export async function visitTwoFactor({ stranger, join }: Cast): Promise<void> {
 export async function visitElsewhere(witness: Witness): Promise<void> {
   const mailbox = await openTestMailbox();
   const issuer = await openTestIssuer();
-  const mailing = await openTestConsole({
+  const mailing = await openTestPlatform({
     publicUrl: PUBLIC_URL,
     mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
     verifyEmails: true,
   });
   const away = { ...issuer.provider, id: "away", issuer: "http://127.0.0.1:1" };
-  const federated = await openTestConsole({ publicUrl: PUBLIC_URL, providers: [issuer.provider, away] });
+  const federated = await openTestPlatform({ publicUrl: PUBLIC_URL, providers: [issuer.provider, away] });
   try {
     await visitMailing(new WatchedBrowser(witness, mailing), mailbox);
     await visitFederated(new WatchedBrowser(witness, federated), issuer);
     await mailing.identities.idle();
   } finally {
-    for (const opened of [mailing, federated, mailbox, issuer] satisfies Pick<TestConsole, "close">[]) {
+    for (const opened of [mailing, federated, mailbox, issuer] satisfies Pick<TestPlatform, "close">[]) {
       await opened.close();
     }
   }

@@ -1,7 +1,7 @@
 /** For tests: a browser whose every answer is held against the console's document. */
 import assert from "node:assert/strict";
 import type { FastifyInstance } from "fastify";
-import { type Answer, Browser } from "../../console/testing.ts";
+import { type Answer, Browser } from "../../testing/browser.ts";
 import type { Witness } from "./witness.ts";
 
 type Send = Browser["send"];

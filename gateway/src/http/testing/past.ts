@@ -1,12 +1,12 @@
 /** Requests that were served before a test looks at them: written by the ledger and the record of refusals, as the gateway does. */
 import assert from "node:assert/strict";
-import { systemClock } from "../../../base/clock.ts";
-import { newIds, type Uuid } from "../../../base/ids.ts";
-import { type Pico, pico } from "../../../base/money.ts";
-import { systemRandom } from "../../../base/random.ts";
-import type { LimitOutcome, RequestOutcome } from "../../../base/states.ts";
-import { openRefusals } from "../../../history/refusals.ts";
-import type { TestConsole } from "../testing.ts";
+import { systemClock } from "../../base/clock.ts";
+import { newIds, type Uuid } from "../../base/ids.ts";
+import { type Pico, pico } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import type { LimitOutcome, RequestOutcome } from "../../base/states.ts";
+import { openRefusals } from "../../history/refusals.ts";
+import type { TestPlatform } from "./platform.ts";
 
 export interface PastRequest {
   accountId: Uuid;
@@ -24,7 +24,7 @@ export interface PastRequest {
 }
 
 /** A request that was held, served and settled. */
-export async function served({ ledger }: TestConsole, request: PastRequest): Promise<Uuid> {
+export async function served({ ledger }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), charge = 0n, hold = charge, host, keyId = accountId } = request;
   const id = newIdAt(at);
   const { keyName = "a key", model = "tiny-3b", client = "openai-js", outcome = "ok" } = request;
@@ -66,7 +66,7 @@ export async function served({ ledger }: TestConsole, request: PastRequest): Pro
 }
 
 /** One that a limit refused before its model was known. */
-export async function refused({ pool }: TestConsole, request: PastRequest): Promise<Uuid> {
+export async function refused({ pool }: TestPlatform, request: PastRequest): Promise<Uuid> {
   const { accountId, at = new Date(), keyId = accountId, keyName = "a key", client = "" } = request;
   const id = newIdAt(at);
   await openRefusals({ pool, clock: systemClock }).record({

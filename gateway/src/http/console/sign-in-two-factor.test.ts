@@ -1,22 +1,23 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
-import { type Answer, Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
 
 const AUTH = "/console/api/auth";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const post = (browser: Browser, path: string, body: object): Promise<Answer> =>
   browser.send("POST", `${AUTH}/${path}`, { body });
 
 async function signedIn() {
-  const person = await testConsole.person([{ kind: "builder" }]);
-  const browser = new Browser(testConsole);
+  const person = await platform.person([{ kind: "builder" }]);
+  const browser = new Browser(platform);
   await browser.signIn(person.email);
   return { ...person, browser };
 }
@@ -41,7 +42,7 @@ const isOn = async (browser: Browser) => (await browser.send("GET", "/console/ap
 
 /** The password's half of signing in. */
 async function begin(email: string): Promise<Browser> {
-  const browser = new Browser(testConsole);
+  const browser = new Browser(platform);
   const answer = await browser.signIn(email);
   assert.deepEqual(answer.body, { status: "two_factor_required" });
   return browser;
@@ -71,7 +72,7 @@ test("turning it on needs the password, and a code that proves the app has the s
   const begun = await post(browser, "two-factor/enable", { password: PASSWORD });
   const { secret } = begun.body as unknown as Setup;
   // Not confirmed: signing in goes on as before.
-  assert.deepEqual((await new Browser(testConsole).signIn(email)).body, { status: "signed_in" });
+  assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
   const guess = totp(secret) === "000000" ? "000001" : "000000";
   const bad = await post(browser, "two-factor/confirm", { code: guess });
   assert.equal(bad.status, 400);
@@ -135,8 +136,8 @@ test("turning it off needs the password; then the password is enough again", asy
   assert.equal(await isOn(browser), true);
   assert.deepEqual((await post(browser, "two-factor/disable", { password: PASSWORD })).body, { status: "disabled" });
   assert.equal(await isOn(browser), false);
-  assert.deepEqual((await new Browser(testConsole).signIn(email)).body, { status: "signed_in" });
-  const { rowCount } = await testConsole.pool.query(
+  assert.deepEqual((await new Browser(platform).signIn(email)).body, { status: "signed_in" });
+  const { rowCount } = await platform.pool.query(
     "select from identity_two_factor t join identity i on i.id = t.identity_id where i.email = $1",
     [email],
   );
@@ -145,7 +146,7 @@ test("turning it off needs the password; then the password is enough again", asy
 
 test("without a password first there is nothing to give a code for", async () => {
   const { secret, browser } = await withTwoFactor();
-  const stranger = await post(new Browser(testConsole), "sign-in/code", { code: totp(secret, 1) });
+  const stranger = await post(new Browser(platform), "sign-in/code", { code: totp(secret, 1) });
   assert.equal(stranger.status, 401);
   assert.equal(stranger.body.error?.code, "not_authenticated");
   // Nor does a session of one's own stand in for the password.
@@ -169,13 +170,13 @@ test("after five wrong codes the password is asked again; after ten the second f
   const waitS = Number(locked.headers["retry-after"]);
   assert.ok(waitS > 0 && waitS <= 900, String(waitS));
   assert.equal(locked.headers["x-should-retry"], "false", "too long for a client to wait on its own");
-  await testConsole.pool.query("update identity_attempt set ends_at = ends_at - interval '15 minutes'");
+  await platform.pool.query("update identity_attempt set ends_at = ends_at - interval '15 minutes'");
   assert.equal((await post(await begin(email), "sign-in/code", { code: totp(secret, 1) })).status, 200);
 });
 
 test("secret and backup codes are encrypted at rest", async () => {
   const { identityId, secret, backupCodes } = await withTwoFactor();
-  const { rows } = await testConsole.pool.query(
+  const { rows } = await platform.pool.query(
     "select secret, backup_codes, t::text as row from identity_two_factor t where identity_id = $1",
     [identityId],
   );
@@ -197,7 +198,7 @@ test("400 and 401: fields, and no session", async () => {
     assert.equal(answer.body.error?.param, param);
   }
   for (const path of ["enable", "confirm", "backup-codes", "disable"]) {
-    const answer = await post(new Browser(testConsole), `two-factor/${path}`, { password: PASSWORD, code: "123456" });
+    const answer = await post(new Browser(platform), `two-factor/${path}`, { password: PASSWORD, code: "123456" });
     assert.equal(answer.body.error?.code, "not_authenticated", path);
   }
 });

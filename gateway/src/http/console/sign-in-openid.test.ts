@@ -2,20 +2,21 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { totp } from "../../accounts/testing/totp.ts";
-import { Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { Browser, PASSWORD } from "../testing/browser.ts";
 
 const AUTH = "/console/api/auth";
 const PUBLIC_URL = "http://gate.test";
 
 let issuer: TestIssuer;
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
   issuer = await openTestIssuer();
   const company = { ...issuer.provider, id: "company", name: "The company", trustEmail: true };
-  testConsole = await openTestConsole({ publicUrl: PUBLIC_URL, providers: [issuer.provider, company] });
+  platform = await openTestPlatform({ publicUrl: PUBLIC_URL, providers: [issuer.provider, company] });
 });
 after(async () => {
-  await testConsole.close();
+  await platform.close();
   await issuer.close();
 });
 
@@ -51,7 +52,7 @@ const me = async (browser: Browser) => (await browser.send("GET", "/console/api/
 
 describe("a good sign-in", () => {
   test("asks with PKCE, state and nonce, and for what it needs", async () => {
-    const url = new URL(await leave(new Browser(testConsole)));
+    const url = new URL(await leave(new Browser(platform)));
     assert.equal(url.origin, issuer.provider.issuer);
     const asked = url.searchParams;
     assert.equal(asked.get("response_type"), "code");
@@ -64,21 +65,21 @@ describe("a good sign-in", () => {
 
   test("makes an identity the first time and finds it again, by its subject", async () => {
     const who = person();
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     assert.equal(await signIn(browser, who), "/console/");
     const first = await me(browser);
     assert.equal(first?.email, who.email);
     assert.equal(first?.name, "Öpen Person");
     assert.equal(first?.email_verified, true);
     assert.equal(first?.operator, false);
-    const again = new Browser(testConsole);
+    const again = new Browser(platform);
     assert.equal(await signIn(again, { ...who, email: "moved@example.test", operator: true }), "/console/");
     assert.deepEqual(await me(again), first);
   });
 
   test("keeps none of the provider's tokens", async () => {
-    await signIn(new Browser(testConsole), person());
-    const { rows } = await testConsole.pool.query(
+    await signIn(new Browser(platform), person());
+    const { rows } = await platform.pool.query(
       "select access_token, refresh_token, id_token, password_hash from identity_credential where provider = 'test'",
     );
     assert.ok(rows.length > 0);
@@ -86,7 +87,7 @@ describe("a good sign-in", () => {
   });
 
   test("is listed for people, without its secrets", async () => {
-    const { body, text } = await new Browser(testConsole).send("GET", `${AUTH}/methods`);
+    const { body, text } = await new Browser(platform).send("GET", `${AUTH}/methods`);
     assert.deepEqual(body.providers, [
       { id: "test", name: "Test provider" },
       { id: "company", name: "The company" },
@@ -100,7 +101,7 @@ describe("a good sign-in", () => {
       [{ name: "  ", email: `ada.${people}@example.test` }, `ada.${people}`],
       [{ name: `a\u0000b${"x".repeat(300)}` }, `a b${"x".repeat(197)}`],
     ] as const) {
-      const browser = new Browser(testConsole);
+      const browser = new Browser(platform);
       assert.equal(await signIn(browser, person(claims)), "/console/");
       assert.equal((await me(browser))?.name, name);
     }
@@ -109,7 +110,7 @@ describe("a good sign-in", () => {
 
 describe("linking", () => {
   const credentials = async (email: string): Promise<string[]> => {
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "select c.provider from identity_credential c join identity i on i.id = c.identity_id where i.email = $1 order by 1",
       [email],
     );
@@ -117,18 +118,18 @@ describe("linking", () => {
   };
 
   test("an e-mail address that both sides have proven is one identity", async () => {
-    const known = await testConsole.person([{ kind: "builder" }]);
-    const browser = new Browser(testConsole);
+    const known = await platform.person([{ kind: "builder" }]);
+    const browser = new Browser(platform);
     assert.equal(await signIn(browser, person({ email: known.email.toUpperCase() })), "/console/");
     assert.equal((await browser.send("GET", "/console/api/balance")).status, 200);
     assert.deepEqual(await credentials(known.email), ["credential", "test"]);
   });
 
   test("one that the provider does not vouch for lets nobody in, and makes nobody", async () => {
-    const known = await testConsole.person([{ kind: "builder" }]);
+    const known = await platform.person([{ kind: "builder" }]);
     for (const email of [known.email, "unproven@example.test"]) {
       for (const email_verified of [false, "false", undefined]) {
-        const browser = new Browser(testConsole);
+        const browser = new Browser(platform);
         const where = await signIn(browser, person({ email, email_verified }));
         assert.equal(where, "/console/?sign_in=email_not_verified");
         assert.equal(browser.cookies.has("tollgate.session_token"), false);
@@ -139,10 +140,10 @@ describe("linking", () => {
   });
 
   test("one that was signed up with but never proven here is not joined to its owner's sign-in", async () => {
-    const squatter = new Browser(testConsole);
+    const squatter = new Browser(platform);
     const body = { email: "victim@example.test", password: PASSWORD, name: "Squatter" };
     await squatter.send("POST", `${AUTH}/sign-up/email`, { body });
-    const owner = new Browser(testConsole);
+    const owner = new Browser(platform);
     const where = await signIn(owner, person({ email: "victim@example.test" }));
     assert.equal(where, "/console/?sign_in=account_not_linked");
     assert.equal(await me(owner), undefined);
@@ -150,7 +151,7 @@ describe("linking", () => {
   });
 
   test("a provider whose addresses are trusted need not vouch for them", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const where = await signIn(browser, person({ email_verified: undefined }), { provider: "company" });
     assert.equal(where, "/console/");
     assert.equal((await me(browser))?.email_verified, true);
@@ -158,13 +159,13 @@ describe("linking", () => {
 });
 
 test("who has a second factor gives a code after the provider too", async () => {
-  const known = await testConsole.person();
-  const browser = new Browser(testConsole);
+  const known = await platform.person();
+  const browser = new Browser(platform);
   await browser.signIn(known.email);
   const begun = await browser.send("POST", `${AUTH}/two-factor/enable`, { body: { password: PASSWORD } });
   const secret = String(begun.body.secret);
   await browser.send("POST", `${AUTH}/two-factor/confirm`, { body: { code: totp(secret) } });
-  const next = new Browser(testConsole);
+  const next = new Browser(platform);
   assert.equal(await signIn(next, person({ email: known.email })), "/console/?sign_in=two_factor_required");
   assert.equal(next.cookies.has("tollgate.session_token"), false);
   assert.equal(await me(next), undefined);
@@ -188,17 +189,17 @@ describe("what is wrong lets nobody in", () => {
   ];
   for (const { why, mischief } of TOKENS) {
     test(`an ID token ${why}`, async () => {
-      const browser = new Browser(testConsole);
+      const browser = new Browser(platform);
       const who = person();
       assert.equal(await signIn(browser, who, { mischief }), "/console/?sign_in=failed");
       assert.equal(browser.cookies.has("tollgate.session_token"), false);
-      const { rowCount } = await testConsole.pool.query("select from identity where email = $1", [who.email]);
+      const { rowCount } = await platform.pool.query("select from identity where email = $1", [who.email]);
       assert.equal(rowCount, 0);
     });
   }
 
   test("a state that is missing, made up, of another browser, or used before", async () => {
-    const [browser, other] = [new Browser(testConsole), new Browser(testConsole)];
+    const [browser, other] = [new Browser(platform), new Browser(platform)];
     const url = await issuer.signIn(await leave(browser), person());
     const changed = (change: (params: URLSearchParams) => void): URL => {
       const copy = new URL(url);
@@ -232,7 +233,7 @@ describe("what is wrong lets nobody in", () => {
       ["iss", "https://evil.test"],
       ["code", "made-up"],
     ] as const) {
-      const browser = new Browser(testConsole);
+      const browser = new Browser(platform);
       const url = await issuer.signIn(await leave(browser), person());
       url.searchParams.set(name, value);
       assert.equal(await comeBack(browser, url), "/console/?sign_in=failed", name);
@@ -240,14 +241,14 @@ describe("what is wrong lets nobody in", () => {
   });
 
   test("a person who says no; the provider's own words are not passed on", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const url = issuer.refuse(await leave(browser));
     assert.equal(await comeBack(browser, url), "/console/?sign_in=provider_refused");
   });
 
   test("400 for a provider that there is not", async () => {
     for (const provider of ["nobody", "google", "credential", ""]) {
-      const answer = await new Browser(testConsole).send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
+      const answer = await new Browser(platform).send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
       assert.equal(answer.status, 400, provider);
       assert.equal(answer.body.error?.param, "provider");
     }
@@ -255,7 +256,7 @@ describe("what is wrong lets nobody in", () => {
 
   test("403 from another site: nobody is sent to sign in against their will", async () => {
     const headers = { "sec-fetch-site": "cross-site" };
-    const answer = await new Browser(testConsole).send("POST", `${AUTH}/sign-in/openid`, {
+    const answer = await new Browser(platform).send("POST", `${AUTH}/sign-in/openid`, {
       body: { provider: "test" },
       headers,
     });
@@ -264,7 +265,7 @@ describe("what is wrong lets nobody in", () => {
 
   test("502 while the provider is away or speaks for another; then again without a restart", async () => {
     const away = await openTestIssuer();
-    const other = await openTestConsole({ publicUrl: PUBLIC_URL, providers: [away.provider] });
+    const other = await openTestPlatform({ publicUrl: PUBLIC_URL, providers: [away.provider] });
     away.speakFor("https://evil.test");
     const begin = () => new Browser(other).send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
     const refused = await begin();

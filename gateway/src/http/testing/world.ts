@@ -1,15 +1,16 @@
 /** A console with one of every kind of person, things that belong to two of them, and pictures of its database. */
-import { systemClock } from "../../../base/clock.ts";
-import { publicId, type Uuid } from "../../../base/ids.ts";
-import { createLog } from "../../../base/log.ts";
-import { pico } from "../../../base/money.ts";
-import { systemRandom } from "../../../base/random.ts";
-import { openFleet } from "../../../fleet/fleet.ts";
-import { openPayouts } from "../../../operators/payouts.ts";
-import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
-import { openPayments } from "../../../payments/payments.ts";
-import { stripeAt } from "../../../payments/testing.ts";
-import { Browser, openTestConsole, type TestConsole } from "../testing.ts";
+import { systemClock } from "../../base/clock.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { pico } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import { openFleet } from "../../fleet/fleet.ts";
+import { openPayouts } from "../../operators/payouts.ts";
+import { openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
+import { openPayments } from "../../payments/payments.ts";
+import { stripeAt } from "../../payments/testing.ts";
+import { openTestPlatform, type TestPlatform } from "./platform.ts";
+import { Browser } from "./browser.ts";
 import { served } from "./past.ts";
 import { type Person, signedIn } from "./people.ts";
 
@@ -39,7 +40,7 @@ export type Thing =
   | "batch";
 
 export interface World {
-  console: TestConsole;
+  console: TestPlatform;
   people: Record<Who, Person>;
   /** A new one of the builder's, of the host's, or of the platform's; its public id. */
   make(thing: Thing): Promise<string>;
@@ -56,7 +57,7 @@ const CHANGED_BY_READING = ["identity_session", "identity_attempt"];
 export async function openWorld(): Promise<World> {
   const log = createLog("silent");
   const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
-  const console = await openTestConsole({
+  const console = await openTestPlatform({
     payments: (books) => openPayments({ ...books, provider: stripeAt(demo), log }),
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(console) };
@@ -92,7 +93,7 @@ export async function openWorld(): Promise<World> {
 
 const accountsOf = ({ accountIds }: Person): string[] => accountIds.map((id) => publicId("acc", id));
 
-function makerOf(console: TestConsole, { builder, host }: World["people"]): World["make"] {
+function makerOf(console: TestPlatform, { builder, host }: World["people"]): World["make"] {
   const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
   const fleet = openFleet(console);
   let made = 0;
@@ -141,7 +142,7 @@ function makerOf(console: TestConsole, { builder, host }: World["people"]): Worl
   return (thing) => makers[thing]();
 }
 
-async function pictureOf({ pool }: TestConsole): Promise<string> {
+async function pictureOf({ pool }: TestPlatform): Promise<string> {
   const { rows: tables } = await pool.query("select tablename from pg_tables where schemaname = 'public' order by 1");
   const lines: string[] = [];
   for (const { tablename } of tables.filter(({ tablename }) => !CHANGED_BY_READING.includes(tablename))) {

@@ -2,24 +2,25 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { smtpMail } from "../../accounts/mail.ts";
 import { openTestMailbox, type Received, type TestMailbox } from "../../accounts/testing/smtp.ts";
-import { Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { Browser, PASSWORD } from "../testing/browser.ts";
 
 const AUTH = "/console/api/auth";
 const NEW_PASSWORD = "another horse battery";
 
 let mailbox: TestMailbox;
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
   mailbox = await openTestMailbox();
-  testConsole = await openTestConsole({
+  platform = await openTestPlatform({
     publicUrl: "http://gate.test",
     mail: smtpMail({ url: mailbox.url, from: "noreply@gate.test" }),
     verifyEmails: true,
   });
 });
 after(async () => {
-  await testConsole.identities.idle();
-  await testConsole.close();
+  await platform.identities.idle();
+  await platform.close();
   await mailbox.close();
 });
 
@@ -34,7 +35,7 @@ function tokenIn({ text }: Received, page: string): string {
 }
 
 async function requestReset(email: string): Promise<string> {
-  const answer = await post(new Browser(testConsole), "request-password-reset", { email });
+  const answer = await post(new Browser(platform), "request-password-reset", { email });
   assert.equal(answer.status, 200, answer.text);
   const letter = await mailbox.next();
   assert.deepEqual(letter.to, [email]);
@@ -43,11 +44,11 @@ async function requestReset(email: string): Promise<string> {
 
 describe("reset", () => {
   test("the mailed link sets a new password once, and ends every session", async () => {
-    const { email } = await testConsole.person();
-    const signedIn = [new Browser(testConsole), new Browser(testConsole)];
+    const { email } = await platform.person();
+    const signedIn = [new Browser(platform), new Browser(platform)];
     for (const browser of signedIn) await browser.signIn(email);
     const token = await requestReset(email);
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const reset = await post(browser, "reset-password", { token, password: NEW_PASSWORD });
     assert.deepEqual(reset.body, { status: "password_changed" });
     assert.equal(browser.cookies.size, 0);
@@ -61,9 +62,9 @@ describe("reset", () => {
   });
 
   test("two at once with one token: one of them", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const token = await requestReset(email);
-    const browsers = [new Browser(testConsole), new Browser(testConsole)];
+    const browsers = [new Browser(platform), new Browser(platform)];
     const answers = await Promise.all(
       browsers.map((browser, i) => post(browser, "reset-password", { token, password: `${NEW_PASSWORD} ${i}` })),
     );
@@ -71,9 +72,9 @@ describe("reset", () => {
   });
 
   test("a new password voids the links that were mailed before it", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const [older, newer] = [await requestReset(email), await requestReset(email)];
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     assert.equal((await post(browser, "reset-password", { token: newer, password: NEW_PASSWORD })).status, 200);
     const late = await post(browser, "reset-password", { token: older, password: "a third password" });
     assert.equal(late.body.error?.param, "token", late.text);
@@ -86,37 +87,37 @@ describe("reset", () => {
   });
 
   test("a token over an hour old is none", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const token = await requestReset(email);
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "select extract(epoch from expires_at - now())::float as left_s from identity_verification order by created_at desc limit 1",
     );
     assert.ok(rows[0].left_s > 3500 && rows[0].left_s <= 3600, String(rows[0].left_s));
-    await testConsole.pool.query("update identity_verification set expires_at = now() - interval '1 s'");
-    const answer = await post(new Browser(testConsole), "reset-password", { token, password: NEW_PASSWORD });
+    await platform.pool.query("update identity_verification set expires_at = now() - interval '1 s'");
+    const answer = await post(new Browser(platform), "reset-password", { token, password: NEW_PASSWORD });
     assert.equal(answer.body.error?.param, "token");
-    assert.equal((await new Browser(testConsole).signIn(email)).status, 200);
+    assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
   test("the answer does not tell whether an address is known, and nobody unknown is written to", async () => {
-    const { email } = await testConsole.person();
-    const known = await post(new Browser(testConsole), "request-password-reset", { email });
+    const { email } = await platform.person();
+    const known = await post(new Browser(platform), "request-password-reset", { email });
     await mailbox.next();
-    const unknown = await post(new Browser(testConsole), "request-password-reset", { email: "nobody@example.test" });
+    const unknown = await post(new Browser(platform), "request-password-reset", { email: "nobody@example.test" });
     assert.deepEqual([unknown.status, unknown.body], [known.status, known.body]);
-    await testConsole.identities.idle();
+    await platform.identities.idle();
     assert.equal(mailbox.waiting(), 0);
   });
 
   test("the link leads to the configured address, whatever Host was called", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const headers = { "sec-fetch-site": "same-origin", host: "evil.test", "x-forwarded-host": "evil.test" };
-    await new Browser(testConsole).send("POST", `${AUTH}/request-password-reset`, { body: { email }, headers });
+    await new Browser(platform).send("POST", `${AUTH}/request-password-reset`, { body: { email }, headers });
     assert.doesNotMatch((await mailbox.next()).text, /evil/);
   });
 
   test("400 names the field", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     for (const [path, body, param] of [
       ["request-password-reset", {}, "email"],
       ["request-password-reset", { email: "nobody" }, "email"],
@@ -133,23 +134,23 @@ describe("reset", () => {
   });
 
   test("429: a mailbox is not filled, neither by one caller nor by many", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     for (let i = 0; i < 3; i++) await requestReset(email);
-    const answer = await post(new Browser(testConsole), "request-password-reset", { email: email.toUpperCase() });
+    const answer = await post(new Browser(platform), "request-password-reset", { email: email.toUpperCase() });
     assert.equal(answer.status, 429);
     assert.ok(Number(answer.headers["retry-after"]) > 60);
     assert.equal(answer.headers["x-should-retry"], "false");
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     for (let i = 0; i < 10; i++) {
       assert.equal((await post(browser, "request-password-reset", { email: `n${i}@example.test` })).status, 200);
     }
     assert.equal((await post(browser, "request-password-reset", { email: "n11@example.test" })).status, 429);
-    await testConsole.identities.idle();
+    await platform.identities.idle();
     assert.equal(mailbox.waiting(), 0);
   });
 
   test("404 where the platform sends no mail, for every address alike", async () => {
-    const silent = await openTestConsole();
+    const silent = await openTestPlatform();
     const { email } = await silent.person();
     for (const address of [email, "nobody@example.test"]) {
       const answer = await post(new Browser(silent), "request-password-reset", { email: address });
@@ -162,8 +163,8 @@ describe("reset", () => {
 
 describe("change", () => {
   test("needs the present password, and ends every other session", async () => {
-    const { email } = await testConsole.person();
-    const [browser, other] = [new Browser(testConsole), new Browser(testConsole)];
+    const { email } = await platform.person();
+    const [browser, other] = [new Browser(platform), new Browser(platform)];
     await browser.signIn(email);
     await other.signIn(email);
     const wrong = await post(browser, "change-password", { password: "not the one", new_password: NEW_PASSWORD });
@@ -178,10 +179,10 @@ describe("change", () => {
 
   test("401 without a session; 429 when a session is used to guess", async () => {
     const body = { password: "not the one", new_password: NEW_PASSWORD };
-    const anonymous = await post(new Browser(testConsole), "change-password", body);
+    const anonymous = await post(new Browser(platform), "change-password", body);
     assert.equal(anonymous.body.error?.code, "not_authenticated");
-    const { email } = await testConsole.person();
-    const browser = new Browser(testConsole);
+    const { email } = await platform.person();
+    const browser = new Browser(platform);
     await browser.signIn(email);
     for (let i = 0; i < 20; i++) assert.equal((await post(browser, "change-password", body)).status, 400);
     assert.equal((await post(browser, "change-password", { ...body, password: PASSWORD })).status, 429);
@@ -190,10 +191,10 @@ describe("change", () => {
 
 describe("verification", () => {
   const signUp = (email: string, name = "A person") =>
-    post(new Browser(testConsole), "sign-up/email", { email, password: PASSWORD, name });
+    post(new Browser(platform), "sign-up/email", { email, password: PASSWORD, name });
 
   test("429: signing up fills no mailbox either, whether the address is known or not", async () => {
-    const { email: known } = await testConsole.person();
+    const { email: known } = await platform.person();
     for (const email of [known, "stranger@example.test"]) {
       for (let i = 0; i < 3; i++) {
         assert.equal((await signUp(email)).status, 200);
@@ -203,7 +204,7 @@ describe("verification", () => {
       assert.equal(answer.status, 429);
       assert.ok(Number(answer.headers["retry-after"]) > 60);
     }
-    await testConsole.identities.idle();
+    await platform.identities.idle();
     assert.equal(mailbox.waiting(), 0);
   });
 
@@ -211,7 +212,7 @@ describe("verification", () => {
     const answer = await signUp("fresh@example.test");
     assert.deepEqual(answer.body, { status: "verification_required" });
     assert.equal(answer.headers["set-cookie"], undefined);
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const early = await browser.signIn("fresh@example.test");
     assert.equal(early.status, 403);
     assert.equal(early.body.error?.code, "email_not_verified");
@@ -227,13 +228,13 @@ describe("verification", () => {
   test("without the password nothing tells that an address waits to be confirmed", async () => {
     await signUp("waiting@example.test");
     await mailbox.next();
-    const answer = await new Browser(testConsole).signIn("waiting@example.test", "not the one");
+    const answer = await new Browser(platform).signIn("waiting@example.test", "not the one");
     assert.equal(answer.status, 401);
     assert.equal(answer.body.error?.code, "not_authenticated");
   });
 
   test("signing up with a known address looks the same; its owner is told", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const known = await signUp(email);
     const letter = await mailbox.next();
     assert.deepEqual(letter.to, [email]);
@@ -241,37 +242,37 @@ describe("verification", () => {
     const unknown = await signUp("unknown@example.test");
     await mailbox.next();
     assert.deepEqual([known.status, known.body], [unknown.status, unknown.body]);
-    assert.equal((await new Browser(testConsole).signIn(email)).status, 200);
+    assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
   test("another link is sent on request, to those who need one", async () => {
     await signUp("again@example.test");
     await mailbox.next();
-    const { email: confirmed } = await testConsole.person();
+    const { email: confirmed } = await platform.person();
     for (const email of [confirmed, "nobody@example.test", "again@example.test"]) {
-      const answer = await post(new Browser(testConsole), "request-email-verification", { email });
+      const answer = await post(new Browser(platform), "request-email-verification", { email });
       assert.deepEqual(answer.body, { status: "sent_if_known" });
     }
     const letter = await mailbox.next();
     assert.deepEqual(letter.to, ["again@example.test"]);
-    await testConsole.identities.idle();
+    await platform.identities.idle();
     assert.equal(mailbox.waiting(), 0);
     const token = tokenIn(letter, "verify-email");
-    assert.equal((await post(new Browser(testConsole), "verify-email", { token })).status, 200);
+    assert.equal((await post(new Browser(platform), "verify-email", { token })).status, 200);
   });
 
   test("a mailed reset confirms the address too, and drops what a stranger set up before", async () => {
     await signUp("squatted@example.test");
     await mailbox.next();
-    const { rows } = await testConsole.pool.query(
+    const { rows } = await platform.pool.query(
       "update identity set two_factor_enabled = true where email = 'squatted@example.test' returning id",
     );
-    await testConsole.pool.query(
+    await platform.pool.query(
       "insert into identity_two_factor (id, identity_id, secret, backup_codes, verified) values ($1, $2, 'x', 'x', true)",
-      [testConsole.newId(), rows[0].id],
+      [platform.newId(), rows[0].id],
     );
     const token = await requestReset("squatted@example.test");
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     await post(browser, "reset-password", { token, password: NEW_PASSWORD });
     const entered = await browser.signIn("squatted@example.test", NEW_PASSWORD);
     assert.deepEqual(entered.body, { status: "signed_in" });

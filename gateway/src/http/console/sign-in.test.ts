@@ -7,13 +7,14 @@ import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { listen } from "../server.ts";
-import { type Answer, Browser, openTestConsole, PASSWORD, type TestConsole } from "./testing.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
 
-let testConsole: TestConsole;
+let platform: TestPlatform;
 before(async () => {
-  testConsole = await openTestConsole();
+  platform = await openTestPlatform();
 });
-after(() => testConsole.close());
+after(() => platform.close());
 
 const SIGN_IN = "/console/api/auth/sign-in/email";
 const SIGN_UP = "/console/api/auth/sign-up/email";
@@ -21,7 +22,7 @@ const SIGN_OUT = "/console/api/auth/sign-out";
 
 describe("200", () => {
   test("who signs up is signed in, is no operator and owns nothing", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     const email = "New@example.test";
     const body = { email, password: PASSWORD, name: "Néw Person", operator: true, image: "https://evil.test/x" };
     const signUp = await browser.send("POST", SIGN_UP, { body });
@@ -38,13 +39,13 @@ describe("200", () => {
       two_factor: false,
     });
     assert.deepEqual(me.accounts, []);
-    const { rows } = await testConsole.pool.query("select image from identity where email = 'new@example.test'");
+    const { rows } = await platform.pool.query("select image from identity where email = 'new@example.test'");
     assert.deepEqual(rows, [{ image: null }]);
   });
 
   test("signing out ends the session itself, not only the cookie", async () => {
-    const { email } = await testConsole.person([{ kind: "builder" }]);
-    const browser = new Browser(testConsole);
+    const { email } = await platform.person([{ kind: "builder" }]);
+    const browser = new Browser(platform);
     await browser.signIn(email);
     const kept = new Map(browser.cookies);
     assert.equal((await browser.send("GET", "/console/api/me")).status, 200);
@@ -55,13 +56,13 @@ describe("200", () => {
   });
 
   test("signing out without a session is no mistake", async () => {
-    const answer = await new Browser(testConsole).send("POST", SIGN_OUT);
+    const answer = await new Browser(platform).send("POST", SIGN_OUT);
     assert.deepEqual([answer.status, answer.body], [200, { status: "signed_out" }]);
   });
 
   test("signing out ends one session, not the others", async () => {
-    const { email } = await testConsole.person();
-    const [one, other] = [new Browser(testConsole), new Browser(testConsole)];
+    const { email } = await platform.person();
+    const [one, other] = [new Browser(platform), new Browser(platform)];
     await one.signIn(email);
     await other.signIn(email);
     await one.send("POST", SIGN_OUT);
@@ -69,8 +70,8 @@ describe("200", () => {
   });
 
   test("get-session tells who is signed in, or nobody", async () => {
-    const { email, accountIds } = await testConsole.person([{ kind: "host" }]);
-    const browser = new Browser(testConsole);
+    const { email, accountIds } = await platform.person([{ kind: "host" }]);
+    const browser = new Browser(platform);
     const session = async () => (await browser.send("GET", "/console/api/auth/get-session")).body;
     assert.deepEqual(await session(), { identity: null, accounts: [] });
     await browser.signIn(email);
@@ -81,29 +82,29 @@ describe("200", () => {
   });
 
   test("get-session makes a session and its cookie last again, once a day", async () => {
-    const { email, identityId } = await testConsole.person();
-    const browser = new Browser(testConsole);
+    const { email, identityId } = await platform.person();
+    const browser = new Browser(platform);
     await browser.signIn(email);
     const renew = () => browser.send("GET", "/console/api/auth/get-session");
     assert.equal((await renew()).headers["set-cookie"], undefined);
     // As if two days had passed.
-    await testConsole.pool.query(
+    await platform.pool.query(
       "update identity_session set expires_at = now() + interval '5 days', updated_at = now() - interval '2 days' where identity_id = $1",
       [identityId],
     );
     assert.match(String((await renew()).headers["set-cookie"]), /session_token=.*Max-Age=604800/);
-    const [session] = await testConsole.identities.sessions.of(identityId);
+    const [session] = await platform.identities.sessions.of(identityId);
     assert.ok((session?.expiresAt.getTime() ?? 0) > Date.now() + 6 * 24 * 60 * 60 * 1000);
   });
 
   test("methods tells what this platform offers", async () => {
-    const { body } = await new Browser(testConsole).send("GET", "/console/api/auth/methods");
+    const { body } = await new Browser(platform).send("GET", "/console/api/auth/methods");
     assert.deepEqual(body, { password: true, password_reset: false, email_verification: false, providers: [] });
   });
 
   test("it works the same over a socket", async () => {
-    const { email } = await testConsole.person([{ kind: "builder" }]);
-    const base = `http://127.0.0.1:${await listen(testConsole.app, { host: "127.0.0.1", port: 0 })}`;
+    const { email } = await platform.person([{ kind: "builder" }]);
+    const base = `http://127.0.0.1:${await listen(platform.app, { host: "127.0.0.1", port: 0 })}`;
     const signIn = await fetch(`${base}${SIGN_IN}`, {
       method: "POST",
       headers: { origin: base, "content-type": "application/json" },
@@ -134,7 +135,7 @@ describe("400", () => {
     { url: SIGN_UP, body: { email: good.email, password: PASSWORD }, param: "name" },
   ];
   test("a field that breaks a rule is named", async () => {
-    const browser = new Browser(testConsole);
+    const browser = new Browser(platform);
     for (const { url, body, param } of ROWS) {
       const answer = await browser.send("POST", url, { body });
       assert.equal(answer.status, 400, JSON.stringify(body));
@@ -145,9 +146,9 @@ describe("400", () => {
   });
 
   test("an e-mail address in use", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const body = { email: email.toUpperCase(), password: PASSWORD, name: "Again" };
-    const answer = await new Browser(testConsole).send("POST", SIGN_UP, { body });
+    const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
     assert.equal(answer.status, 400);
     assert.equal(answer.body.error?.param, "email");
   });
@@ -155,8 +156,8 @@ describe("400", () => {
 
 describe("401", () => {
   test("a wrong password and an unknown e-mail get the same answer, and no cookie", async () => {
-    const { email } = await testConsole.person([{ kind: "builder" }]);
-    const browser = new Browser(testConsole);
+    const { email } = await platform.person([{ kind: "builder" }]);
+    const browser = new Browser(platform);
     const wrong = await browser.signIn(email, "wrong horse battery");
     const unknown = await browser.signIn("nobody@example.test");
     for (const answer of [wrong, unknown]) {
@@ -182,9 +183,9 @@ describe("403", () => {
     { headers: {}, status: 403 },
   ];
   test("cross_site_blocked: signing in, up and out from another site", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     for (const { headers, status } of ROWS) {
-      const browser = new Browser(testConsole);
+      const browser = new Browser(platform);
       const signIn = await browser.send("POST", SIGN_IN, { body: { email, password: PASSWORD }, headers });
       assert.equal(signIn.status, status, JSON.stringify(headers));
       if (status !== 403) continue;
@@ -205,8 +206,8 @@ describe("403", () => {
   });
 
   test("cross_site_blocked: a form of another site, whatever it sends, also where the victim is signed in", async () => {
-    const { email } = await testConsole.person([{ kind: "builder" }]);
-    const browser = new Browser(testConsole);
+    const { email } = await platform.person([{ kind: "builder" }]);
+    const browser = new Browser(platform);
     await browser.signIn(email);
     const form = {
       "content-type": "application/x-www-form-urlencoded",
@@ -239,7 +240,7 @@ describe("403", () => {
 describe("413", () => {
   test("a body that says it is too long is not read", async () => {
     const body = { email: "long@example.test", password: PASSWORD, name: "x".repeat(70_000) };
-    const answer = await new Browser(testConsole).send("POST", SIGN_UP, { body });
+    const answer = await new Browser(platform).send("POST", SIGN_UP, { body });
     assert.equal(answer.status, 413);
     assert.equal(answer.body.error?.code, "request_too_large");
   });
@@ -255,8 +256,8 @@ describe("429", () => {
   }
 
   test("an address that guesses is stopped, others are not", async () => {
-    const { email } = await testConsole.person();
-    const guesser = new Browser(testConsole);
+    const { email } = await platform.person();
+    const guesser = new Browser(platform);
     for (let i = 0; i < 10; i++) assert.equal((await guesser.signIn(email, `wrong guess ${i}`)).status, 401);
     const spoofed = {
       "sec-fetch-site": "same-origin",
@@ -266,32 +267,32 @@ describe("429", () => {
     for (const headers of [{ "sec-fetch-site": "same-origin" }, spoofed]) {
       assertStopped(await guesser.send("POST", SIGN_IN, { body: { email, password: PASSWORD }, headers }), 60);
     }
-    assert.equal((await new Browser(testConsole).signIn(email)).status, 200);
+    assert.equal((await new Browser(platform).signIn(email)).status, 200);
   });
 
   test("an e-mail address that is guessed at from many places is closed, but not where its owner is signed in", async () => {
-    const { email } = await testConsole.person();
-    const owner = new Browser(testConsole);
+    const { email } = await platform.person();
+    const owner = new Browser(platform);
     await owner.signIn(email);
-    const other = await testConsole.person();
-    const neighbour = new Browser(testConsole, "2001:db8:1:2::1");
+    const other = await platform.person();
+    const neighbour = new Browser(platform, "2001:db8:1:2::1");
     await neighbour.signIn(email);
     for (let i = 0; i < 20; i++) {
-      assert.equal((await new Browser(testConsole).signIn(email, `wrong guess ${i}`)).status, 401);
+      assert.equal((await new Browser(platform).signIn(email, `wrong guess ${i}`)).status, 401);
     }
-    assertStopped(await new Browser(testConsole).signIn(email.toUpperCase()), 15 * 60);
-    assertStopped(await new Browser(testConsole, "2001:db8:1:3::1").signIn(email), 15 * 60);
+    assertStopped(await new Browser(platform).signIn(email.toUpperCase()), 15 * 60);
+    assertStopped(await new Browser(platform, "2001:db8:1:3::1").signIn(email), 15 * 60);
     assert.equal((await owner.signIn(email)).status, 200);
     // That success opened the address again; close it for the neighbour as strangers did before.
-    const { take } = openAttempts(testConsole);
+    const { take } = openAttempts(platform);
     for (let i = 0; i < 20; i++) await take("email", email);
-    assertStopped(await new Browser(testConsole).signIn(email), 15 * 60);
-    assert.equal((await new Browser(testConsole, "2001:db8:1:2::2").signIn(email)).status, 200);
-    assert.equal((await new Browser(testConsole).signIn(other.email)).status, 200);
+    assertStopped(await new Browser(platform).signIn(email), 15 * 60);
+    assert.equal((await new Browser(platform, "2001:db8:1:2::2").signIn(email)).status, 200);
+    assert.equal((await new Browser(platform).signIn(other.email)).status, 200);
   });
 
   test("behind a proxy that is trusted, callers are told apart by what it adds, and by nothing else", async () => {
-    const proxied = await openTestConsole({ trustedProxies: 1 });
+    const proxied = await openTestPlatform({ trustedProxies: 1 });
     const { email } = await proxied.person();
     const proxy = new Browser(proxied);
     const from = (address: string, forged = "") =>
@@ -306,16 +307,16 @@ describe("429", () => {
   });
 
   test("two gateways on one database count together", async () => {
-    const { email } = await testConsole.person();
+    const { email } = await platform.person();
     const other = await openIdentities({
-      pool: testConsole.pool,
-      newId: testConsole.newId,
+      pool: platform.pool,
+      newId: platform.newId,
       log: createLog("silent"),
-      secret: testConsole.secret,
+      secret: platform.secret,
       publicUrl: undefined,
       passwordHash: cheapHash,
     });
-    const guesser = new Browser(testConsole);
+    const guesser = new Browser(platform);
     const caller = { cookie: undefined, address: guesser.address, userAgent: undefined };
     for (let i = 0; i < 5; i++) {
       assert.equal((await guesser.signIn(email, `wrong guess ${i}`)).status, 401);

@@ -1,9 +1,9 @@
 /** For tests: room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
-import type { Reader } from "../inference/reader.ts";
-import { FORM_VALUES_MAX, parseJson } from "./body.ts";
-import { openBodyBudget } from "./body-budget.ts";
-import type { Bodies } from "./door.ts";
-import { cutLongTexts } from "./long-texts.ts";
+import type { Reader } from "../../inference/reader.ts";
+import { FORM_VALUES_MAX, parseJson } from "../body.ts";
+import { openBodyBudget } from "../body-budget.ts";
+import type { Bodies } from "../door.ts";
+import { cutLongTexts } from "../long-texts.ts";
 
 const MEBIBYTE = 1024 * 1024;
 

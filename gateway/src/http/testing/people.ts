@@ -1,18 +1,19 @@
 /** People with a browser who are signed in, and what a refusal looks like to them. */
 import assert from "node:assert/strict";
-import { type Answer, Browser, type TestConsole } from "../testing.ts";
+import { type TestPlatform } from "./platform.ts";
+import { type Answer, Browser } from "./browser.ts";
 
-export type Accounts = Parameters<TestConsole["person"]>[0];
-export type Person = Awaited<ReturnType<TestConsole["person"]>> & { browser: Browser };
+export type Accounts = Parameters<TestPlatform["person"]>[0];
+export type Person = Awaited<ReturnType<TestPlatform["person"]>> & { browser: Browser };
 
 export async function signedIn(
-  testConsole: TestConsole,
+  platform: TestPlatform,
   accounts: Accounts = [],
   more?: { operator: boolean },
 ): Promise<Person> {
-  const person = await testConsole.person(accounts, more);
-  const browser = new Browser(testConsole);
-  await browser.enter(testConsole, person.identityId);
+  const person = await platform.person(accounts, more);
+  const browser = new Browser(platform);
+  await browser.enter(platform, person.identityId);
   return { ...person, browser };
 }
 

@@ -1,7 +1,7 @@
 /** A browser with the console open, for tests: it keeps cookies and says where its requests come from. */
 import type { FastifyInstance } from "fastify";
-import { beginSession, type SessionPlace } from "../../../accounts/testing/session.ts";
-import type { Uuid } from "../../../base/ids.ts";
+import { beginSession, type SessionPlace } from "../../accounts/testing/session.ts";
+import type { Uuid } from "../../base/ids.ts";
 
 export const PASSWORD = "correct horse battery";
 const HOST = "console.test";

@@ -1,0 +1,216 @@
+/**
+ * For tests: the whole server on a real database. Everything is real but the nodes: what is connected, and what the dispatch
+ * plane and the payment provider answer, the test decides. Answers and refusals are held to what their routes declare.
+ */
+import type { FastifyInstance } from "fastify";
+import { type AccountKind, openAccounts } from "../../accounts/accounts.ts";
+import { type Identities, type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
+import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
+import { systemClock } from "../../base/clock.ts";
+import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { dollars } from "../../base/money.ts";
+import { systemRandom } from "../../base/random.ts";
+import type { Broadcast } from "../../db/broadcast.ts";
+import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
+import type { NodeCredentials } from "../../dispatch/plane.ts";
+import { openFleet } from "../../fleet/fleet.ts";
+import { openEarnings } from "../../history/earnings.ts";
+import { openHistory } from "../../history/history.ts";
+import { openReceipts } from "../../history/receipts.ts";
+import { openUsage } from "../../history/usage.ts";
+import type { Gateway } from "../../inference/gateway.ts";
+import type { PrivateResult } from "../../inference/private-job.ts";
+import { openApiKeys, openHostTokens } from "../../keys/keys.ts";
+import { openHostMoney } from "../../ledger/host-money.ts";
+import { type Ledger, openLedger } from "../../ledger/ledger.ts";
+import { openStatement } from "../../ledger/statement.ts";
+import { loadCatalogue } from "../../metering/catalogue.ts";
+import type { Meter } from "../../metering/meter.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { openDirectory } from "../../operators/directory.ts";
+import { openOverview, withOnline } from "../../operators/overview.ts";
+import { openPayouts } from "../../operators/payouts.ts";
+import type { Payments } from "../../payments/payments.ts";
+import { Live } from "../console/live.ts";
+import { openCursors } from "../lists/cursors.ts";
+import type { Parts } from "../parts.ts";
+import { publicServer } from "../server.ts";
+import { NO_THREADS, testBodies } from "./bodies.ts";
+import { PASSWORD } from "./browser.ts";
+
+export interface TestPlatform {
+  app: FastifyInstance;
+  parts: Parts;
+  identities: Identities;
+  ledger: Ledger;
+  newId: NewId;
+  pool: TestDatabase["pool"];
+  /** Signs its cookies. */
+  secret: string;
+  /** What lies beyond the database. */
+  outside: Outside;
+  /** An identity of its own with these accounts; a builder account starts with $5. */
+  person(
+    accounts?: { kind: AccountKind; suspended?: boolean }[],
+    more?: { operator?: boolean },
+  ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
+  /** Another server on the same parts, but for these. */
+  serve(others: Partial<Parts>): FastifyInstance;
+  close(): Promise<void>;
+}
+
+export interface Outside {
+  /** The connected nodes, by public id. */
+  connected: Set<string>;
+  /** What a node answers to a test of its host. */
+  tried: PrivateResult | undefined;
+  mint: (nodeId: string) => Promise<NodeCredentials>;
+  /** In place of the payment provider. */
+  checkout: Payments["checkout"] | undefined;
+  /** How prompts are counted in place of their words. */
+  counting: Partial<Pick<Meter, "countPrompt">>;
+}
+
+export type TestPlatformOptions = Partial<
+  Pick<IdentitiesOptions, "publicUrl" | "log" | "mail" | "verifyEmails" | "providers"> & {
+    trustedProxies: number;
+    /** Off, unless a test is about it: what is earned can be paid out at once. */
+    payoutHoldDays: number;
+    payments: (ledger: { pool: TestDatabase["pool"]; newId: NewId }) => Payments;
+  }
+>;
+
+const CATALOGUE = new URL("../../catalogue/models.json", import.meta.url);
+/** One gateway alone: nobody to tell, nobody to hear. */
+const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
+const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
+
+/** Counts words, where nothing hangs on which tokens there are. */
+const WORDS: Meter = {
+  tokenizer: "words",
+  tokenizerSha256: "",
+  async countPrompt(prompt, limit) {
+    const texts = prompt.kind === "chat" ? prompt.messages.map(({ content }) => content) : [];
+    const tokens = texts.join(" ").split(" ").length;
+    return { tokens, over: tokens > limit ? { index: 0, tokens, isExact: true } : null };
+  },
+  openOutput: () => {
+    throw new Error("nothing is generated here");
+  },
+};
+
+export async function openTestPlatform(options: TestPlatformOptions = {}): Promise<TestPlatform> {
+  const { publicUrl, log = createLog("silent"), trustedProxies = 0, payoutHoldDays = 0, payments, ...signIn } = options;
+  const { pool, close } = await openTestDatabase();
+  const [clock, random] = [systemClock, systemRandom()];
+  const newId = newIds(clock, random);
+  const secret = "a secret of tests, 32 characters or more";
+  const identities = await openIdentities({ ...signIn, pool, newId, log, secret, publicUrl, passwordHash: cheapHash });
+  const ledger = openLedger({ pool, clock, gatewayId: "test" });
+  const keyOptions = { pool, pepper: secret, clock, random, newId, log, broadcast: SILENCE };
+  const [apiKeys, hostTokens] = [openApiKeys(keyOptions), openHostTokens(keyOptions)];
+  const live = new Live({ clock, log });
+  const outside: Outside = {
+    connected: new Set(),
+    tried: undefined,
+    mint: () => Promise.reject(new Error("the plane is away")),
+    checkout: undefined,
+    counting: {},
+  };
+  const bought = payments?.({ pool, newId });
+  const loaded = await loadCatalogue(CATALOGUE);
+  const catalogue = () => loaded;
+  const fleet = openFleet({ pool, newId });
+  const records = openOverview({ pool });
+  const connected = (id: string): boolean => outside.connected.has(id);
+  const nodes: Parts["nodes"] = {
+    count: () => outside.connected.size,
+    find: (id) => (connected(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
+    speedOf: (model) =>
+      outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
+    capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
+    reliabilityOf: (id) => ({ jobs: connected(id) ? 3 : 0, failures: connected(id) ? 1 : 0, jobsWindow: 20, failuresMax: 5 }),
+  };
+  const parts: Parts = {
+    door: { clock, newId, log, bodies: testBodies(), trustedProxies, checkAnswers: true },
+    pool,
+    log,
+    newId,
+    now: () => clock.now(),
+    cursors: openCursors(secret),
+    publicUrl,
+    identities,
+    apiKeys,
+    hostTokens,
+    ledger,
+    statement: openStatement({ pool }),
+    hostMoney: openHostMoney({ pool, holdDays: payoutHoldDays }),
+    history: openHistory({ pool }),
+    usage: openUsage({ pool }),
+    earnings: openEarnings({ pool }),
+    receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
+    payments: bought && {
+      ...bought,
+      checkout: (request) => (outside.checkout ?? bought.checkout)(request),
+    },
+    // Requests themselves are served in inference/ and e2e/; here they are only quoted.
+    gateway: { keys: apiKeys, catalogue, meter: () => ({ ...WORDS, ...outside.counting }), reader: NO_THREADS } as unknown as Gateway,
+    base64Compat: false,
+    catalogue,
+    fleet,
+    nodeChanged: async () => {},
+    nodes,
+    runPrivately: async () => outside.tried,
+    mint: (nodeId) => outside.mint(nodeId),
+    audit: openAudit({ pool, newId }),
+    directory: openDirectory({ pool, rules: fleet.rules }),
+    overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
+    payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
+    live,
+  };
+  const apps: FastifyInstance[] = [];
+  const serve = (others: Partial<Parts>): FastifyInstance => {
+    const app = publicServer({ ...parts, ...others });
+    apps.push(app);
+    return app;
+  };
+  const accounts = openAccounts({ pool, newId });
+  const openAccount = async ({ kind, suspended = false }: { kind: AccountKind; suspended?: boolean }) => {
+    const id = await accounts.open(kind, `A ${kind}`);
+    if (suspended) await pool.query("update account set suspended_at = now() where id = $1", [id]);
+    if (kind === "builder") {
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: dollars(5), reason: "a test" });
+    }
+    return id;
+  };
+  return {
+    app: serve({}),
+    parts,
+    identities,
+    ledger,
+    newId,
+    pool,
+    secret,
+    outside,
+    async person(kinds = [], { operator = false } = {}) {
+      const email = `person-${newId()}@example.test`;
+      const identityId = await identities.create({ email, password: PASSWORD, name: "A person", operator });
+      const accountIds: Uuid[] = [];
+      for (const kind of kinds) {
+        const id = await openAccount(kind);
+        await identities.own(identityId, id);
+        accountIds.push(id);
+      }
+      return { email, identityId, accountIds };
+    },
+    serve,
+    async close() {
+      live.close();
+      for (const app of apps) await app.close();
+      await Promise.all([apiKeys.close(), hostTokens.close()]);
+      await close();
+    },
+  };
+}
