@@ -9,8 +9,8 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
-import { through } from "./door.ts";
-import { testBodies } from "./testing/bodies.ts";
+import { answer, openCall } from "./door.ts";
+import { testBodies } from "./testing/door.ts";
 
 const door = {
   clock: systemClock,
@@ -28,7 +28,7 @@ describe("room for large bodies", () => {
   /** Requests that were read, and are answered when they are told to. */
   const read: { payer: string; answer: () => void }[] = [];
   const server = createServer((request, response) =>
-    through(tight, { request, response }, async (call) => {
+    answer(openCall(tight, { request, response }), async (call) => {
       const payer = String(request.headers["x-payer"]);
       const body = await call.readBody(payer);
       if (request.headers["x-keeps"] !== undefined) body.keep(Number(request.headers["x-keeps"]));
@@ -109,7 +109,7 @@ describe("room for large bodies", () => {
 
 describe("bodies", () => {
   const echo: RequestListener = (request, response) =>
-    void through(door, { request, response }, async (call) => {
+    void answer(openCall(door, { request, response }), async (call) => {
       call.checkDeclaredLength();
       const body = (await call.readBody("a payer")).json();
       call.reply.json(200, JSON.stringify({ length: JSON.stringify(body).length }));

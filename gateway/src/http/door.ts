@@ -95,6 +95,11 @@ export async function takeOver(
   handle: (call: OpenCall) => Promise<void> | void,
 ): Promise<void> {
   reply.hijack();
+  await answer(call, handle);
+}
+
+/** Runs a handler that writes its answer itself. */
+export async function answer(call: OpenCall, handle: (call: OpenCall) => Promise<void> | void): Promise<void> {
   try {
     await handle(call);
   } catch (error) {

@@ -4,8 +4,8 @@ import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
-import { Browser } from "./testing/browser.ts";
 import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
+import { Browser } from "./testing/browser.ts";
 
 let platform: TestPlatform;
 let node: string;

@@ -1,32 +1,33 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import Fastify from "fastify";
-import { systemClock } from "../../base/clock.ts";
-import { publicId, type Uuid } from "../../base/ids.ts";
-import { createLog } from "../../base/log.ts";
-import { testBodies } from "./testing/bodies.ts";
-import { ACCOUNT_HEADER, guardsOf } from "./guards.ts";
-import { openRouter } from "./router.ts";
-import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
+import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { consoleGuards } from "./guards.ts";
+import { bareServer } from "./server.ts";
 import { Browser } from "./testing/browser.ts";
+import { testDoor } from "./testing/door.ts";
+import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 
 /** One route behind each guard, on the same identities. */
 let platform: TestPlatform;
 let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
-  app = Fastify({ logger: false, exposeHeadRoutes: false });
-  const guards = guardsOf(platform.identities);
-  const door = { clock: systemClock, newId: platform.newId, log: createLog("silent"), bodies: testBodies() };
-  openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => {
-    for (const name of ["anyone", "signedIn", "operator"] as const) {
-      route("GET", `/console/api/${name}`, guards[name], async ({ json }) => json({ passed: true }));
-    }
-    for (const name of ["builder", "buyer", "host"] as const) {
-      route("GET", `/console/api/${name}`, guards[name], async ({ account, json }) => json({ account: account.name }));
-      route("POST", `/console/api/${name}`, guards[name], async ({ account, json }) => json({ account: account.name }));
-    }
-  });
+  app = bareServer(testDoor());
+  const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
+  for (const name of ["anyone", "signedIn", "operator"] as const) {
+    app.get(`/console/api/${name}`, async ({ call }) => {
+      await guards[name](call);
+      return { passed: true };
+    });
+  }
+  for (const name of ["builder", "buyer", "host"] as const) {
+    app.route({
+      method: ["GET", "POST"],
+      url: `/console/api/${name}`,
+      handler: async ({ call }) => ({ account: (await guards[name](call)).account.name }),
+    });
+  }
 });
 after(async () => {
   await app.close();

@@ -10,7 +10,7 @@ import { readFields } from "../inference/read.ts";
 import { loadCatalogue } from "../metering/catalogue.ts";
 import { openMetering } from "../metering/metering.ts";
 import { parseJson } from "./body.ts";
-import { quoteEndpoint } from "./console/quotes.ts";
+import { quoteEndpoint } from "./console/models.ts";
 import { chat } from "./openai/chat.ts";
 import { completions } from "./openai/completions.ts";
 import { embeddings } from "./openai/embeddings.ts";

@@ -8,8 +8,8 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
-import { type OpenCall, through } from "./door.ts";
-import { testBodies } from "./testing/bodies.ts";
+import { answer, type OpenCall, openCall } from "./door.ts";
+import { testBodies } from "./testing/door.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -17,7 +17,8 @@ const log = createLog("silent");
 /** One request by a raw client against a handler; the client reads only when told to. */
 async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {
   const server: Server = createServer(
-    (request, response) => void through({ clock, newId, log, bodies: testBodies() }, { request, response }, handle),
+    (request, response) =>
+      void answer(openCall({ clock, newId, log, bodies: testBodies() }, { request, response }), handle),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

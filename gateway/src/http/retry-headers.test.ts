@@ -8,8 +8,8 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
-import { through } from "./door.ts";
-import { testBodies } from "./testing/bodies.ts";
+import { answer, openCall } from "./door.ts";
+import { testBodies } from "./testing/door.ts";
 
 const door = {
   clock: systemClock,
@@ -24,7 +24,7 @@ const wait = (seconds: number): { headers: Record<string, string> } => ({
 test("x-should-retry and Retry-After say what helps: later, never, or nothing", async (t) => {
   let thrown: Fault;
   const server = createServer((request, response) => {
-    void through(door, { request, response }, async () => {
+    void answer(openCall(door, { request, response }), async () => {
       throw thrown;
     });
   });

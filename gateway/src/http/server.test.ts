@@ -10,10 +10,11 @@ import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { memoryLimits } from "../limits/memory.ts";
-import { type OpenCall, through } from "./door.ts";
+import { type OpenCall, takeOver } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
-import { testBodies } from "./testing/bodies.ts";
+import { testBodies } from "./testing/door.ts";
+import { refuseTheRest } from "./unknown-paths.ts";
 
 const IMPATIENT = { headersMs: 100, requestMs: 200, everyMs: 10 };
 const CHAT = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n";
@@ -52,24 +53,24 @@ async function open(t: TestContext): Promise<Door> {
     },
   } as unknown as Gateway;
   const app = bareServer(door, IMPATIENT);
-  openAiRoutes(app, { door, gateway, base64Compat: false });
+  const finish = refuseTheRest(app);
+  openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();
-  app.get("/stream", async ({ raw: request }, reply) => {
-    reply.hijack();
-    await through(door, { request, response: reply.raw }, async (call) => {
+  app.get("/stream", async (request, reply) => {
+    await takeOver(request, reply, async (call) => {
       call.reply.openStream();
       stream.resolve(call);
       await new Promise<void>((resolve) => reply.raw.once("close", resolve));
     });
   });
   const whole = Promise.withResolvers<Awaited<Door["whole"]>>();
-  app.get("/whole", async ({ raw: request }, reply) => {
-    reply.hijack();
-    await through(door, { request, response: reply.raw }, async (call) => {
+  app.get("/whole", async (request, reply) => {
+    await takeOver(request, reply, async (call) => {
       await new Promise<void>((resolve) => whole.resolve({ call, answer: resolve }));
       call.reply.json(200, '{"whole":true}');
     });
   });
+  finish();
   const event = (name: string) => new Promise<void>((resolve) => app.server.once(name, () => resolve()));
   const broken = event("clientError");
   await app.listen({ port: 0, host: "127.0.0.1" });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 let platform: TestPlatform;
 before(async () => {

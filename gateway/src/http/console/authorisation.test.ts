@@ -9,8 +9,8 @@ import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { publicId } from "../../base/ids.ts";
 import { ACCESS, type Access } from "../testing/access.ts";
-import { openWorld, PEOPLE, type Who, type World } from "../testing/world.ts";
 import type { Answer, Browser } from "../testing/browser.ts";
+import { openWorld, PEOPLE, type Who, type World } from "../testing/world.ts";
 
 type Guard = Access["guard"];
 const EVERYBODY_PASSES: Record<Guard, string> = {

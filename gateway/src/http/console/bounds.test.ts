@@ -6,9 +6,9 @@ import { ACCOUNTS_MAX } from "../../accounts/identities.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { OPEN_MAX } from "../../keys/keys.ts";
+import { type Answer, Browser } from "../testing/browser.ts";
 import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { type Answer, Browser } from "../testing/browser.ts";
 
 const API = "/console/api";
 const AT_ONCE = 20;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import Fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -16,12 +16,9 @@ import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";
 import { stripeAt } from "../../payments/testing.ts";
-import { testBodies } from "../testing/bodies.ts";
-import { creditRoutes, noCreditRoutes, originOf } from "./credits.ts";
-import { guardsOf } from "./guards.ts";
-import { openRouter } from "./router.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { originOf } from "./credits.ts";
 
 const log = createLog("silent");
 let platform: TestPlatform;
@@ -33,7 +30,6 @@ before(async () => {
   app = serve(paymentsAt(stripeAt(demo)));
 });
 after(async () => {
-  await app.close();
   await demo.close();
   await platform.close();
 });
@@ -43,18 +39,9 @@ function paymentsAt(provider: PaymentProvider): Payments {
   return openPayments({ pool, provider, newId, log });
 }
 
-/** The purchase routes alone; sessions are those of the whole console. */
-function serve(payments: Payments | undefined, publicUrl?: string): FastifyInstance {
-  const server = Fastify({ logger: false, exposeHeadRoutes: false });
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const door = { clock: systemClock, newId: platform.newId, log, bodies: testBodies() };
-  if (payments === undefined) noCreditRoutes(server, door);
-  openRouter(server, { door, publicUrl, trustedProxies: 0 }, (route) => {
-    if (payments !== undefined) creditRoutes(route, guardsOf(platform.identities), { payments, publicUrl });
-  });
-  return server;
-}
+/** The whole server, with these purchases; sessions are those of the platform. */
+const serve = (payments: Payments | undefined, publicUrl?: string): FastifyInstance =>
+  platform.serve({ payments, publicUrl });
 
 interface Who {
   operator?: boolean;
@@ -68,7 +55,7 @@ async function person(kinds: AccountKind[], { operator = false, suspended = fals
     { operator },
   );
   const front = new Browser(platform);
-  assert.equal((await front.signIn(made.email)).status, 200);
+  await front.enter(platform, made.identityId);
   const browser = new Browser({ app: server });
   for (const [name, value] of front.cookies) browser.cookies.set(name, value);
   return { browser, accounts: made.accountIds };

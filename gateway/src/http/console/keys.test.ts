@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { startOfMonth } from "./keys.ts";
+import { startOfMonth } from "../../base/time.ts";
 import { served } from "../testing/past.ts";
 import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";

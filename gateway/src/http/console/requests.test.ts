@@ -183,10 +183,7 @@ describe("200", () => {
   test("a request that is made while pages are turned is in none of the following", async () => {
     const person = await signedIn(platform, [{ kind: "builder" }]);
     const [account] = person.accountIds as [Uuid];
-    const older = [
-      await served(platform, { accountId: account }),
-      await served(platform, { accountId: account }),
-    ];
+    const older = [await served(platform, { accountId: account }), await served(platform, { accountId: account })];
     const first = await get({ limit: "1" }, person);
     await served(platform, { accountId: account });
     const second = await get({ limit: "1", cursor: String(first.body.next_cursor) }, person);

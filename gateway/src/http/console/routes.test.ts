@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Uuid } from "../../base/ids.ts";
 import { dollars, pico } from "../../base/money.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 let platform: TestPlatform;
 before(async () => {

@@ -6,8 +6,8 @@ import { openTestIssuer } from "../../accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../accounts/testing/smtp.ts";
 import { totp } from "../../accounts/testing/totp.ts";
 import { createLog } from "../../base/log.ts";
-import { openTestPlatform } from "../testing/platform.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
+import { openTestPlatform } from "../testing/platform.ts";
 
 const AUTH = "/console/api/auth";
 const PASSWORDS = ["the first password of this test", "the second password of this test", "a wrong guess of this test"];

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
 import { totp } from "../../accounts/testing/totp.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const AUTH = "/console/api/auth";
 const PUBLIC_URL = "http://gate.test";

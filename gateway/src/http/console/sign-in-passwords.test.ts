@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { smtpMail } from "../../accounts/mail.ts";
 import { openTestMailbox, type Received, type TestMailbox } from "../../accounts/testing/smtp.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { Browser, PASSWORD } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const AUTH = "/console/api/auth";
 const NEW_PASSWORD = "another horse battery";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { totp } from "../../accounts/testing/totp.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 const AUTH = "/console/api/auth";
 

@@ -7,8 +7,8 @@ import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { listen } from "../server.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { type Answer, Browser, PASSWORD } from "../testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 
 let platform: TestPlatform;
 before(async () => {

@@ -4,14 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from "node:zlib";
-import Fastify from "fastify";
-import { systemClock } from "../../base/clock.ts";
-import { newIds } from "../../base/ids.ts";
-import { createLog } from "../../base/log.ts";
-import { systemRandom } from "../../base/random.ts";
-import { testBodies } from "../testing/bodies.ts";
-import type { Guards } from "./guards.ts";
-import { openRouter } from "./router.ts";
+import { bareServer } from "../server.ts";
+import { testDoor } from "../testing/door.ts";
+import { refuseTheRest } from "../unknown-paths.ts";
 import { staticRoutes } from "./static.ts";
 
 const PAGE = "<!doctype html><title>Tollgate</title>";
@@ -33,15 +28,10 @@ function writeBuild(): void {
 }
 
 function serve() {
-  const app = Fastify({ logger: false, exposeHeadRoutes: false });
-  const door = {
-    clock: systemClock,
-    newId: newIds(systemClock, systemRandom()),
-    log: createLog("silent"),
-    bodies: testBodies(),
-  };
-  const guards = { anyone: async () => ({}) } as unknown as Guards;
-  openRouter(app, { door, publicUrl: undefined, trustedProxies: 0 }, (route) => staticRoutes(route, guards, dist));
+  const app = bareServer(testDoor());
+  const finish = refuseTheRest(app);
+  staticRoutes(app, dist);
+  finish();
   return app;
 }
 

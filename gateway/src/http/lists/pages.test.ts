@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { PageFields, SpanFields } from "@tollgate/api/lists.ts";
 import fc from "fast-check";
 import { z } from "zod";
 import { openCursors } from "./cursors.ts";
-import { PageFields, page, SpanFields } from "./pages.ts";
+import { page } from "./pages.ts";
 
 const cursors = openCursors("a secret of the platform");
 const invalid = (error: unknown): boolean => (error as { code?: string }).code === "invalid_cursor";
@@ -37,8 +38,7 @@ describe("pages", () => {
     page({
       cursors,
       list: "l",
-      cursor,
-      limit,
+      query: { cursor, limit },
       read: async (before, max) => rows.filter(({ id }) => before === undefined || id < before).slice(0, max),
       position: ({ id }) => id,
       show: ({ id }) => ({ id }),

@@ -15,7 +15,7 @@ import { openTestDatabase } from "../../db/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openHostTokens } from "../../keys/keys.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
-import { testBodies } from "../testing/bodies.ts";
+import { testBodies } from "../testing/door.ts";
 import { nodeDesk } from "./desk.ts";
 import { type NodeApiOptions, nodeRoutes } from "./routes.ts";
 import type { NodeWork } from "./work.ts";

@@ -36,8 +36,8 @@ import { Live } from "../console/live.ts";
 import { openCursors } from "../lists/cursors.ts";
 import type { Parts } from "../parts.ts";
 import { publicServer } from "../server.ts";
-import { NO_THREADS, testBodies } from "./bodies.ts";
 import { PASSWORD } from "./browser.ts";
+import { NO_THREADS, testBodies } from "./door.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -131,7 +131,12 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
     capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
     speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
-    reliabilityOf: (id) => ({ jobs: connected(id) ? 3 : 0, failures: connected(id) ? 1 : 0, jobsWindow: 20, failuresMax: 5 }),
+    reliabilityOf: (id) => ({
+      jobs: connected(id) ? 3 : 0,
+      failures: connected(id) ? 1 : 0,
+      jobsWindow: 20,
+      failuresMax: 5,
+    }),
   };
   const parts: Parts = {
     door: { clock, newId, log, bodies: testBodies(), trustedProxies, checkAnswers: true },
@@ -156,7 +161,12 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
       checkout: (request) => (outside.checkout ?? bought.checkout)(request),
     },
     // Requests themselves are served in inference/ and e2e/; here they are only quoted.
-    gateway: { keys: apiKeys, catalogue, meter: () => ({ ...WORDS, ...outside.counting }), reader: NO_THREADS } as unknown as Gateway,
+    gateway: {
+      keys: apiKeys,
+      catalogue,
+      meter: () => ({ ...WORDS, ...outside.counting }),
+      reader: NO_THREADS,
+    } as unknown as Gateway,
     base64Compat: false,
     catalogue,
     fleet,

@@ -9,10 +9,10 @@ import { openPayouts } from "../../operators/payouts.ts";
 import { openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
 import { openPayments } from "../../payments/payments.ts";
 import { stripeAt } from "../../payments/testing.ts";
-import { openTestPlatform, type TestPlatform } from "./platform.ts";
 import { Browser } from "./browser.ts";
 import { served } from "./past.ts";
 import { type Person, signedIn } from "./people.ts";
+import { openTestPlatform, type TestPlatform } from "./platform.ts";
 
 export const PEOPLE = [
   "nobody",

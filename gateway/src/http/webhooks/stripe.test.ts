@@ -1,7 +1,7 @@
 /** The receiver over HTTP, on a real database. Grouped by status. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import Fastify, { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -9,7 +9,9 @@ import { dollars } from "../../base/money.ts";
 import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { assertBooksBalance, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
-import { testBodies } from "../testing/bodies.ts";
+import { bareServer } from "../server.ts";
+import { testDoor } from "../testing/door.ts";
+import { refuseTheRest } from "../unknown-paths.ts";
 import { webhookRoutes } from "./stripe.ts";
 
 let t: TestPayments;
@@ -28,11 +30,10 @@ after(async () => {
 });
 
 function serve(payments: Payments | undefined): FastifyInstance {
-  const server = Fastify({ logger: false, exposeHeadRoutes: false });
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser("*", (_request, _payload, done) => done(null));
-  const door = { clock: systemClock, newId: t.newId, log: createLog("silent"), bodies: testBodies() };
-  webhookRoutes(server, { door, payments });
+  const server = bareServer(testDoor());
+  const finish = refuseTheRest(server);
+  webhookRoutes(server, { payments });
+  finish();
   return server;
 }
 

@@ -5,7 +5,7 @@ import { newIds } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { systemRandom } from "../../../base/random.ts";
 import type { DoorOptions } from "../../door.ts";
-import { testBodies } from "../../testing/bodies.ts";
+import { testBodies } from "../../testing/door.ts";
 
 export const door: DoorOptions = {
   clock: systemClock,

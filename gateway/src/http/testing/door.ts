@@ -1,11 +1,23 @@
-/** For tests: room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
+/** For tests: what a server needs of its platform, with room for large bodies as the gateway has it by default. Forms are parsed on this thread. */
+import { systemClock } from "../../base/clock.ts";
+import { newIds } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
 import type { Reader } from "../../inference/reader.ts";
 import { FORM_VALUES_MAX, parseJson } from "../body.ts";
 import { openBodyBudget } from "../body-budget.ts";
-import type { Bodies } from "../door.ts";
+import type { Bodies, DoorOptions } from "../door.ts";
 import { cutLongTexts } from "../long-texts.ts";
 
 const MEBIBYTE = 1024 * 1024;
+
+export const testDoor = (more: Partial<DoorOptions> = {}): DoorOptions => ({
+  clock: systemClock,
+  newId: newIds(systemClock, systemRandom()),
+  log: createLog("silent"),
+  bodies: testBodies(),
+  ...more,
+});
 
 export const testBodies = (): Bodies => ({
   budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),
