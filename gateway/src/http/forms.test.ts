@@ -4,21 +4,21 @@ import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../base/ids.ts";
 import { BODY_BYTES_MAX, FORM_VALUES_MAX, STRANGER_BYTES_MAX } from "./body.ts";
-import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
 import { Browser } from "./testing/browser.ts";
+import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 
 let platform: TestPlatform;
 let node: string;
 let session: Record<string, string>;
 let token: Record<string, string>;
 before(async () => {
-  platform = await openPlatform();
-  const { email, accountIds } = await platform.person([{ kind: "host" }]);
+  platform = await openTestPlatform();
+  const { identityId, accountIds } = await platform.person([{ kind: "host" }]);
   const [host] = accountIds as [Uuid];
-  node = publicId("node", (await platform.fleet.register(host, { name: "barn", hardware: {}, agent: "" })).id);
-  token = { authorization: `Bearer ${(await platform.hostTokens.issue(host, "a token")).token}` };
+  node = publicId("node", (await platform.parts.fleet.register(host, { name: "barn", hardware: {}, agent: "" })).id);
+  token = { authorization: `Bearer ${(await platform.parts.hostTokens.issue(host, "a token")).token}` };
   const browser = new Browser(platform);
-  await browser.signIn(email);
+  await browser.enter(platform, identityId);
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   session = { cookie, host: "console.test", "sec-fetch-site": "same-origin" };
 });

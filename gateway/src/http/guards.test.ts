@@ -7,6 +7,7 @@ import { bareServer } from "./server.ts";
 import { Browser } from "./testing/browser.ts";
 import { testDoor } from "./testing/door.ts";
 import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
+import { refuseTheRest } from "./unknown-paths.ts";
 
 /** One route behind each guard, on the same identities. */
 let platform: TestPlatform;
@@ -14,6 +15,7 @@ let app: TestPlatform["app"];
 before(async () => {
   platform = await openTestPlatform();
   app = bareServer(testDoor());
+  const finish = refuseTheRest(app);
   const guards = consoleGuards({ identities: platform.identities, publicUrl: undefined });
   for (const name of ["anyone", "signedIn", "operator"] as const) {
     app.get(`/console/api/${name}`, async ({ call }) => {
@@ -28,6 +30,7 @@ before(async () => {
       handler: async ({ call }) => ({ account: (await guards[name](call)).account.name }),
     });
   }
+  finish();
 });
 after(async () => {
   await app.close();

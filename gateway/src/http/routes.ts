@@ -7,8 +7,8 @@
  *     renameKey: async ({ account, params, body, refuse }) => …,
  *   });
  */
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { Readable } from "node:stream";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import {
   type BodyOf,
@@ -31,7 +31,11 @@ export type Asked<R extends Route> = Found[R["guard"]] & {
   call: OpenCall;
   params: Record<ParamsOf<R["at"]>, string>;
   query: QueryOf<R>;
-  body: BodyOf<R>;
+  /**
+   * The body, checked when it is asked for: whether a thing of theirs exists is settled before what was sent about it, so
+   * that a wrong body tells nothing.
+   */
+  body(): BodyOf<R>;
   /** One of the route's declared faults, in the words declared for it unless others are given. */
   refuse(code: CodesOf<R>, more?: FaultOptions): Fault;
   setHeader(name: string, value: string | string[]): void;
@@ -86,8 +90,10 @@ export function serveRoutes<Table extends Routes>(
       onRequest: async (request) => void found.set(request, await guard(request.call)),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
-        const body = readsBody ? await readBody(route, request.call, found.get(request)) : undefined;
-        sent.set(request, { query, body });
+        // Until a guard has found who is asking, he is a stranger.
+        const { payer = null } = (found.get(request) ?? {}) as { payer?: string };
+        const form = readsBody ? await request.call.readForm(payer) : undefined;
+        sent.set(request, { query, body: () => route.body && parseFields(route.body.fields, form) });
       },
       handler: async (request, reply) => {
         const { call } = request;
@@ -110,11 +116,6 @@ export function serveRoutes<Table extends Routes>(
   }
 }
 
-async function readBody({ body }: Route, call: OpenCall, found: { payer?: string } = {}): Promise<unknown> {
-  // Until a guard has found who is asking, he is a stranger.
-  return body === undefined ? undefined : parseFields(body.fields, await call.readForm(found.payer ?? null));
-}
-
 function queryOf({ query }: Route, { request }: OpenCall): unknown {
   if (query === undefined) return {};
   const { searchParams } = new URL(request.url ?? "", "http://gateway");
@@ -131,9 +132,7 @@ function refuserOf({ faults = [] }: Route) {
 function send({ answer: declared }: Route, answer: unknown, request: FastifyRequest, reply: FastifyReply): unknown {
   reply.code(declared.status ?? 200);
   if (declared.csv !== undefined) {
-    const { name, text } = answer as TextFile;
-    reply.header("content-disposition", `attachment; filename="${name}"`).type("text/csv; charset=utf-8");
-    return Readable.from(watched(text, request.call));
+    return takeOver(request, reply, (call) => writeFile(call, reply.raw, answer as TextFile));
   }
   if (declared.events !== undefined) {
     const open = answer as (response: ServerResponse) => void;
@@ -143,14 +142,17 @@ function send({ answer: declared }: Route, answer: unknown, request: FastifyRequ
   return answer;
 }
 
-/** A file that breaks off is cut by the server; what broke it is told to the log. */
-async function* watched(text: AsyncIterable<string>, call: OpenCall): AsyncGenerator<string> {
-  try {
-    yield* text;
-  } catch (error) {
-    if (!call.gone.aborted) call.faultOf(error);
-    throw error;
+/** A slow reader holds the reading back, and one that leaves ends it. */
+async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, text }: TextFile): Promise<void> {
+  response.writeHead(200, {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": `attachment; filename="${name}"`,
+  });
+  for await (const part of text) {
+    if (gone.aborted) return;
+    if (!response.write(part)) await Promise.race([once(response, "drain"), once(response, "close")]);
   }
+  response.end();
 }
 
 /** Throws what a route answers or refuses with and does not declare. */

@@ -14,7 +14,7 @@ export function accountHandlers({ identities }: Pick<Parts, "identities">): Hand
     getMe: ({ who }) => meObject(identities, who),
 
     async openAccount({ who, body, refuse }) {
-      const opened = await identities.openAccount(who.identityId, body);
+      const opened = await identities.openAccount(who.identityId, body());
       if (opened === "account_suspended") throw refuse("account_suspended");
       if (opened === "too_many") throw refuse("limit_reached");
       return accountObject(opened);
@@ -25,8 +25,9 @@ export function accountHandlers({ identities }: Pick<Parts, "identities">): Hand
       const account = owned.find(({ id }) => publicId("acc", id) === params.id);
       if (account === undefined) throw refuse("not_found");
       if (account.suspended) throw refuse("account_suspended");
-      await identities.renameAccount(account.id, body.name);
-      return accountObject({ ...account, name: body.name });
+      const { name } = body();
+      await identities.renameAccount(account.id, name);
+      return accountObject({ ...account, name });
     },
 
     async listSessions({ who }) {

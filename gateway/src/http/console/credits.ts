@@ -29,7 +29,7 @@ export function creditHandlers({
       const page = `${origin}/console`;
       const { id, url, pack } = await payments.checkout({
         accountId: account.id,
-        packId: body.pack_id,
+        packId: body().pack_id,
         successUrl: (reference) => `${page}?purchase=done&checkout=${reference}`,
         cancelUrl: (reference) => `${page}?purchase=cancelled&checkout=${reference}`,
       });

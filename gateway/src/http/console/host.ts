@@ -24,7 +24,7 @@ export function hostHandlers(
     },
 
     async createHostToken({ account, body, refuse }) {
-      const { id, token } = await hostTokens.issue(account.id, body.name).catch((cause) => {
+      const { id, token } = await hostTokens.issue(account.id, body().name).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
       const record = await hostTokens.find(account.id, id);
@@ -49,7 +49,7 @@ export function hostHandlers(
       return { ...nodes.show(node), stats: await nodeStats(parts, node) };
     },
 
-    electModels: ({ account, params, body, refuse }) => nodes.elect(account.id, params.id, body.models, refuse),
+    electModels: ({ account, params, body, refuse }) => nodes.elect(account.id, params.id, () => body().models, refuse),
     pauseNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "pause", refuse),
     resumeNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "resume", refuse),
     listNodeModels: async () => modelsForHosts(catalogue()),

@@ -28,7 +28,7 @@ export function keyHandlers(parts: Pick<Parts, "apiKeys" | "usage" | "cursors" |
     },
 
     async createKey({ account, body, refuse }) {
-      const { id, token } = await apiKeys.issue(account.id, body.name).catch((cause) => {
+      const { id, token } = await apiKeys.issue(account.id, body().name).catch((cause) => {
         throw cause instanceof TooManyOpen ? refuse("limit_reached", { cause }) : cause;
       });
       const record = await apiKeys.find(account.id, id);
@@ -39,10 +39,11 @@ export function keyHandlers(parts: Pick<Parts, "apiKeys" | "usage" | "cursors" |
     async renameKey({ account, params, body, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
-      if (!(await apiKeys.rename(account.id, found.id, body.name))) {
+      const { name } = body();
+      if (!(await apiKeys.rename(account.id, found.id, name))) {
         throw refuse("not_found", { message: "This key is revoked." });
       }
-      return keyObject({ ...found, name: body.name }, (await spendOf(account.id)).get(found.id));
+      return keyObject({ ...found, name }, (await spendOf(account.id)).get(found.id));
     },
 
     async revokeKey({ account, params, refuse }) {

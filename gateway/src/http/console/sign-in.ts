@@ -26,14 +26,16 @@ export function signInHandlers({ identities }: Pick<Parts, "identities">): Handl
       providers: openId.providers,
     }),
 
-    async signUp({ body: { remember_me: remember, ...who }, ...asked }) {
+    async signUp(asked) {
+      const { remember_me: remember, ...who } = asked.body();
       return keep(asked, await signIn.signUp({ ...who, remember }, callerOf(asked)));
     },
-    async signIn({ body: { remember_me: remember, ...who }, ...asked }) {
+    async signIn(asked) {
+      const { remember_me: remember, ...who } = asked.body();
       return keep(asked, await signIn.enter({ ...who, remember }, callerOf(asked)));
     },
-    async signInWithCode({ body: { code }, ...asked }) {
-      return keep(asked, await signIn.enterCode(code, callerOf(asked)));
+    async signInWithCode(asked) {
+      return keep(asked, await signIn.enterCode(asked.body().code, callerOf(asked)));
     },
     async signOut(asked) {
       return keep(asked, { status: "signed_out" as const, ...(await signIn.leave(callerOf(asked))) });
@@ -46,8 +48,8 @@ export function signInHandlers({ identities }: Pick<Parts, "identities">): Handl
       return keep(asked, { cookies, ...me });
     },
 
-    async signInWithOpenId({ body: { provider }, ...asked }) {
-      return keep(asked, await openId.begin(provider, callerOf(asked)));
+    async signInWithOpenId(asked) {
+      return keep(asked, await openId.begin(asked.body().provider, callerOf(asked)));
     },
     async finishOpenId({ params, ...asked }) {
       const query = new URL(asked.call.request.url ?? "", "http://gateway").searchParams;
@@ -55,39 +57,46 @@ export function signInHandlers({ identities }: Pick<Parts, "identities">): Handl
       return keep(asked, { cookies, location: outcome === "signed_in" ? HOME : `${HOME}?sign_in=${outcome}` });
     },
 
-    async requestPasswordReset({ body, ...asked }) {
-      await passwords.requestReset(body.email, callerOf(asked));
+    async requestPasswordReset(asked) {
+      await passwords.requestReset(asked.body().email, callerOf(asked));
       return { status: "sent_if_known" };
     },
-    async resetPassword({ body, ...asked }) {
-      await passwords.reset(body, callerOf(asked));
+    async resetPassword(asked) {
+      await passwords.reset(asked.body(), callerOf(asked));
       return { status: "password_changed" };
     },
-    async requestEmailVerification({ body, ...asked }) {
-      await passwords.requestVerification(body.email, callerOf(asked));
+    async requestEmailVerification(asked) {
+      await passwords.requestVerification(asked.body().email, callerOf(asked));
       return { status: "sent_if_known" };
     },
-    async verifyEmail({ body, ...asked }) {
-      await passwords.verify(body.token, callerOf(asked));
+    async verifyEmail(asked) {
+      await passwords.verify(asked.body().token, callerOf(asked));
       return { status: "email_verified" };
     },
-    async changePassword({ body: { password, new_password: newPassword }, ...asked }) {
+    async changePassword(asked) {
+      const { password, new_password: newPassword } = asked.body();
       const { cookies } = await passwords.change({ password, newPassword }, ownerOf(asked));
       return keep(asked, { status: "password_changed" as const, cookies });
     },
 
-    async enableTwoFactor({ body, ...asked }) {
-      const { uri, secret, backupCodes } = await twoFactor.begin(body.password, ownerOf(asked));
+    async enableTwoFactor(asked) {
+      const { uri, secret, backupCodes } = await twoFactor.begin(asked.body().password, ownerOf(asked));
       return { status: "to_confirm", uri, secret, backup_codes: backupCodes };
     },
-    async confirmTwoFactor({ body, ...asked }) {
-      return keep(asked, { status: "enabled" as const, ...(await twoFactor.confirm(body.code, ownerOf(asked))) });
+    async confirmTwoFactor(asked) {
+      return keep(asked, {
+        status: "enabled" as const,
+        ...(await twoFactor.confirm(asked.body().code, ownerOf(asked))),
+      });
     },
-    replaceBackupCodes: async ({ body, ...asked }) => ({
-      backup_codes: await twoFactor.newBackupCodes(body.password, ownerOf(asked)),
+    replaceBackupCodes: async (asked) => ({
+      backup_codes: await twoFactor.newBackupCodes(asked.body().password, ownerOf(asked)),
     }),
-    async disableTwoFactor({ body, ...asked }) {
-      return keep(asked, { status: "disabled" as const, ...(await twoFactor.end(body.password, ownerOf(asked))) });
+    async disableTwoFactor(asked) {
+      return keep(asked, {
+        status: "disabled" as const,
+        ...(await twoFactor.end(asked.body().password, ownerOf(asked))),
+      });
     },
   });
 }

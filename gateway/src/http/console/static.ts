@@ -38,6 +38,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 const SAFETY = {
+  "x-content-type-options": "nosniff",
   "content-security-policy": POLICY,
   "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",

@@ -40,11 +40,12 @@ export function ownNodes(parts: OwnNodesParts) {
     async elect(
       accountId: Uuid,
       text: string,
-      models: string[],
+      chosen: () => string[],
       refuse: Refuse<"node_not_found" | "node_state_conflict">,
     ) {
       const node = await find(accountId, text);
       if (node === undefined) throw refuse("node_not_found");
+      const models = chosen();
       for (const [i, model] of models.entries()) {
         if (!catalogue().active.has(model))
           throw invalidRequest(`models[${i}]`, `models[${i}] must be an active model of the catalogue`);

@@ -32,7 +32,7 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
   const nodes = ownNodes(parts);
   return {
     async registerNode({ accountId, body, refuse }) {
-      const node = await fleet.register(accountId, body).catch((cause) => {
+      const node = await fleet.register(accountId, body()).catch((cause) => {
         throw cause instanceof TooManyNodes ? refuse("too_many_nodes", { cause }) : cause;
       });
       return nodes.show(node);
@@ -46,7 +46,8 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       return nodes.show(node);
     },
 
-    electModels: ({ accountId, params, body, refuse }) => nodes.elect(accountId, params.id, body.models, refuse),
+    electModels: ({ accountId, params, body, refuse }) =>
+      nodes.elect(accountId, params.id, () => body().models, refuse),
     pauseNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "pause", refuse),
     resumeNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "resume", refuse),
 
@@ -60,14 +61,15 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
     async tryNode({ accountId, params, body, call, refuse }) {
       const node = await nodes.find(accountId, params.id);
       if (node === undefined) throw refuse("node_not_found");
-      const model = catalogue().active.get(body.model);
+      const { model: modelId, prompt, max_tokens } = body();
+      const model = catalogue().active.get(modelId);
       if (model === undefined) throw invalidRequest("model", "model must be an active model of the catalogue");
-      const outputTokensMax = model.kind === "embedding" ? 0 : body.max_tokens;
+      const outputTokensMax = model.kind === "embedding" ? 0 : max_tokens;
       const job = {
         id: parts.newId(),
         nodeId: publicId("node", node.id),
         model,
-        texts: [body.prompt],
+        texts: [prompt],
         outputTokensMax,
       };
       const result = await parts.runPrivately(job, call.gone);

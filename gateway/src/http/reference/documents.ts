@@ -1,8 +1,9 @@
 /** Every API document there is: where it is committed and served, and how a person calls what it describes. */
 
+import { consoleApi } from "@tollgate/api/console/api.ts";
+import { nodeApi } from "@tollgate/api/nodes/api.ts";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
 import type { Document, Endpoint } from "@tollgate/api/openapi/openapi.ts";
-import { consoleApi } from "./console/api.ts";
-import { nodeApi } from "./nodes/api.ts";
 import { publicApi } from "./public-api.ts";
 
 export interface ApiDocument {
@@ -54,7 +55,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     file: "node.json",
     url: "/openapi/node.json",
     pageUrl: "/docs/node",
-    make: nodeApi,
+    make: () => documentOf(nodeApi),
     calling: bearer("TOLLGATE_HOST_TOKEN", "tht_live_your_token", "no token needed", ` ${IDS}`),
   },
   {
@@ -62,7 +63,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     file: "console.json",
     url: "/openapi/console.json",
     pageUrl: "/docs/console",
-    make: consoleApi,
+    make: () => documentOf(consoleApi),
     calling: {
       openNote: "no sign-in needed",
       variables: [],

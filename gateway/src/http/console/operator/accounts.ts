@@ -27,8 +27,9 @@ export function operatorAccountHandlers(
   };
   const setSuspended =
     (verb: "suspend" | "restore"): Handlers<typeof operatorAccountRoutes>["suspendAccount"] =>
-    async ({ who, params, body: { reason }, refuse }) => {
+    async ({ who, params, body, refuse }) => {
       const { id } = await find(params.id, refuse);
+      const { reason } = body();
       const act = { operator: who.email, action: `account.${verb}`, subject: publicId("acc", id), details: { reason } };
       await audit.record(act, () => directory.setSuspended(id, verb === "suspend"));
       return accountObject(await find(params.id, refuse));
@@ -49,9 +50,9 @@ export function operatorAccountHandlers(
 
     async grantCredit({ who, params, body, refuse }) {
       const { id, kind } = await find(params.id, refuse);
-      const amount = microAmount("amount_micro", body.amount_micro);
+      const { amount_micro, reason } = body();
+      const amount = microAmount("amount_micro", amount_micro);
       if (kind !== "builder") throw refuse("not_a_builder");
-      const { reason } = body;
       const act = {
         operator: who.email,
         action: "account.grant",
@@ -75,9 +76,10 @@ export function operatorAccountHandlers(
       return secretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
     },
 
-    async setKeyLimits({ who, params, body: limits, refuse }) {
+    async setKeyLimits({ who, params, body, refuse }) {
       const id = parseId("key", params.id);
       if (id === undefined) throw refuse("not_found");
+      const limits = body();
       const {
         requests_per_minute: requestsPerMinute,
         tokens_per_minute: tokensPerMinute,

@@ -51,8 +51,9 @@ export function operatorNodeHandlers(
       return { ...show(node), stats: await nodeStats(parts, node) };
     },
 
-    async quarantineNode({ who, params, body: { reason }, refuse }) {
+    async quarantineNode({ who, params, body, refuse }) {
       const { id } = await find(params.id, refuse);
+      const { reason } = body();
       const [operator, subject] = [who.email, publicId("node", id)];
       await audit.record(
         { operator, action: "node.quarantine", subject, details: { reason } },

@@ -31,7 +31,8 @@ export function payoutHandlers(parts: Pick<Parts, "audit" | "payouts" | "cursors
         show: batchObject,
       }),
 
-    async createPayout({ who, body: { note, minimum_micro }, refuse }) {
+    async createPayout({ who, body, refuse }) {
+      const { note, minimum_micro } = body();
       const minimum = minimum_micro === undefined ? ZERO : microAmount("minimum_micro", minimum_micro);
       const details = { note, minimum_micro: exactMicro(minimum) };
       const by = who.email;
