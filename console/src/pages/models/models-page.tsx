@@ -1,4 +1,4 @@
-/** The models: what they cost, how fast they are now, whether a node serves them, and what a way of working would cost. */
+/** The models: what they cost, how fast they are now, whether a node serves them, and what a workload would cost. */
 import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { ratesQuery } from "../../data/models.ts";
@@ -16,11 +16,9 @@ export function ModelsPage() {
         title="Models and prices"
         about={
           <>
-            Prices are per million tokens, in US dollars. You pay for the tokens that the gateway counted
-            {rates !== undefined && (
-              <>, and {Math.round(rates.payout_share * 100)} % of it goes to the host that answered</>
-            )}
-            .
+            Prices are in US dollars per million tokens, as counted by the gateway.
+            {rates !== undefined &&
+              ` The host that serves a request gets ${Math.round(rates.payout_share * 100)} % of the charge.`}
           </>
         }
       />

@@ -1,5 +1,5 @@
 /** Why a node was quarantined, in words: what was seen, and what its host can do. Pure. */
-import type { Quarantine } from "./api/host-types.ts";
+import type { Quarantine } from "../api/host-types.ts";
 
 interface Words {
   title: string;
@@ -10,19 +10,19 @@ interface Words {
 const REASONS: Record<string, Words> = {
   failures: {
     title: "Too many of its last jobs failed",
-    remedy: "Look at the engine's log; tollgate-host doctor tests the engine by itself.",
+    remedy: "Check the engine's log; tollgate-host doctor tests the engine.",
   },
   refused_prompts: {
     title: "It refused too many prompts as too long or unreadable",
-    remedy: "Give the engine the context that the model's entry promises.",
+    remedy: "Configure the engine with the model's full context length.",
   },
   speed: {
     title: "It answered faster than the model can",
-    remedy: "Serve the model that was elected.",
+    remedy: "Serve the model that the node elected.",
   },
   canary: {
-    title: "It answered test questions as the model would not",
-    remedy: "Serve the model that was elected, in the promised quantisation.",
+    title: "It failed canary requests",
+    remedy: "Serve the model that the node elected, in the listed quantisation.",
   },
 };
 
@@ -32,30 +32,30 @@ export function wordsOf({ reason }: Quarantine): Words & { byOperator: boolean }
   if (known !== undefined) return { ...known, byOperator: false };
   return {
     title: `By an operator: ${reason}`,
-    remedy: "Ask the operators of the platform.",
+    remedy: "Contact the platform's operators.",
     byOperator: true,
   };
 }
 
 const NAMES: Record<string, string> = {
-  jobs: "Jobs looked at",
+  jobs: "Jobs counted",
   failures: "Failures",
   model: "Model",
   tokens: "Tokens",
   tokens_per_second: "Tokens per second",
-  ceiling: "The model's ceiling",
-  why: "What was wrong",
-  probe: "A question of the platform's own",
+  ceiling: "Maximum for the model",
+  why: "Finding",
+  probe: "Platform probe",
 };
 
 const KINDS: Record<string, string> = {
-  engine: "the engine failed",
-  agent: "the agent failed",
-  prompt: "the prompt was refused",
-  protocol: "it broke the protocol",
-  silent: "it went quiet",
-  lost: "its connection was lost",
-  miss: "it had no output where another node had some",
+  engine: "engine failed",
+  agent: "agent failed",
+  prompt: "prompt refused",
+  protocol: "protocol violation",
+  silent: "it stalled",
+  lost: "connection lost",
+  miss: "no output where another node had some",
 };
 
 /** The evidence as names and values; what is not known here is shown as it is. */

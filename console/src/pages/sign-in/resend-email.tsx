@@ -1,13 +1,13 @@
-/** For somebody whose e-mail address is not confirmed yet: has the letter sent again, to the address in the form. */
+/** For somebody whose e-mail address is not confirmed yet: has the e-mail sent again, to the address in the form. */
 import { useMutation } from "@tanstack/react-query";
 import { api, ask } from "../../api/client.ts";
 import { Button } from "../../ui/button.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
-export function SendAgain() {
+export function ResendEmail() {
   const send = useMutation({
     mutationFn: (email: string) => ask(api.POST("/console/api/auth/request-email-verification", { body: { email } })),
-    onSuccess: () => toast("The letter is on its way"),
+    onSuccess: () => toast("E-mail sent"),
     onError: toastError,
   });
   return (
@@ -18,7 +18,7 @@ export function SendAgain() {
         if (field instanceof HTMLInputElement) send.mutate(field.value.trim());
       }}
     >
-      Send the letter again
+      Resend e-mail
     </Button>
   );
 }

@@ -1,17 +1,16 @@
-/** Electing what a node serves. Its agent has to hold the models: what it does not hold it cannot serve. */
+/** Choosing the models that a node serves: its election. The machine's engine has to have them. */
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/host-types.ts";
 import { nodeModelsQuery, useElect } from "../../../data/host.ts";
 import { ratesQuery } from "../../../data/models.ts";
-import { Button } from "../../../ui/button.tsx";
-import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
+import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { Form } from "../../../ui/form.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
 
-export function ElectDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
+export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
   const offered = useQuery(nodeModelsQuery);
   const { data: rates } = useQuery(ratesQuery);
   const elect = useElect(id);
@@ -19,15 +18,15 @@ export function ElectDialog({ node: { id, name, models }, onClose }: { node: Nod
     elect.mutate(fields.getAll("model").map(String), {
       onSuccess: () => {
         onClose();
-        toast(`${name} has elected.`);
+        toast(`Models of ${name} updated`);
       },
     });
   return (
     <Dialog
       open
       onClose={onClose}
-      title={`Elect models for ${name}`}
-      about="Choose only what the machine's engine holds. tollgate-host elect on the machine proposes what fits."
+      title={`Choose models for ${name}`}
+      about="The node elects what you choose, and is offered requests for these models only. Choose models that its engine has: tollgate-host elect, on the machine, proposes those that fit."
     >
       <Form onSubmit={submit} error={elect.error}>
         <Loaded query={offered}>
@@ -41,15 +40,12 @@ export function ElectDialog({ node: { id, name, models }, onClose }: { node: Nod
           )}
         </Loaded>
         <p className="text-xs text-ink-soft">
-          Prices are what a builder pays per million tokens.
-          {rates !== undefined && ` You get ${Math.round(rates.payout_share * 100)} % of them.`}
+          Prices are what builders pay per million tokens.
+          {rates !== undefined && ` You earn ${Math.round(rates.payout_share * 100)} % of them.`}
         </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={elect.isPending} disabled={offered.data === undefined}>
-            Elect
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={elect.isPending} disabled={offered.data === undefined}>
+          Save
+        </FormActions>
       </Form>
     </Dialog>
   );

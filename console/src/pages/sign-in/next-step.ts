@@ -1,4 +1,4 @@
-/** What follows a step of the sign-in: the page that was asked for, the code, or the word that a letter was sent. */
+/** What follows a step of the sign-in: the page that was asked for, the code, or nothing while an e-mail is confirmed. */
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
 import { refreshSession } from "../../data/session.ts";

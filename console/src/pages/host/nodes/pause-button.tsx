@@ -1,17 +1,17 @@
-/** Pausing and resuming a node. What it runs it finishes. */
+/** Pausing and resuming a node. Running requests complete. */
 import { Pause, Play } from "lucide-react";
 import type { Node } from "../../../api/host-types.ts";
 import { useMoveNode } from "../../../data/host.ts";
 import { Button } from "../../../ui/button.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 
-export function NodeMoves({ node: { id, name, state } }: { node: Node }) {
+export function PauseButton({ node: { id, name, state } }: { node: Node }) {
   const move = useMoveNode(id);
   const to = (verb: "pause" | "resume", said: string): void =>
     move.mutate(verb, { onSuccess: () => toast(said), onError: toastError });
   if (state === "online" || state === "ready") {
     return (
-      <Button busy={move.isPending} onClick={() => to("pause", `${name} is paused. It finishes what it runs.`)}>
+      <Button busy={move.isPending} onClick={() => to("pause", `${name} is paused. Running requests complete.`)}>
         {!move.isPending && <Pause aria-hidden className="size-4" />}
         Pause
       </Button>
@@ -19,7 +19,7 @@ export function NodeMoves({ node: { id, name, state } }: { node: Node }) {
   }
   if (state !== "paused") return null;
   return (
-    <Button look="primary" busy={move.isPending} onClick={() => to("resume", `${name} takes requests again.`)}>
+    <Button look="primary" busy={move.isPending} onClick={() => to("resume", `${name} accepts requests again.`)}>
       {!move.isPending && <Play aria-hidden className="size-4" />}
       Resume
     </Button>

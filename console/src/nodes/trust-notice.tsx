@@ -1,7 +1,7 @@
-/** Why a node in good standing gets little work, or none. */
+/** Why a node in good standing receives few requests, or none. */
 import type { ReactNode } from "react";
 import type { ListedNode } from "../api/host-types.ts";
-import { Notice } from "./notice.tsx";
+import { Notice } from "../ui/notice.tsx";
 
 interface Props {
   node: Pick<ListedNode, "name" | "state" | "probation" | "withheld">;
@@ -14,11 +14,12 @@ export function TrustNotice({ node: { name, state, probation, withheld }, forHos
   if (state === "quarantined" || state === "retired") return null;
   if (withheld !== null) {
     return (
-      <Notice tone="bad" title={`${name} gets no work`} action={action}>
+      <Notice tone="bad" title={`${name} receives no requests`} action={action}>
         <p>It was registered while another node of its host was in quarantine.</p>
         {forHost && (
           <p className="mt-3">
-            It works once that node is released. Put right what led to the quarantine, then ask an operator to look.
+            It is cleared when that node is released. Fix the cause of the quarantine, then ask an operator to review
+            it.
           </p>
         )}
       </Notice>
@@ -28,8 +29,8 @@ export function TrustNotice({ node: { name, state, probation, withheld }, forHos
   return (
     <Notice tone="neutral" title={`${name} is on probation`}>
       <p>
-        A new node gets one request at a time until it has answered {probation.needed} well. So far: {probation.answers}
-        .
+        A new node receives one request at a time until it has answered {probation.needed} correctly. So far:{" "}
+        {probation.answers}.
       </p>
     </Notice>
   );

@@ -3,7 +3,7 @@ import { useEffect, useState } from "react";
 
 const PAUSE_MS = 300;
 
-export function useAfterTyping(text: string): string {
+export function useDebounced(text: string): string {
   const [paused, setPaused] = useState(text);
   useEffect(() => {
     const timer = setTimeout(() => setPaused(text), PAUSE_MS);

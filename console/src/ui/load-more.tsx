@@ -1,21 +1,17 @@
-/** The end of an endless list: loads the next page when it comes into view, or when it is pressed. */
+/** The end of a list that comes in pages: loads the next one when it comes into view, or when it is pressed. */
 import { useEffect, useRef } from "react";
 import { sentenceOf } from "../api/fault.ts";
 import { Button } from "./button.tsx";
 
-interface MoreProps {
-  query: {
-    hasNextPage: boolean;
-    isFetchingNextPage: boolean;
-    isFetchNextPageError: boolean;
-    error: unknown;
-    fetchNextPage: () => unknown;
-  };
-  /** Said when everything is there. */
-  end?: string;
+export interface PagedQuery {
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  isFetchNextPageError: boolean;
+  error: unknown;
+  fetchNextPage: () => unknown;
 }
 
-export function More({ query, end = "That is all." }: MoreProps) {
+export function LoadMore({ query }: { query: PagedQuery }) {
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, error, fetchNextPage } = query;
   const mark = useRef<HTMLDivElement>(null);
   const ready = hasNextPage && !isFetchingNextPage && !isFetchNextPageError;
@@ -36,7 +32,7 @@ export function More({ query, end = "That is all." }: MoreProps) {
           {isFetchNextPageError ? "Try again" : "Load more"}
         </Button>
       ) : (
-        <p>{end}</p>
+        <p>End of list</p>
       )}
     </div>
   );

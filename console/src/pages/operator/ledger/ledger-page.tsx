@@ -1,38 +1,38 @@
-/** The proof of the books: every figure worked out again from what lies below it, with one plain verdict. */
+/** The ledger check: every figure recomputed from the entries below it, with one plain verdict. */
 import { useQuery } from "@tanstack/react-query";
 import { Check, RefreshCw, X } from "lucide-react";
 import type { BooksCheck } from "../../../api/operator-types.ts";
-import { booksQuery } from "../../../data/platform.ts";
+import { ledgerCheckQuery } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";
 import { Loaded, Loading } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 
-export function BooksPage() {
-  const books = useQuery(booksQuery);
+export function LedgerPage() {
+  const check = useQuery(ledgerCheckQuery);
   return (
     <>
       <PageHeader
-        title="Books"
-        about="Works out every balance, hold, charge and share again from the entries below it, in one snapshot beside the running platform."
+        title="Ledger"
+        about="Recomputes every balance, hold, charge and share from the ledger entries, in one snapshot, while the platform runs."
         actions={
-          <Button look="primary" busy={books.isFetching} onClick={() => void books.refetch()}>
-            {!books.isFetching && <RefreshCw aria-hidden className="size-4" />}
+          <Button look="primary" busy={check.isFetching} onClick={() => void check.refetch()}>
+            {!check.isFetching && <RefreshCw aria-hidden className="size-4" />}
             Check again
           </Button>
         }
       />
       <div className="flex flex-col gap-5">
         <div role="status">
-          {books.data !== undefined && <Verdict books={books.data} checkedAt={books.data.checkedAt} />}
+          {check.data !== undefined && <Verdict result={check.data} checkedAt={check.data.checkedAt} />}
         </div>
         <Card flush>
-          <Loaded query={books} loading={<Loading what="Checking the books" rows={8} />}>
+          <Loaded query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
             {({ checks }) => (
               <ul aria-label="Checks">
-                {checks.map((check) => (
-                  <CheckLine key={check.name} check={check} />
+                {checks.map((each) => (
+                  <CheckLine key={each.name} check={each} />
                 ))}
               </ul>
             )}
@@ -43,13 +43,15 @@ export function BooksPage() {
   );
 }
 
-function Verdict({ books: { balanced, checks }, checkedAt }: { books: BooksCheck; checkedAt: number }) {
+function Verdict({ result: { balanced, checks }, checkedAt }: { result: BooksCheck; checkedAt: number }) {
   const wrong = checks.filter(({ differences }) => differences.length > 0).length;
   const looked = checks.reduce((sum, { checked }) => sum + checked, 0);
   return (
     <Notice
       tone={balanced ? "good" : "bad"}
-      title={balanced ? "The books balance" : `The books do not balance: ${wrong} of ${checks.length} checks failed`}
+      title={
+        balanced ? "The ledger balances" : `The ledger does not balance: ${wrong} of ${checks.length} checks failed`
+      }
     >
       <p className="text-ink-soft">
         {checks.length} checks over <Count of={looked} /> records, <Time at={checkedAt} as="full" />

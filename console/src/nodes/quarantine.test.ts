@@ -8,7 +8,7 @@ test("the platform's own reasons have words and a remedy; an operator's are quot
   for (const reason of ["failures", "refused_prompts", "speed", "canary"]) {
     const { title, remedy, byOperator } = wordsOf(quarantine(reason));
     assert.equal(byOperator, false);
-    assert.ok(!title.includes(reason) || reason === "speed", title);
+    assert.notEqual(title, reason);
     assert.ok(remedy.length > 0);
   }
   assert.match(wordsOf(quarantine("odd answers")).title, /operator.*odd answers/);
@@ -16,9 +16,9 @@ test("the platform's own reasons have words and a remedy; an operator's are quot
 
 test("evidence is shown whole, known or not", () => {
   assert.deepEqual(evidenceOf(quarantine("failures", { jobs: 9, failures: 5, kinds: { engine: 4, silent: 1 } })), [
-    ["Jobs looked at", "9"],
+    ["Jobs counted", "9"],
     ["Failures", "5"],
-    ["Of which", "the engine failed: 4, it went quiet: 1"],
+    ["Of which", "engine failed: 4, it stalled: 1"],
   ]);
   assert.deepEqual(evidenceOf(quarantine("x", { more: { a: 1 } })), [["more", '{"a":1}']]);
 });

@@ -1,7 +1,7 @@
 /** A node's machine, as its agent described it. */
 import type { Node } from "../api/host-types.ts";
-import { Fact, Facts } from "./drawer.tsx";
-import { Time } from "./time.tsx";
+import { Fact, Facts } from "../ui/drawer.tsx";
+import { Time } from "../ui/time.tsx";
 
 const GIB = 1024 ** 3;
 
@@ -22,14 +22,14 @@ export function MachineFacts({ node: { hardware, agent, created_at } }: { node: 
 }
 
 /** What an agent says of its machine is its own to say: everything is read with care. */
-export function factsOf(hardware: Record<string, unknown>): [name: string, value: string][] {
+function factsOf(hardware: Record<string, unknown>): [name: string, value: string][] {
   const { cpu, cores, memory_bytes, gpus, engines, os, arch, ...more } = hardware;
   const list = (value: unknown, show: (item: unknown) => string): string =>
     Array.isArray(value) && value.length > 0 ? value.map(show).join(", ") : "none found";
   return [
     ...fact("Processor", [cpu, cores === undefined ? undefined : `${cores} cores`]),
     ...(typeof memory_bytes === "number" ? fact("Memory", [gibibytes(memory_bytes)]) : []),
-    ...(gpus === undefined ? [] : fact("Graphics", [list(gpus, gpuText)])),
+    ...(gpus === undefined ? [] : fact("GPU", [list(gpus, gpuText)])),
     ...(engines === undefined ? [] : fact("Engines", [list(engines, String)])),
     ...fact("System", [os, arch]),
     ...Object.entries(more).flatMap(([name, value]) => fact(name, [value])),

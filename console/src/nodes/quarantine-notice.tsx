@@ -1,9 +1,9 @@
 /** Why a node is quarantined, with the evidence. */
 import type { ReactNode } from "react";
 import type { Quarantine } from "../api/host-types.ts";
-import { evidenceOf, wordsOf } from "../quarantine.ts";
-import { Notice } from "./notice.tsx";
-import { Time } from "./time.tsx";
+import { Notice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { evidenceOf, wordsOf } from "./quarantine.ts";
 
 interface Props {
   /** The node's. */
@@ -35,8 +35,8 @@ export function QuarantineNotice({ name, quarantine, forHost = false, action }: 
       )}
       {forHost && (
         <p className="mt-3">
-          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. What it
-          earned stays yours.
+          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. Its earnings
+          stay yours.
         </p>
       )}
     </Notice>

@@ -1,5 +1,5 @@
 /** Secrets that work, or those that were revoked; there is no choice while none was. */
-import { Segmented } from "./segmented.tsx";
+import { Segmented } from "../ui/segmented.tsx";
 
 export type Shown = "active" | "revoked";
 
