@@ -80,7 +80,8 @@ export function AddNodePage() {
               <Segmented label="Engine" value={engine} options={ENGINES} onChange={setEngine} />
             </div>
             <p className="text-ink-soft">
-              A node serves the models that it elects. {ENGINES.find(({ value }) => value === engine)?.says}
+              <code className="font-mono text-xs">elect</code> chooses the models that the node serves.{" "}
+              {ENGINES.find(({ value }) => value === engine)?.says}
             </p>
             <Command text={commands.elect} label="the elect command" />
           </Step>

@@ -5,7 +5,7 @@ import { HandCoins } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
 import { earningsCsvPath, earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
-import { ratesQuery } from "../../../data/models.ts";
+import { usePayoutShare } from "../../../data/models.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
@@ -22,13 +22,13 @@ export function EarningsPage() {
   const { data: nodes } = useQuery(nodesQuery);
   const filter = node === undefined ? {} : { node };
   const earnings = useInfiniteQuery(earningsQuery(filter));
-  const { data: rates } = useQuery(ratesQuery);
+  const share = usePayoutShare();
   const nameOf = (id: string): string => nodes?.data.find((each) => each.id === id)?.name ?? id;
   return (
     <>
       <PageHeader
         title="Earnings"
-        about={`You earn ${rates === undefined ? "a share" : `${Math.round(rates.payout_share * 100)} %`} of every charge, booked together with it.`}
+        about={`You earn ${share ?? "a share"} of every charge, booked together with it.`}
         actions={
           <>
             <SelectField

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Node, NodeModel } from "../../../api/host-types.ts";
 import { nodeModelsQuery, useElect } from "../../../data/host.ts";
-import { ratesQuery } from "../../../data/models.ts";
+import { usePayoutShare } from "../../../data/models.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { Form } from "../../../ui/form.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -12,7 +12,7 @@ import { toast } from "../../../ui/toast.tsx";
 
 export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
   const offered = useQuery(nodeModelsQuery);
-  const { data: rates } = useQuery(ratesQuery);
+  const share = usePayoutShare();
   const elect = useElect(id);
   const submit = (fields: FormData): void =>
     elect.mutate(fields.getAll("model").map(String), {
@@ -41,7 +41,7 @@ export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { no
         </Loaded>
         <p className="text-xs text-ink-soft">
           Prices are what builders pay per million tokens.
-          {rates !== undefined && ` You earn ${Math.round(rates.payout_share * 100)} % of them.`}
+          {share !== undefined && ` You earn ${share} of them.`}
         </p>
         <FormActions onCancel={onClose} busy={elect.isPending} disabled={offered.data === undefined}>
           Save
