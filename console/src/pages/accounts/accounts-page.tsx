@@ -28,6 +28,7 @@ export function AccountsPage() {
   const { kind: asked = "builder" } = useSearch({ from: "/app/accounts" });
   const [kind, setKind] = useState<AccountKind>(asked);
   const navigate = useNavigate();
+  const first = accounts.length === 0;
   const suspended = accounts.some((account) => account.suspended);
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
@@ -40,8 +41,12 @@ export function AccountsPage() {
   return (
     <div className="mx-auto max-w-xl">
       <PageHeader
-        title={accounts.length === 0 ? "Choose an account type" : "Accounts"}
-        {...(!suspended && { about: "You can create more accounts later, of either type." })}
+        title={first ? "Choose an account type" : "Accounts"}
+        {...(!suspended && {
+          about: first
+            ? "You can create more accounts later, of either type."
+            : "Switch between your accounts, or create another of either type.",
+        })}
       />
       <div className="flex flex-col gap-5">
         {suspended && (
@@ -49,9 +54,9 @@ export function AccountsPage() {
             It cannot be used, and no new account can be created. Contact the platform's operators.
           </Notice>
         )}
-        {accounts.length > 0 && <OwnAccounts accounts={accounts} />}
+        {!first && <OwnAccounts accounts={accounts} />}
         {!suspended && (
-          <Card {...(accounts.length > 0 && { title: "Create another account" })}>
+          <Card {...(!first && { title: "Create another account" })}>
             <Form onSubmit={create.mutate} error={create.error} fields={["name"]}>
               <KindChoice kind={kind} onChange={setKind} />
               <TextField

@@ -40,7 +40,7 @@ const COLUMNS: Column<LiveModel>[] = [
               title="Reasoning is returned apart from the answer and billed as output."
             >
               <Brain aria-hidden className="size-3.5" />
-              reasoning
+              reasoning output
             </span>
           )}
         </span>

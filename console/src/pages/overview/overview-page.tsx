@@ -74,7 +74,7 @@ function Figures() {
       >
         {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} />}
       </LoadedStat>
-      <Stat label="Running now" note={open ? <LiveNow /> : "Connecting…"}>
+      <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
         <span role="status">{live === undefined || !open ? "–" : <Count of={live.in_flight} />}</span>
       </Stat>
     </Stats>
@@ -85,7 +85,7 @@ function Held({ micro }: { micro: string }) {
   if (parseMicro(micro) === 0n) return "Nothing held";
   return (
     <>
-      <Money of={micro} /> held by running requests
+      <Money of={micro} /> held by requests in flight
     </>
   );
 }

@@ -73,7 +73,7 @@ function Playground({ models }: { models: Rate[] }) {
           </>
         }
       />
-      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
           {apiKey === undefined ? (
             <KeyGate onKey={setApiKey} />

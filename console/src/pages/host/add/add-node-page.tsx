@@ -39,8 +39,9 @@ export function AddNodePage() {
         about={
           <>
             Run these commands on the machine that will serve. The agent is{" "}
-            <code className="font-mono">tollgate-host</code>; in a clone of Tollgate's repository, use{" "}
-            <code className="font-mono">npx tollgate-host</code>. It connects outbound: no port has to be opened.
+            <code className="font-mono whitespace-nowrap">tollgate-host</code>; in a clone of Tollgate's repository, use{" "}
+            <code className="font-mono whitespace-nowrap">npx tollgate-host</code>. It connects outbound: no port has to
+            be opened.
           </>
         }
       />
