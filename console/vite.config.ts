@@ -29,7 +29,11 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             // What most pages share comes in one file: 30 small ones, six at a time, cost more than their bytes.
-            { name: "shared", test: /console\/src\/(ui(?!\/chart)|data|api)\//, minShareCount: 3 },
+            {
+              name: "shared",
+              test: /console\/src\/(ui(?!\/chart)|data|api|nodes|requests|secrets)\//,
+              minShareCount: 3,
+            },
           ],
         },
       },

@@ -3,7 +3,7 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { queryClient } from "./data/client.ts";
+import { queryClient } from "./data/query-client.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { costOfTokens, exactDollars, formatMicro, parseDollars, parseMicro, shortDollars, sumMicro } from "./money.ts";
+import { costOfTokens, exactDollars, parseDollars, parseMicro, shortDollars, sumMicro, wholeMicro } from "./money.ts";
 
 describe("amounts of the API", () => {
   test("are read to the last digit", () => {
@@ -12,12 +12,18 @@ describe("amounts of the API", () => {
       assert.throws(() => parseMicro(text), text);
   });
 
-  test("are written as they were read", () => {
+  test("of any size are the number that their digits are", () => {
+    const digits = fc.bigInt({ min: 0n, max: 10n ** 24n });
     fc.assert(
-      fc.property(fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }), (pico) => {
-        assert.equal(parseMicro(formatMicro(pico)), pico);
+      fc.property(digits, fc.constantFrom("", "-"), (pico, minus) => {
+        const text = String(pico).padStart(7, "0");
+        assert.equal(parseMicro(`${minus}${text.slice(0, -6)}.${text.slice(-6)}`), BigInt(`${minus}${pico}`));
       }),
     );
+  });
+
+  test("are sent in whole microdollars", () => {
+    assert.equal(wholeMicro(12_500_000_000_000n), "12500000");
   });
 
   test("add up without a float in between", () => {
@@ -60,6 +66,6 @@ describe("what people see", () => {
 
   test("the price of tokens is a product of whole numbers", () => {
     // reason-32b with its whole context as output: 9,830.4 microdollars.
-    assert.equal(formatMicro(costOfTokens(32_768, 300_000)), "9830.400000");
+    assert.equal(costOfTokens(32_768, 300_000), parseMicro("9830.400000"));
   });
 });

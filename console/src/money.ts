@@ -17,11 +17,8 @@ export function parseMicro(text: string): bigint {
   return minus === "-" ? -pico : pico;
 }
 
-/** The form the API writes: "9830.400000". */
-export function formatMicro(pico: bigint): string {
-  const size = pico < 0n ? -pico : pico;
-  return `${pico < 0n ? "-" : ""}${size / PICO_PER_MICRO}.${String(size % PICO_PER_MICRO).padStart(6, "0")}`;
-}
+/** Whole microdollars, as the API takes amounts. */
+export const wholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
 
 /** Every digit there is, and at least cents: "$5.00", "$0.00000432". */
 export function exactDollars(pico: bigint): string {

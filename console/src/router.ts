@@ -1,8 +1,8 @@
 /** The route tree. Each part of the console has its routes in a file of its own; pages are loaded when they are opened. */
 import { createRouter } from "@tanstack/react-router";
-import { onForbidden, onSignedOut } from "./data/client.ts";
+import { onForbidden, onSignedOut } from "./data/query-client.ts";
 import { forgetAll, leave, readRightsAgain } from "./data/session.ts";
-import { appRoute, homeRoute, openAccountRoute, settingsRoute } from "./routes/app.tsx";
+import { accountsRoute, appRoute, homeRoute, oldAccountsRoute, settingsRoute } from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
 import { builderRoutes } from "./routes/builder.tsx";
 import { hostRoutes } from "./routes/host.tsx";
@@ -13,7 +13,14 @@ import { toast } from "./ui/toast.tsx";
 const routeTree = rootRoute.addChildren([
   homeRoute,
   authRoute.addChildren(authRoutes),
-  appRoute.addChildren([openAccountRoute, settingsRoute, ...builderRoutes, ...hostRoutes, ...operatorRoutes]),
+  appRoute.addChildren([
+    accountsRoute,
+    oldAccountsRoute,
+    settingsRoute,
+    ...builderRoutes,
+    ...hostRoutes,
+    ...operatorRoutes,
+  ]),
 ]);
 
 export const router = createRouter({
@@ -40,7 +47,7 @@ onSignedOut(() => {
 /** Where rights were lost the door is asked again: it leads to what is left, and what was shown of the rest goes. */
 onForbidden(async () => {
   if (!(await readRightsAgain())) return;
-  toast("Your accounts have changed: some of what was here is no longer yours to see.", "bad");
+  toast("Your access has changed: some pages are no longer available to you.", "bad");
   await router.invalidate();
   await forgetAll();
 });

@@ -1,5 +1,5 @@
 /** The same request as curl, Python and TypeScript, to copy. */
-export interface SnippetParts {
+interface SnippetParts {
   /** Where the API is: `https://…/v1`. */
   baseUrl: string;
   /** A key to fill in, or a placeholder. */

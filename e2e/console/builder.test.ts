@@ -50,16 +50,16 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("from signing up to the receipt of the first request", async () => {
     await page.goto("/console/");
-    await page.getByRole("link", { name: "Create a sign-in" }).click();
-    await page.getByRole("heading", { name: "Create a sign-in" }).waitFor();
+    await page.getByRole("link", { name: "Create account" }).click();
+    await page.getByRole("heading", { name: "Create account" }).waitFor();
     await page.getByLabel("Your name").fill("Ada");
     await page.getByLabel("E-mail").fill("ada@example.com");
     await page.getByLabel("Password", { exact: true }).fill("a long enough password");
-    await page.getByRole("button", { name: "Create sign-in" }).click();
+    await page.getByRole("button", { name: "Create account" }).click();
 
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
     await page.getByLabel("Name").fill("Analytical engines");
-    await page.getByRole("button", { name: "Open builder account" }).click();
+    await page.getByRole("button", { name: "Create builder account" }).click();
     await page.getByRole("heading", { name: "Make your first request" }).waitFor();
     await page.getByText("Your balance is $0.00").waitFor();
 
@@ -118,10 +118,10 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   test("filters stand in the address, survive a reload, and shape the export", async () => {
     await page.goto("/console/requests");
     await page.getByLabel("Outcome").selectOption("no_capacity");
-    await page.getByText("Nothing matches").waitFor();
+    await page.getByText("No matching requests").waitFor();
     assert.equal(new URL(page.url()).search, "?outcome=no_capacity");
     await page.reload();
-    await page.getByText("Nothing matches").waitFor();
+    await page.getByText("No matching requests").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByRole("table", { name: "Requests" }).waitFor();
     await page.getByLabel("Model").selectOption("tiny-3b");
@@ -200,9 +200,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   });
 
   test("a person with two builder accounts sees one at a time", async () => {
+    // The page's address before it was renamed leads to it.
     await page.goto("/console/open-account");
-    await page.getByLabel("Name").fill("Second books");
-    await page.getByRole("button", { name: "Open builder account" }).click();
+    await page.waitForURL("**/console/accounts");
+    await page.getByLabel("Name").fill("Second account");
+    await page.getByRole("button", { name: "Create builder account" }).click();
     await page.getByRole("heading", { name: "Make your first request" }).waitFor();
     await page.goto("/console/keys");
     await page.getByText("No API keys yet").waitFor();
@@ -215,24 +217,24 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Message", { exact: true }).fill("Between us");
     await page.keyboard.press("Enter");
     await page.getByTestId("cost").waitFor();
-    await actFor("Second books");
+    await actFor("Second account");
     await page.getByText("The playground needs an API key").waitFor();
     assert.equal(await page.getByText("Between us").count(), 0);
     await actFor("Analytical engines");
-    await page.getByText("Nothing said yet").waitFor();
+    await page.getByText("No messages yet").waitFor();
 
     // The live numbers change over, too: what happens to the first account now shows, and nothing of the second.
     await page.getByRole("link", { name: "Overview" }).click();
     await credit("$1.99").waitFor();
     const operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
-    await grant(operator, "Second books", 7);
+    await grant(operator, "Second account", 7);
     await grant(operator, "Analytical engines", 1);
     await credit("$2.99").waitFor();
     assert.deepEqual(visit.complaints(), []);
   });
 
   test("the examples of the first call run as they are pasted", async () => {
-    await actFor("Second books");
+    await actFor("Second account");
     await page.getByRole("button", { name: "Create a key" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("<b>émile</b> 🦊");
     await page.keyboard.press("Enter");

@@ -78,19 +78,19 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     assert.equal(login, `tollgate-host login --gateway ${platform.ready.base_url}`);
     await run(login);
     await ticked("Log in");
-    await hostPage.getByLabel("What should the node be called?").fill("barn");
+    await hostPage.getByLabel("Node name").fill("barn");
     await run(await commandOf("Register the machine"));
     await ticked("Register the machine");
-    await hostPage.getByRole("radio", { name: "Just try it" }).click();
+    await hostPage.getByRole("radio", { name: "Demo model" }).click();
     // An engine that answers at once stands in for the demo model.
-    await run((await commandOf("Elect the models")).replace("--engine demo", "--engine scripted"));
-    await ticked("Elect the models");
-    serving = start(await commandOf("Check, then serve"));
+    await run((await commandOf("Choose models")).replace("--engine demo", "--engine scripted"));
+    await ticked("Choose models");
+    serving = start(await commandOf("Check and serve"));
     await hostPage.getByText("barn is online").waitFor();
     await hostPage.getByRole("link", { name: "Open barn" }).click();
-    await hostPage.getByText("It is connected and takes requests.").waitFor();
+    await hostPage.getByText("Connected and accepting requests.").waitFor();
     await hostPage.getByText("barn is on probation").waitFor();
-    await hostPage.getByText(/until it has answered 20 well\. So far: 0/).waitFor();
+    await hostPage.getByText(/until it has answered 20 correctly\. So far: 0/).waitFor();
   });
 
   test("it serves a request; the earnings show it, with its signed receipt", async () => {
@@ -103,7 +103,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await row.getByText("barn").waitFor();
     const [download] = await Promise.all([
       hostPage.waitForEvent("download"),
-      hostPage.getByRole("button", { name: `Save the receipt of ${requestId}` }).click(),
+      hostPage.getByRole("button", { name: `Download receipt of ${requestId}` }).click(),
     ]);
     const receipt = JSON.parse(await readFile(await download.path(), "utf8"));
     const { host_pico } = await lastRecord(platform);
@@ -115,11 +115,11 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.goto("/console/host");
     await hostPage.getByRole("button", { name: /^barn/ }).click();
     await hostPage.getByRole("button", { name: "Pause" }).click();
-    await hostPage.getByText("It is offered no requests until it is resumed.").waitFor();
+    await hostPage.getByText("Receives no requests until it is resumed.").waitFor();
     const refused = await chat(platform, { text: "nobody" });
     assert.equal(refused.status, 503);
     await hostPage.getByRole("button", { name: "Resume" }).click();
-    await hostPage.getByText("It is connected and takes requests.").waitFor();
+    await hostPage.getByText("Connected and accepting requests.").waitFor();
     assert.equal((await chat(platform, { text: "again" })).status, 200);
   });
 
@@ -137,11 +137,11 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.getByText("barn is quarantined").waitFor();
     await hostPage.getByText("By an operator: odd answers").waitFor();
     await hostPage.getByRole("link", { name: "Open barn" }).click();
-    await hostPage.getByText("Ask the operators of the platform.").waitFor();
+    await hostPage.getByText("Contact the platform's operators.").waitFor();
     assert.equal(await hostPage.getByRole("button", { name: "Resume" }).count(), 0);
   });
 
-  test("meanwhile its host's new node gets no work, which both read; an operator lets it work", async () => {
+  test("meanwhile its host's new node receives no requests, which both read; an operator clears it", async () => {
     const registered = await fetch(`${platform.ready.base_url}/node/v1/nodes`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
@@ -149,14 +149,14 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     });
     assert.equal(registered.status, 200);
     await hostPage.goto("/console/host");
-    await hostPage.getByText("shed gets no work").waitFor();
+    await hostPage.getByText("shed receives no requests").waitFor();
     await operatorPage.goto("/console/operator/nodes");
     await operatorPage.getByRole("button", { name: /^shed/ }).click();
     await operatorPage.getByText("It was registered while another node of its host was in quarantine.").waitFor();
-    await operatorPage.getByRole("button", { name: "Let it work" }).click();
-    await operatorPage.getByText("shed may work.", { exact: true }).waitFor();
-    await operatorPage.getByText("shed gets no work").waitFor({ state: "detached" });
-    await hostPage.getByText("shed gets no work").waitFor({ state: "detached" });
+    await operatorPage.getByRole("button", { name: "Clear node" }).click();
+    await operatorPage.getByText("shed is cleared", { exact: true }).waitFor();
+    await operatorPage.getByText("shed receives no requests").waitFor({ state: "detached" });
+    await hostPage.getByText("shed receives no requests").waitFor({ state: "detached" });
     await hostPage.getByRole("link", { name: "Open barn" }).click();
     await operatorPage.goto("/console/operator/nodes");
     await operatorPage.getByRole("button", { name: /^barn/ }).click();
@@ -165,9 +165,9 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
   test("released, it is paused; its host resumes it and it serves again", async () => {
     await operatorPage.getByRole("button", { name: "Release" }).click();
     await operatorPage.getByRole("dialog", { name: "Release barn?" }).getByRole("button", { name: "Release" }).click();
-    await operatorPage.getByText("It is offered no requests until it is resumed.").waitFor();
+    await operatorPage.getByText("Receives no requests until it is resumed.").waitFor();
     await hostPage.getByRole("button", { name: "Resume" }).click();
-    await hostPage.getByText("It is connected and takes requests.").waitFor();
+    await hostPage.getByText("Connected and accepting requests.").waitFor();
     await eventually("it serves", async () => (await chat(platform, { text: "back" })).status === 200);
   });
 

@@ -69,7 +69,7 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
       },
       { path: "/operator/nodes", heading: "All nodes", there: "quarantined", open: (page) => row(page, /^attic/) },
       { path: "/operator/payouts", heading: "Payouts", there: "November", open: (page) => row(page, /November/) },
-      { path: "/operator/books", heading: "Books", there: "The books balance" },
+      { path: "/operator/ledger", heading: "Ledger", there: "The ledger balances" },
       { path: "/operator/audit", heading: "Audit log", there: "Quarantined a node" },
     ],
   },
@@ -130,9 +130,9 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
             await page.getByRole("button", { name: /^local-1/ }).click();
             await page.getByRole("heading", { name: "Machine" }).waitFor();
             await judge("a node");
-            await page.getByRole("button", { name: "Elect models" }).click();
+            await page.getByRole("button", { name: "Choose models" }).click();
             await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
-            await judge("the election");
+            await judge("the choice of models");
           } finally {
             await visit.close();
           }

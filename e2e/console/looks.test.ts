@@ -14,18 +14,18 @@ import {
 
 const OUTSIDE = [
   { path: "/sign-in", heading: "Sign in" },
-  { path: "/sign-up", heading: "Create a sign-in" },
-  { path: "/forgot-password", heading: "Set a new password" },
+  { path: "/sign-up", heading: "Create account" },
+  { path: "/forgot-password", heading: "Reset password" },
   { path: "/reset-password#token=x", heading: "Set a new password" },
   { path: "/sign-in/code", heading: "Enter your code" },
-  { path: "/no-such-page", heading: undefined },
+  { path: "/no-such-page", heading: "Page not found" },
 ];
 const INSIDE = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: "local" },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
-  { path: "/settings", heading: "Settings", there: "Signed in at" },
-  { path: "/open-account", heading: "Accounts", there: "Your accounts" },
+  { path: "/settings", heading: "Settings", there: "Active sessions" },
+  { path: "/accounts", heading: "Accounts", there: "Your accounts" },
 ];
 const SCREENS = [
   { width: 360, height: 740 },
@@ -60,10 +60,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         try {
           for (const { path, heading } of OUTSIDE) {
             await page.goto(`/console${path}`);
-            await (heading === undefined
-              ? page.getByText("There is no such page")
-              : page.getByRole("heading", { name: heading })
-            ).waitFor();
+            await page.getByRole("heading", { name: heading }).waitFor();
             assert.equal(await page.locator("html").getAttribute("data-theme"), theme);
             await judge(path);
           }
@@ -104,7 +101,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await page.reload();
       assert.equal(await theme(), "dark");
       await page.getByRole("button", { name: "Theme" }).click();
-      await page.getByRole("menuitemradio", { name: "As the system" }).click();
+      await page.getByRole("menuitemradio", { name: "System" }).click();
       assert.equal(await theme(), "light");
     } finally {
       await visit.close();

@@ -33,7 +33,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     const over = new AbortController();
     const slow = chat(platform, { tokens: 200, delta_ms: 100 }, { stream: true }, over.signal);
     await page.getByRole("row", { name: /tiny-3b.*1 of \d+ busy/ }).waitFor();
-    const now = page.getByRole("term").filter({ hasText: "Requests under way" }).locator("xpath=../dd");
+    const now = page.getByRole("term").filter({ hasText: "Requests in flight" }).locator("xpath=../dd");
     await now.getByText("1", { exact: true }).waitFor();
     over.abort();
     await slow.catch(() => undefined);
@@ -53,14 +53,17 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByText("Granted $12.50 to Local builder").first().waitFor();
 
     await page.getByRole("button", { name: "Limits of local" }).click();
-    await page.getByLabel("Requests a minute").fill("7");
+    await page.getByLabel("Requests per minute").fill("7");
     await page.getByRole("button", { name: "Set limits" }).click();
     await page.getByText("7 requests/min").waitFor();
-    // The other limits stayed the platform's, and an emptied field goes back to it.
+    // The other limits stayed the defaults, and an emptied field goes back to its default.
     await page.getByRole("button", { name: "Limits of local" }).click();
-    const requests = page.getByLabel("Requests a minute");
-    assert.deepEqual([await requests.inputValue(), await page.getByLabel("At once").inputValue()], ["7", ""]);
-    assert.equal(await requests.getAttribute("placeholder"), "600 (the platform's)");
+    const requests = page.getByLabel("Requests per minute");
+    assert.deepEqual(
+      [await requests.inputValue(), await page.getByLabel("Concurrent requests").inputValue()],
+      ["7", ""],
+    );
+    assert.equal(await requests.getAttribute("placeholder"), "600 (default)");
     await requests.fill("");
     await page.getByRole("button", { name: "Set limits" }).click();
     await page.getByText("600 requests/min").waitFor();
@@ -90,9 +93,9 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
 
   test("hosts are paid: a payout is made, exported, and marked paid; the books balance; all of it is on record", async () => {
     await page.goto("/console/operator/payouts");
-    await page.getByRole("button", { name: "Make a payout" }).first().click();
+    await page.getByRole("button", { name: "Create payout" }).first().click();
     await page.getByLabel("Note").fill("November");
-    await page.getByRole("button", { name: "Make the payout" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Create payout" }).click();
     const drawer = page.getByRole("dialog", { name: "Payout" });
     await drawer.getByText("Local host").waitFor();
     const owed = (await host(platform)).balance;
@@ -113,12 +116,14 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     assert.ok(owed > 0n);
     assert.equal((await host(platform)).balance, 0n);
 
+    // The page's address before it was renamed leads to it.
     await page.goto("/console/operator/books");
-    await page.getByText("The books balance").waitFor();
+    await page.waitForURL("**/console/operator/ledger");
+    await page.getByText("The ledger balances").waitFor();
     await page.goto("/console/operator/audit");
     for (const act of [
-      "Marked a payout paid",
-      "Made a payout",
+      "Marked a payout as paid",
+      "Created a payout",
       "Suspended an account",
       "Set a key's limits",
       "Granted credit",

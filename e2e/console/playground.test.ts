@@ -44,20 +44,20 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("a model is chosen from the price sheet, and a key made for it", async () => {
     await page.goto("/console/models");
-    await page.getByRole("row", { name: /small-8b.*no node now/ }).waitFor();
+    await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
     await page.getByRole("link", { name: "Try reason-32b" }).click();
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
     await page.getByRole("button", { name: "Create a key for the playground" }).click();
-    await page.getByText("Nothing said yet").waitFor();
+    await page.getByText("No messages yet").waitFor();
     // 512 tokens of output at $0.30 a million are the most of it.
-    assert.match(await page.getByText(/^Reserves/).innerText(), /\$0\.00015.* up to 512 tokens/);
+    assert.match(await page.getByText(/^Reserves/).innerText(), /\$0\.00015.* up to 512 output tokens/);
   });
 
   test("an answer comes as it is written, with its thinking apart, its tokens and its exact cost", async () => {
     const text = "The answer is forty two, as it was before and will be again.";
     await page.getByLabel("Message", { exact: true }).fill(order({ text, reasoning: "Let me think.", delta_ms: 60 }));
-    await page.getByText(/^Reserves \$.* tokens of prompt/).waitFor();
+    await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
     const reserved = await page.locator("#playground-hold data").first().getAttribute("value");
     await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Stop" }).waitFor();
@@ -68,9 +68,9 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await lastCost().waitFor();
     assert.equal(await answer.innerText(), text);
     // The thinking came before: a speed of all tokens over the time of the answer would be none.
-    await page.getByText("answer began after").waitFor();
+    await page.getByText("answer started after").waitFor();
     assert.equal(await page.getByText("tokens/s").count(), 0);
-    await page.getByText("What it thought").click();
+    await page.getByText("Reasoning", { exact: true }).click();
     await page.getByText("Let me think.", { exact: true }).waitFor();
 
     const record = await eventually("the record", async () => {
@@ -129,10 +129,10 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("a setting that the API would refuse keeps the message from being sent", async () => {
     await page.getByLabel("Message", { exact: true }).fill("Hello");
-    await page.getByLabel("Most output tokens").fill("0");
+    await page.getByLabel("Max output tokens").fill("0");
     await page.getByText("A whole number from 1").waitFor();
     assert.ok(await page.getByRole("button", { name: "Send" }).isDisabled());
-    await page.getByLabel("Most output tokens").fill("64");
+    await page.getByLabel("Max output tokens").fill("64");
     assert.ok(await page.getByRole("button", { name: "Send" }).isEnabled());
   });
 
@@ -163,7 +163,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("where nothing can be bought the credits page says so", async () => {
     await signIn(page, platform.ready.builder);
     await page.goto("/console/credits");
-    await page.getByText("Credits cannot be bought here").waitFor();
+    await page.getByText("Purchases are not available").waitFor();
     await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
     // The browser itself remarks on the 404 that says it.
     assert.deepEqual(
@@ -179,12 +179,12 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       await poor.page.getByLabel("Your name").fill("Poor Tom");
       await poor.page.getByLabel("E-mail").fill("tom@example.com");
       await poor.page.getByLabel("Password", { exact: true }).fill("a long enough password");
-      await poor.page.getByRole("button", { name: "Create sign-in" }).click();
+      await poor.page.getByRole("button", { name: "Create account" }).click();
       await poor.page.getByLabel("Name").fill("Tom's");
-      await poor.page.getByRole("button", { name: "Open builder account" }).click();
+      await poor.page.getByRole("button", { name: "Create builder account" }).click();
       await poor.page.getByRole("link", { name: "Playground" }).click();
       await poor.page.getByRole("button", { name: "Create a key for the playground" }).click();
-      await poor.page.getByText("That is more than your available credit").waitFor();
+      await poor.page.getByText("This exceeds your available credit").waitFor();
       await poor.page.getByLabel("Message", { exact: true }).fill("Hello?");
       await poor.page.keyboard.press("Enter");
       await poor.page.getByText("insufficient_credits").waitFor();

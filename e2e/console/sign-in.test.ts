@@ -73,13 +73,13 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await page.getByLabel("Your name").fill("Grace");
     await page.getByLabel("E-mail").fill(EMAIL);
     await page.getByLabel("Password", { exact: true }).fill(FIRST);
-    await page.getByRole("button", { name: "Create sign-in" }).click();
-    await page.getByText("A letter is on its way").waitFor();
+    await page.getByRole("button", { name: "Create account" }).click();
+    await page.getByText("We sent an e-mail").waitFor();
     const link = await linkOfNextLetter();
 
     await enter(FIRST);
     await page.getByRole("alert").getByText("Confirm your e-mail address first").waitFor();
-    await page.getByRole("button", { name: "Send the letter again" }).click();
+    await page.getByRole("button", { name: "Resend e-mail" }).click();
     await linkOfNextLetter();
 
     await page.goto(link);
@@ -87,16 +87,16 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await page.getByRole("link", { name: "Sign in" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await enter(FIRST);
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
     assert.deepEqual(complaints(), []);
   });
 
   test("a forgotten password is set anew by a letter, and its link works once", async () => {
     await leave();
-    await page.getByRole("link", { name: "Forgot the password?" }).click();
-    await page.getByRole("heading", { name: "Set a new password" }).waitFor();
+    await page.getByRole("link", { name: "Forgot password?" }).click();
+    await page.getByRole("heading", { name: "Reset password" }).waitFor();
     await page.getByLabel("E-mail").fill(EMAIL);
-    await page.getByRole("button", { name: "Send the link" }).click();
+    await page.getByRole("button", { name: "Send link" }).click();
     await page.getByRole("status").getByText(EMAIL).waitFor();
     const link = await linkOfNextLetter();
     const set = async (): Promise<void> => {
@@ -112,7 +112,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await enter(FIRST);
     await page.getByRole("alert").getByText("wrong").waitFor();
     await enter(SECOND);
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
     assert.deepEqual(complaints(), []);
   });
 
@@ -129,8 +129,8 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await dialog.getByRole("button", { name: "Turn on" }).click();
     await dialog.getByText("Each works once").waitFor();
     const backup = (await dialog.locator("pre").innerText()).split("\n")[0] as string;
-    await dialog.getByRole("button", { name: "I have kept them" }).click();
-    await page.getByText("The second factor is on").first().waitFor();
+    await dialog.getByRole("button", { name: "I have saved them" }).click();
+    await page.getByText("Two-factor authentication is on").first().waitFor();
 
     await leave();
     await enter(SECOND);
@@ -141,13 +141,13 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     // The code of the next half minute: the one of this was used up by setting it up.
     await page.getByLabel("Code").fill(totp(secret, 1));
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
 
     await leave();
     await enter(SECOND);
     await page.getByLabel("Code").fill(backup);
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
 
     await page.goto("/console/settings");
     await page.getByRole("button", { name: "Turn off" }).click();
@@ -168,10 +168,10 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       await route.fulfill({ status: 302, headers: { location: back.href } });
     });
     await page.getByRole("button", { name: "Continue with Acme" }).click();
-    await page.getByText("The provider did not let you in.").waitFor();
+    await page.getByText("The provider refused the sign-in.").waitFor();
     refuses = false;
     await page.getByRole("button", { name: "Continue with Acme" }).click();
-    await page.getByRole("heading", { name: "Open your first account" }).waitFor();
+    await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
     await page.getByRole("button", { name: /hopper@example.com/ }).waitFor();
     assert.deepEqual(
       complaints().filter((said) => said !== `request to ${issuer.provider.issuer}`),

@@ -112,7 +112,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   });
 
   test("who signs in as somebody else in another tab finds nothing of the first one here", async () => {
-    await page.goto("/console/open-account");
+    await page.goto("/console/accounts");
     await page.getByText("Local builder").first().waitFor();
     const other = await visit.context.newPage();
     await other.goto("/console/settings");

@@ -10,7 +10,7 @@ export interface ServerEvent {
   data: string;
 }
 
-export interface StreamOptions {
+interface StreamOptions {
   url: string;
   headers: Record<string, string>;
   on: (event: ServerEvent) => void;

@@ -21,7 +21,7 @@ export class ApiFault extends Error {
 export function faultOf(status: number, body: unknown): ApiFault {
   const error = (body as Partial<ErrorBody> | undefined)?.error;
   if (error?.message === undefined) {
-    return new ApiFault({ status, message: `The gateway answered ${status} without saying why.` });
+    return new ApiFault({ status, message: `The gateway answered ${status} without a message.` });
   }
   return new ApiFault({ status, message: error.message, code: error.code, param: error.param });
 }

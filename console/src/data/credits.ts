@@ -2,8 +2,8 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
-import { queryClient } from "./client.ts";
 import { balanceQuery, ledgerQuery } from "./money.ts";
+import { queryClient } from "./query-client.ts";
 
 export const packsQuery = queryOptions({
   queryKey: ["packs"],

@@ -3,7 +3,7 @@ import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import type { EarningSumsQuery } from "../api/host-types.ts";
 
-export interface EarningsFilter {
+interface EarningsFilter {
   node?: string;
 }
 

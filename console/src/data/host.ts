@@ -2,8 +2,8 @@
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import type { ListedNode } from "../api/host-types.ts";
-import { queryClient } from "./client.ts";
 import { everyPage } from "./every-page.ts";
+import { queryClient } from "./query-client.ts";
 
 const PAGE = 100;
 

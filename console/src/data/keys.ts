@@ -1,8 +1,8 @@
 /** A builder's API keys. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
-import { queryClient } from "./client.ts";
 import { everyPage } from "./every-page.ts";
+import { queryClient } from "./query-client.ts";
 
 export const keysQuery = queryOptions({
   queryKey: ["keys"],

@@ -8,8 +8,8 @@ import { actingFor } from "../api/acting.ts";
 import { ACCOUNT_HEADER } from "../api/client.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
-import { noticeSignedOut, queryClient } from "./client.ts";
 import { balanceQuery } from "./money.ts";
+import { noticeSignedOut, queryClient } from "./query-client.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const LIVE_OPEN = ["live open"];

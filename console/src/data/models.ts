@@ -1,5 +1,5 @@
 /** The price sheet, which needs no key. */
-import { queryOptions } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 
 export const ratesQuery = queryOptions({
@@ -7,3 +7,9 @@ export const ratesQuery = queryOptions({
   staleTime: 300_000,
   queryFn: () => ask(api.GET("/v1/catalog/rates")),
 });
+
+/** What a host gets of a charge, "70 %"; undefined until it is known. */
+export function usePayoutShare(): string | undefined {
+  const { data } = useQuery(ratesQuery);
+  return data && `${Math.round(data.payout_share * 100)} %`;
+}

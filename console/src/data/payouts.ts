@@ -1,7 +1,7 @@
 /** Paying hosts in batches. */
 import { infiniteQueryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
-import { queryClient } from "./client.ts";
+import { queryClient } from "./query-client.ts";
 
 export const payoutsQuery = infiniteQueryOptions({
   queryKey: ["payouts", "list"],

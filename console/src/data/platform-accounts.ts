@@ -4,8 +4,8 @@ import { api, ask } from "../api/client.ts";
 import type { KeyLimitsRequest } from "../api/operator-types.ts";
 import type { components } from "../api/schema.d.ts";
 import type { AccountKind } from "../api/types.ts";
-import { queryClient } from "./client.ts";
 import { auditQuery } from "./platform.ts";
+import { queryClient } from "./query-client.ts";
 
 /** A key with the limits that are its own, beside those that hold. */
 export type PlatformKey = components["schemas"]["PlatformKey"];

@@ -2,9 +2,9 @@
 import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 import type { NodeState } from "../api/host-types.ts";
-import { queryClient } from "./client.ts";
 import { LOOK_AGAIN_MS } from "./host.ts";
 import { auditQuery } from "./platform.ts";
+import { queryClient } from "./query-client.ts";
 
 export interface NodeSearch {
   /** A part of the node's name. */

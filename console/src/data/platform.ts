@@ -1,4 +1,4 @@
-/** The platform as its operators see it: figures, books, what was done. */
+/** The platform as its operators see it: figures, the ledger check, the audit log. */
 import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
 
@@ -11,9 +11,9 @@ export const overviewQuery = (from: string) =>
     queryFn: () => ask(api.GET("/console/api/operator/overview", { params: { query: { from } } })),
   });
 
-/** Works every figure out again, so it is asked for by hand and never repeated by itself. */
-export const booksQuery = queryOptions({
-  queryKey: ["platform", "books"],
+/** Recomputes every figure, so it is asked for by hand and never repeated by itself. */
+export const ledgerCheckQuery = queryOptions({
+  queryKey: ["platform", "ledger check"],
   staleTime: Number.POSITIVE_INFINITY,
   queryFn: async () => ({
     ...(await ask(api.GET("/console/api/operator/ledger/check"))),

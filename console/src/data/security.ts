@@ -1,7 +1,7 @@
 /** How somebody signs in, and where they are signed in. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { api, ask } from "../api/client.ts";
-import { queryClient } from "./client.ts";
+import { queryClient } from "./query-client.ts";
 import { meQuery } from "./session.ts";
 
 export const sessionsQuery = queryOptions({

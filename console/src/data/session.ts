@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
 import { api, ask } from "../api/client.ts";
 import type { Account, AccountKind, Me } from "../api/types.ts";
-import { noticeSignedOut, queryClient } from "./client.ts";
+import { noticeSignedOut, queryClient } from "./query-client.ts";
 
 /** Null when nobody is signed in: `get-session` says so without an error, which `me` does not. */
 export const meQuery = queryOptions({

@@ -21,7 +21,7 @@ import {
 import { actingAccount } from "../api/acting.ts";
 import type { Me } from "../api/types.ts";
 
-export interface NavItem {
+interface NavItem {
   to: string;
   label: string;
   icon: LucideIcon;
@@ -29,7 +29,7 @@ export interface NavItem {
   exact?: boolean;
 }
 
-export interface NavGroup {
+interface NavGroup {
   label: string;
   items: NavItem[];
 }
@@ -62,7 +62,7 @@ const OPERATE: NavGroup = {
     { to: "/operator/accounts", label: "Accounts", icon: Users },
     { to: "/operator/nodes", label: "All nodes", icon: Network },
     { to: "/operator/payouts", label: "Payouts", icon: Banknote },
-    { to: "/operator/books", label: "Books", icon: Scale },
+    { to: "/operator/ledger", label: "Ledger", icon: Scale },
     { to: "/operator/audit", label: "Audit log", icon: ScrollText },
   ],
 };
@@ -76,8 +76,8 @@ export function navigationOf({ identity, accounts }: Me): NavGroup[] {
 }
 
 /** The first page for what somebody has. */
-export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/open-account" {
+export function homeOf({ identity, accounts }: Me): "/overview" | "/host" | "/operator" | "/accounts" {
   if (actingAccount("builder", accounts) !== undefined) return "/overview";
   if (actingAccount("host", accounts) !== undefined) return "/host";
-  return identity.operator ? "/operator" : "/open-account";
+  return identity.operator ? "/operator" : "/accounts";
 }

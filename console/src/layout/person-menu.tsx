@@ -40,9 +40,9 @@ export function PersonMenu({ me }: { me: Me }) {
     >
       <AccountChoice me={me} kind="builder" title="Builder account" />
       <AccountChoice me={me} kind="host" title="Host account" />
-      <MenuItem onSelect={() => void navigate({ to: "/open-account" })}>
+      <MenuItem onSelect={() => void navigate({ to: "/accounts" })}>
         <Plus aria-hidden />
-        Open an account
+        Create account
       </MenuItem>
       <MenuItem onSelect={() => void navigate({ to: "/settings" })}>
         <Settings aria-hidden />

@@ -19,7 +19,7 @@ const option = (value: Theme, text: string) => {
   };
 };
 
-const OPTIONS = [option("system", "As the system"), option("light", "Light"), option("dark", "Dark")];
+const OPTIONS = [option("system", "System"), option("light", "Light"), option("dark", "Dark")];
 
 export function ThemeMenu() {
   const theme = useTheme();

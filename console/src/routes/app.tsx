@@ -1,7 +1,7 @@
 /** Everything behind the sign-in, and the door to it. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
-import { queryClient } from "../data/client.ts";
+import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { homeOf } from "../layout/navigation.ts";
 import { Shell } from "../layout/shell.tsx";
@@ -40,19 +40,31 @@ export const appRoute = createRoute({
   },
 });
 
-/** For routes of builders and hosts: who has no account of the kind is offered to open one. */
+/** For routes of builders and hosts: who has no account of the kind is offered to create one. */
 export async function requireAccount(kind: "builder" | "host"): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me === null || actingAccount(kind, me.accounts) !== undefined) return;
-  throw redirect({ to: "/open-account", search: { kind } });
+  throw redirect({ to: "/accounts", search: { kind } });
 }
 
-export const openAccountRoute = createRoute({
+const readKind = ({ kind }: Record<string, unknown>): { kind?: "builder" | "host" } =>
+  kind === "builder" || kind === "host" ? { kind } : {};
+
+export const accountsRoute = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/accounts",
+  validateSearch: readKind,
+  component: lazyRouteComponent(() => import("../pages/accounts/accounts-page.tsx"), "AccountsPage"),
+});
+
+/** Its address until it was renamed; bookmarks keep working. */
+export const oldAccountsRoute = createRoute({
   getParentRoute: () => appRoute,
   path: "/open-account",
-  validateSearch: ({ kind }: Record<string, unknown>): { kind?: "builder" | "host" } =>
-    kind === "builder" || kind === "host" ? { kind } : {},
-  component: lazyRouteComponent(() => import("../pages/sign-in/open-account-page.tsx"), "OpenAccountPage"),
+  validateSearch: readKind,
+  beforeLoad: ({ search }) => {
+    throw redirect({ to: "/accounts", search, replace: true });
+  },
 });
 
 export const settingsRoute = createRoute({

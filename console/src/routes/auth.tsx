@@ -1,13 +1,13 @@
 /** The pages for people who are not signed in. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { queryClient } from "../data/client.ts";
+import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { AuthLayout } from "../layout/auth-layout.tsx";
 import { rootRoute } from "./root.tsx";
 
 export const authRoute = createRoute({ getParentRoute: () => rootRoute, id: "auth", component: AuthLayout });
 
-export interface SignInSearch {
+interface SignInSearch {
   /** Where to go afterwards. */
   next?: string;
   /** What became of a visit to a sign-in provider. */
@@ -15,7 +15,7 @@ export interface SignInSearch {
 }
 
 /** Only ever a page of ours: anything else could send people away with our name on it. */
-export function readNext(value: unknown): string | undefined {
+function readNext(value: unknown): string | undefined {
   return typeof value === "string" && /^\/(?![/\\])/.test(value) ? value : undefined;
 }
 

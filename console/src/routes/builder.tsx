@@ -17,7 +17,7 @@ const keys = createRoute({
   ...forBuilders,
   component: lazyRouteComponent(() => import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
-export const requestsRoute = createRoute({
+const requests = createRoute({
   getParentRoute: () => appRoute,
   path: "/requests",
   ...forBuilders,
@@ -48,4 +48,4 @@ const credits = createRoute({
   component: lazyRouteComponent(() => import("../pages/credits/credits-page.tsx"), "CreditsPage"),
 });
 
-export const builderRoutes = [overview, keys, requestsRoute, playground, models, credits] as const;
+export const builderRoutes = [overview, keys, requests, playground, models, credits] as const;

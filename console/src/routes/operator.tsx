@@ -1,12 +1,12 @@
 /** The operator's pages. The API refuses everybody else; the pages only save them the detour. */
 import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
-import { queryClient } from "../data/client.ts";
+import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
 import { readNodesSearch } from "../pages/operator/nodes/search.ts";
 import { appRoute } from "./app.tsx";
 
-export async function requireOperator(): Promise<void> {
+async function requireOperator(): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);
   if (me !== null && !me.identity.operator) throw redirect({ to: "/" });
 }
@@ -48,11 +48,19 @@ const payouts = createRoute({
   validateSearch: readOne("payout"),
   component: lazyRouteComponent(() => import("../pages/operator/payouts/payouts-page.tsx"), "PayoutsPage"),
 });
-const books = createRoute({
+const ledger = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/ledger",
+  ...forOperators,
+  component: lazyRouteComponent(() => import("../pages/operator/ledger/ledger-page.tsx"), "LedgerPage"),
+});
+/** Its address until it was renamed; bookmarks keep working. */
+const oldLedger = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/books",
-  ...forOperators,
-  component: lazyRouteComponent(() => import("../pages/operator/books/books-page.tsx"), "BooksPage"),
+  beforeLoad: () => {
+    throw redirect({ to: "/operator/ledger", replace: true });
+  },
 });
 const audit = createRoute({
   getParentRoute: () => appRoute,
@@ -61,4 +69,4 @@ const audit = createRoute({
   component: lazyRouteComponent(() => import("../pages/operator/audit/audit-page.tsx"), "AuditPage"),
 });
 
-export const operatorRoutes = [platform, accounts, nodes, payouts, books, audit] as const;
+export const operatorRoutes = [platform, accounts, nodes, payouts, ledger, oldLedger, audit] as const;

@@ -6,7 +6,7 @@ import { Toasts } from "../ui/toast.tsx";
 
 export const rootRoute = createRootRoute({
   component: Root,
-  notFoundComponent: NoSuchPage,
+  notFoundComponent: PageNotFound,
   errorComponent: BrokenPage,
 });
 
@@ -19,20 +19,20 @@ function Root() {
   );
 }
 
-function NoSuchPage() {
+function PageNotFound() {
   return (
     <main className="mx-auto max-w-lg pt-[15vh]">
-      <title>No such page · Tollgate</title>
-      <h1 className="sr-only">No such page</h1>
+      <title>Page not found · Tollgate</title>
+      <h1 className="sr-only">Page not found</h1>
       <Empty
-        title="There is no such page"
+        title="Page not found"
         action={
           <Link to="/" className={buttonClasses("plain")}>
             Back to the console
           </Link>
         }
       >
-        The address may be old, or mistyped.
+        The address may be outdated or mistyped.
       </Empty>
     </main>
   );

@@ -3,7 +3,7 @@ import { LoaderCircle } from "lucide-react";
 import type { ComponentProps, ReactNode } from "react";
 import { classes } from "./classes.ts";
 
-export type ButtonLook = "primary" | "plain" | "quiet" | "danger";
+type ButtonLook = "primary" | "plain" | "quiet" | "danger";
 
 const LOOKS: Record<ButtonLook, string> = {
   primary: "bg-accent text-accent-ink hover:bg-accent-strong border-transparent",

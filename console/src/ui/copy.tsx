@@ -38,7 +38,7 @@ export function CopyButton({ text, label, worded = false, focused = false }: Cop
   const copy = (): void => {
     copyText(text).then(
       () => setDone(true),
-      () => toast("The browser did not let us copy. Select the text and copy it by hand.", "bad"),
+      () => toast("The browser blocked copying. Select the text and copy it manually.", "bad"),
     );
   };
   const Icon = done ? Check : Copy;

@@ -56,6 +56,25 @@ export const DialogActions = ({ children }: { children: ReactNode }) => (
   <div className="mt-2 flex flex-wrap justify-end gap-2">{children}</div>
 );
 
+interface FormActionsProps {
+  onCancel: () => void;
+  busy: boolean;
+  disabled?: boolean;
+  danger?: boolean;
+  /** The verb on the button that sends the form. */
+  children: ReactNode;
+}
+
+/** The end of a form in a dialog. */
+export const FormActions = ({ onCancel, busy, disabled = false, danger = false, children }: FormActionsProps) => (
+  <DialogActions>
+    <Button onClick={onCancel}>Cancel</Button>
+    <Button type="submit" look={danger ? "danger" : "primary"} busy={busy} disabled={disabled}>
+      {children}
+    </Button>
+  </DialogActions>
+);
+
 interface ConfirmProps {
   open: boolean;
   onClose: () => void;

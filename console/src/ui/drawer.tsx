@@ -1,8 +1,9 @@
-/** A panel at the right edge for the details of one thing of a list; the whole screen on a telephone. */
+/** A panel at the right edge for the details of one thing of a list; the whole screen on a phone. */
 import { X } from "lucide-react";
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { IconButton } from "./button.tsx";
+import { CopyButton } from "./copy.tsx";
 import { useFocusBack } from "./focus-back.ts";
 
 interface DrawerProps {
@@ -41,6 +42,21 @@ export function Drawer({ open, onClose, title, actions, children }: DrawerProps)
     </Radix.Root>
   );
 }
+
+export const DrawerSection = ({ title, children }: { title: string; children: ReactNode }) => (
+  <section>
+    <h3 className="mb-2.5 font-semibold">{title}</h3>
+    {children}
+  </section>
+);
+
+/** The id of what is shown, to copy. `of`: "request". */
+export const IdLine = ({ id, of }: { id: string; of: string }) => (
+  <div className="flex items-center gap-1">
+    <code className="min-w-0 font-mono text-xs break-all">{id}</code>
+    <CopyButton text={id} label={`Copy the ${of}'s id`} />
+  </div>
+);
 
 /** Names and their values, one below the other. */
 export function Facts({ children }: { children: ReactNode }) {

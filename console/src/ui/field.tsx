@@ -4,7 +4,7 @@ import { type ComponentProps, type ReactNode, useId, useState } from "react";
 import { ApiFault } from "../api/fault.ts";
 import { classes } from "./classes.ts";
 
-export interface FieldProps {
+interface FieldProps {
   label: string;
   hint?: ReactNode;
   /** What is wrong; shown in place of the hint. */
@@ -20,7 +20,7 @@ interface Ties {
   "aria-invalid": true | undefined;
 }
 
-export function Field({
+function Field({
   label,
   hint,
   error,
@@ -74,7 +74,7 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
           <button
             type="button"
             aria-pressed={shown}
-            aria-label="Show the password"
+            aria-label="Show password"
             onClick={() => setShown(!shown)}
             className="absolute inset-y-0 right-0 flex w-9 items-center justify-center rounded-r-md text-ink-soft hover:text-ink"
           >
@@ -85,6 +85,11 @@ export function PasswordField({ label, hint, error, hideLabel, className, ...inp
     </Field>
   );
 }
+
+/** The address somebody signs in with. */
+export const EmailField = ({ error }: { error: string | undefined }) => (
+  <TextField label="E-mail" name="email" type="email" autoComplete="username" required error={error} />
+);
 
 const PASSWORD_CHARS_MIN = 8;
 

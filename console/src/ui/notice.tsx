@@ -3,7 +3,7 @@ import { CircleAlert, CircleCheck, Info, TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
-export type NoticeTone = "good" | "warn" | "bad" | "neutral";
+type NoticeTone = "good" | "warn" | "bad" | "neutral";
 
 const LOOKS = {
   good: { look: "bg-good-soft text-good", icon: CircleCheck },

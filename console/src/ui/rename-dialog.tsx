@@ -1,6 +1,5 @@
 /** Giving something another name. */
-import { Button } from "./button.tsx";
-import { Dialog, DialogActions } from "./dialog.tsx";
+import { Dialog, FormActions } from "./dialog.tsx";
 import { errorOfField, TextField } from "./field.tsx";
 import { Form, textOf } from "./form.tsx";
 import { toast } from "./toast.tsx";
@@ -42,12 +41,9 @@ export function RenameDialog({ title, about, of: { id, name }, rename, onClose }
           defaultValue={name}
           error={errorOfField(rename.error, "name")}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={rename.isPending}>
-            Rename
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={rename.isPending}>
+          Rename
+        </FormActions>
       </Form>
     </Dialog>
   );

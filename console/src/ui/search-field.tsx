@@ -1,8 +1,8 @@
 /** A field to search by, which asks once somebody pauses. */
 import { Search } from "lucide-react";
 import { useEffect, useEffectEvent } from "react";
-import { useAfterTyping } from "./after-typing.ts";
 import { classes } from "./classes.ts";
+import { useDebounced } from "./debounce.ts";
 import { INPUT } from "./field.tsx";
 
 interface Props {
@@ -16,7 +16,7 @@ interface Props {
 
 export function SearchField({ label, placeholder, text, onText, onPause }: Props) {
   const lookFor = useEffectEvent(onPause);
-  const paused = useAfterTyping(text);
+  const paused = useDebounced(text);
   useEffect(() => lookFor(paused.trim()), [paused]);
   return (
     <div className="relative min-w-0 flex-1 basis-56">

@@ -1,13 +1,21 @@
 /** A secret that this page will never see again, to be copied now. */
 import { CopyButton } from "./copy.tsx";
 
-export function Secret({ text, label }: { text: string; label: string }) {
+interface Props {
+  text: string;
+  /** "Copy the key". */
+  label: string;
+  /** Its button takes the focus when it appears. */
+  focused?: boolean;
+}
+
+export function Secret({ text, label, focused = false }: Props) {
   return (
     <div className="flex items-center gap-2 rounded-md border border-line bg-sunken p-2 pl-3">
       <code data-testid="secret" className="min-w-0 flex-1 font-mono text-xs break-all">
         {text}
       </code>
-      <CopyButton text={text} label={label} worded />
+      <CopyButton text={text} label={label} worded focused={focused} />
     </div>
   );
 }

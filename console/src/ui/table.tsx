@@ -14,11 +14,12 @@ export interface Column<Row> {
   className?: string;
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   label: string;
   columns: Column<Row>[];
   rows: Row[];
-  keyOf: (row: Row) => string;
+  /** `place`: for rows that have no name of their own. */
+  keyOf: (row: Row, place: number) => string;
   /** The row can be opened: by click anywhere, and by the button that its first cell becomes. */
   onOpen?: (row: Row) => void;
   isOpen?: (row: Row) => boolean;
@@ -44,7 +45,7 @@ function edgeOf<Row>(columns: Column<Row>[]): { last: Column<Row> | undefined; c
 
 export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded }: TableProps<Row>) {
   const edge = edgeOf(columns);
-  const place = (column: Column<Row>): string => {
+  const cellClasses = (column: Column<Row>): string => {
     const { align, from } = column;
     return classes(
       "px-2 first:pl-4 last:pr-4 sm:px-3 sm:first:pl-5 sm:last:pr-5",
@@ -58,17 +59,21 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
       <thead>
         <tr className="border-y border-line bg-sunken/60 text-xs text-ink-soft first:border-t-0">
           {columns.map((column) => (
-            <th key={column.title} scope="col" className={classes(place(column), "h-9 font-medium whitespace-nowrap")}>
+            <th
+              key={column.title}
+              scope="col"
+              className={classes(cellClasses(column), "h-9 font-medium whitespace-nowrap")}
+            >
               <span className={column.hideTitle === true ? "sr-only" : undefined}>{column.title}</span>
             </th>
           ))}
         </tr>
       </thead>
       <tbody>
-        {rows.map((row) => (
+        {rows.map((row, place) => (
           // The first cell holds a real button; the click on the row is a larger target for the same.
           <tr
-            key={keyOf(row)}
+            key={keyOf(row, place)}
             onClick={onOpen && (() => onOpen(row))}
             aria-current={isOpen?.(row) === true ? "true" : undefined}
             className={classes(
@@ -78,7 +83,10 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
             )}
           >
             {columns.map((column, i) => (
-              <td key={column.title} className={classes(place(column), "h-12 py-2 align-middle", column.className)}>
+              <td
+                key={column.title}
+                className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
+              >
                 {i === 0 && onOpen !== undefined ? (
                   <button
                     type="button"

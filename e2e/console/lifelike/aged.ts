@@ -81,7 +81,8 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
   await query(
     `insert into earning_hour
      select host_account_id, date_trunc('hour', created_at), node_id, model, count(*), sum(prompt_tokens),
-            sum(completion_tokens), sum(host_pico) from request where host_account_id is not null group by 1, 2, 3, 4`,
+            sum(completion_tokens), sum(host_pico), coalesce(sum(host_pico) filter (where own), 0)
+       from request where host_account_id is not null group by 1, 2, 3, 4`,
   );
 }
 

@@ -18,7 +18,7 @@ export async function answer(page: Page): Promise<void> {
   await page.getByLabel("Message", { exact: true }).fill(QUESTION);
   await page.getByRole("button", { name: "Send" }).click();
   await page.getByTestId("cost").waitFor();
-  await page.getByText("What it thought").click();
+  await page.getByText("Reasoning", { exact: true }).click();
   await page.getByText(THOUGHT).waitFor();
   await page.getByRole("link", { name: "Details" }).scrollIntoViewIfNeeded();
 }

@@ -57,7 +57,7 @@ const BUILDER: Chapter = {
     { name: "add-node", path: "/host/add", there: "Log in" },
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
-    { name: "settings", path: "/settings", there: "Signed in at" },
+    { name: "settings", path: "/settings", there: "Active sessions" },
   ],
 };
 
@@ -74,7 +74,7 @@ const OPERATOR: Chapter = {
     },
     { name: "all-nodes", path: "/operator/nodes", there: "workshop", open: (page) => dialog(page, /^workshop/) },
     { name: "payouts", path: "/operator/payouts", there: "First week", open: (page) => dialog(page, /Second week/) },
-    { name: "books", path: "/operator/books", there: "The books balance" },
+    { name: "ledger", path: "/operator/ledger", there: "The ledger balances" },
     { name: "audit", path: "/operator/audit", there: "Suspended an account" },
   ],
 };
@@ -84,7 +84,7 @@ export const CHAPTERS: Chapter[] = [OUTSIDE, BUILDER, OPERATOR];
 /** The chart of what runs now has a line once there are some samples. */
 async function liveChart(page: Page): Promise<void> {
   await chart(page);
-  const samples = page.getByRole("figure", { name: /Requests under way/ }).locator("tbody tr");
+  const samples = page.getByRole("figure", { name: /Requests in flight/ }).locator("tbody tr");
   await samples.nth(SAMPLES - 1).waitFor({ state: "attached", timeout: 60_000 });
 }
 

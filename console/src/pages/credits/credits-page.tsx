@@ -17,7 +17,7 @@ export function CreditsPage() {
     <>
       <PageHeader
         title="Credits"
-        about="Everything is paid in advance. A request reserves what it may cost at most, then pays for what it used."
+        about="Requests are prepaid: each reserves its maximum cost and is charged for what it used."
       />
       <div className="flex flex-col gap-5">
         {purchase !== undefined && (
@@ -45,15 +45,15 @@ function BalanceFigures() {
             <Stat label="Available" note="What new requests can reserve">
               <Money of={available_micro} as="balance" />
             </Stat>
-            <Stat label="Held" note="Reserved by requests under way">
+            <Stat label="Held" note="Reserved by requests in flight">
               <Money of={held_micro} />
             </Stat>
-            <Stat label="Balance" note="Both together">
+            <Stat label="Balance" note="Available plus held">
               <Money of={balance_micro} as="balance" />
             </Stat>
           </Stats>
           {available_micro.startsWith("-") && (
-            <Notice tone="bad" title="Your balance is below zero">
+            <Notice tone="bad" title="Your balance is negative">
               A refund or a dispute took more than was left. Requests are refused until it is above zero again.
             </Notice>
           )}

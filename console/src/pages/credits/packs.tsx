@@ -18,8 +18,8 @@ export function Packs() {
   return (
     <Card title="Add credits">
       {isBillingDisabled(packs.error) ? (
-        <Empty icon={<CreditCard aria-hidden />} title="Credits cannot be bought here">
-          Buying is not set up on this platform. Its operators can grant you credit.
+        <Empty icon={<CreditCard aria-hidden />} title="Purchases are not available">
+          Payments are not set up on this platform. Its operators can grant you credit.
         </Empty>
       ) : (
         <Loaded query={packs}>

@@ -47,8 +47,8 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
   if (credit === undefined) {
     return (
       <Notice tone="neutral" title="Waiting for the payment provider…">
-        Your credit is added as soon as the provider confirms the payment, also if you leave this page. Bank transfers
-        take days.
+        Your credit is added when the provider confirms the payment, also after you leave this page. Bank transfers take
+        days.
       </Notice>
     );
   }
@@ -62,7 +62,7 @@ function Awaited({ checkoutId, dismiss }: { checkoutId: string; dismiss: React.R
         </>
       }
     >
-      Thank you. It can be used at once.
+      It is available now.
     </Notice>
   );
 }

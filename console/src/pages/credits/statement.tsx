@@ -1,4 +1,4 @@
-/** The statement: every line of the account's books, newest first. */
+/** The statement: every ledger entry of the account, newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { ReceiptText } from "lucide-react";
@@ -7,38 +7,26 @@ import { ledgerQuery } from "../../data/money.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
-import { More } from "../../ui/more.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
+import { Empty } from "../../ui/states.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/time.tsx";
 
 export function StatementCard() {
   const ledger = useInfiniteQuery(ledgerQuery);
   return (
     <Card title="Statement" flush>
-      <Loaded query={ledger}>
-        {({ pages }) => {
-          const lines = pages.flatMap(({ data }) => data);
-          if (lines.length === 0) {
-            return (
-              <Empty icon={<ReceiptText aria-hidden />} title="Nothing has moved yet">
-                Credit that comes in and what requests cost appear here.
-              </Empty>
-            );
-          }
-          return (
-            <>
-              <Table
-                label="Statement"
-                columns={COLUMNS}
-                rows={lines}
-                keyOf={({ kind, request_id, transfer_id }) => `${kind} ${request_id ?? transfer_id}`}
-              />
-              <More query={ledger} end="That is the whole statement." />
-            </>
-          );
-        }}
-      </Loaded>
+      <PagedTable
+        query={ledger}
+        label="Statement"
+        columns={COLUMNS}
+        keyOf={({ kind, request_id, transfer_id }) => `${kind} ${request_id ?? transfer_id}`}
+        empty={
+          <Empty icon={<ReceiptText aria-hidden />} title="No entries yet">
+            Purchases, grants and charges appear here.
+          </Empty>
+        }
+      />
     </Card>
   );
 }
@@ -63,22 +51,22 @@ const COLUMNS: Column<LedgerEntry>[] = [
     ),
   },
   {
-    title: "Kind",
+    title: "Type",
     className: "max-sm:max-w-0 max-sm:w-full",
     cell: (entry) => (
       <>
         <Badge tone={KINDS[entry.kind]}>{entry.kind}</Badge>
         <span className="mt-1 block sm:hidden">
-          <For entry={entry} />
+          <Description entry={entry} />
         </span>
       </>
     ),
   },
   {
-    title: "For",
+    title: "Description",
     from: "sm",
     className: "max-w-0 w-1/2",
-    cell: (entry) => <For entry={entry} />,
+    cell: (entry) => <Description entry={entry} />,
   },
   {
     title: "Amount",
@@ -92,8 +80,8 @@ const COLUMNS: Column<LedgerEntry>[] = [
   },
 ];
 
-/** What it was for: the request, or the words that came with it. */
-function For({ entry: { request_id, reason } }: { entry: LedgerEntry }) {
+/** The request, or the reason that came with it. */
+function Description({ entry: { request_id, reason } }: { entry: LedgerEntry }) {
   const payment = /^pack_\w+ bought \((\w+)\)$/.exec(reason ?? "")?.[1];
   if (request_id === null) {
     return (

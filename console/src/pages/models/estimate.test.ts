@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { exactDollars } from "../../money.ts";
-import { estimate, wholeNumber } from "./estimate.ts";
+import { estimate } from "./estimate.ts";
 
 const work = { requestsPerDay: 1000, promptTokens: 500, outputTokens: 200 };
 
@@ -15,16 +15,4 @@ test("embeddings cost their input; what has no price has no estimate", () => {
   const cost = estimate({ price_in_micro_1m: 10_000, price_out_micro_1m: null }, work);
   assert.equal(cost && exactDollars(cost.request), "$0.000005");
   assert.equal(estimate({ price_in_micro_1m: null, price_out_micro_1m: null }, work), undefined);
-});
-
-test("numbers as people type them", () => {
-  assert.deepEqual(["1,000", " 20 ", "0", "1.5", "-3", "", "999999999999"].map(wholeNumber), [
-    1000,
-    20,
-    0,
-    undefined,
-    undefined,
-    undefined,
-    undefined,
-  ]);
 });

@@ -1,8 +1,7 @@
-/** What a way of working costs on a model, exactly: tokens times prices. */
+/** What a workload costs on a model, exactly: tokens times prices. */
 import { costOfTokens } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;
-export const AMOUNT_MAX = 100_000_000;
 
 export interface Prices {
   price_in_micro_1m: number | null;
@@ -29,11 +28,4 @@ export function estimate({ price_in_micro_1m, price_out_micro_1m }: Prices, work
     costOfTokens(work.promptTokens, price_in_micro_1m) + costOfTokens(work.outputTokens, price_out_micro_1m ?? 0);
   const day = request * BigInt(work.requestsPerDay);
   return { request, day, month: day * BigInt(DAYS_A_MONTH) };
-}
-
-/** A whole number as somebody typed it, with or without commas; undefined where it is none. */
-export function wholeNumber(text: string): number | undefined {
-  const digits = text.trim().replaceAll(/[,_\s]/g, "");
-  const value = Number(digits);
-  return /^\d+$/.test(digits) && value <= AMOUNT_MAX ? value : undefined;
 }

@@ -1,4 +1,4 @@
-/** What a way of working would cost, on every model side by side. */
+/** What a workload would cost, on every model side by side. */
 import { useState } from "react";
 import type { LiveModel } from "../../api/types.ts";
 import { Card } from "../../ui/card.tsx";
@@ -6,7 +6,8 @@ import { TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { count } from "../../ui/time.tsx";
-import { AMOUNT_MAX, DAYS_A_MONTH, type Estimate, estimate, type Workload, wholeNumber } from "./estimate.ts";
+import { WHOLE_NUMBER_MAX, wholeNumber } from "../../whole-number.ts";
+import { DAYS_A_MONTH, type Estimate, estimate, type Workload } from "./estimate.ts";
 
 interface Row extends Estimate {
   model: LiveModel;
@@ -15,9 +16,14 @@ interface Row extends Estimate {
 }
 
 const FIELDS = [
-  { name: "requestsPerDay", label: "Requests a day", start: "1,000" },
-  { name: "promptTokens", label: "Prompt tokens each", start: "500", hint: "About four characters of English each." },
-  { name: "outputTokens", label: "Output tokens each", start: "200", hint: "Thinking counts as output." },
+  { name: "requestsPerDay", label: "Requests per day", start: "1,000" },
+  {
+    name: "promptTokens",
+    label: "Prompt tokens per request",
+    start: "500",
+    hint: "About four characters of English per token.",
+  },
+  { name: "outputTokens", label: "Output tokens per request", start: "200", hint: "Reasoning counts as output." },
 ] as const;
 
 type Texts = Record<(typeof FIELDS)[number]["name"], string>;
@@ -26,7 +32,7 @@ export function Estimator({ models }: { models: LiveModel[] }) {
   const [texts, setTexts] = useState<Texts>({ requestsPerDay: "1,000", promptTokens: "500", outputTokens: "200" });
   const work = workloadOf(texts);
   return (
-    <Card title="What would it cost?" flush>
+    <Card title="Cost estimate" flush>
       <div className="grid gap-4 px-4 pb-5 sm:grid-cols-3 sm:px-5">
         {FIELDS.map(({ name, label, ...more }) => (
           <TextField
@@ -35,7 +41,9 @@ export function Estimator({ models }: { models: LiveModel[] }) {
             inputMode="numeric"
             value={texts[name]}
             onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
-            error={wholeNumber(texts[name]) === undefined ? `A whole number up to ${count(AMOUNT_MAX)}.` : undefined}
+            error={
+              wholeNumber(texts[name]) === undefined ? `A whole number up to ${count(WHOLE_NUMBER_MAX)}.` : undefined
+            }
             {...("hint" in more && { hint: more.hint })}
           />
         ))}
@@ -74,10 +82,10 @@ const COLUMNS: Column<Row>[] = [
       </>
     ),
   },
-  { title: "A request", from: "sm", align: "right", cell: ({ request }) => <Money of={request} /> },
-  { title: "A day", align: "right", cell: ({ day }) => <Money of={day} /> },
+  { title: "Per request", from: "sm", align: "right", cell: ({ request }) => <Money of={request} /> },
+  { title: "Per day", align: "right", cell: ({ day }) => <Money of={day} /> },
   {
-    title: `${DAYS_A_MONTH} days`,
+    title: `Per ${DAYS_A_MONTH} days`,
     align: "right",
     cell: ({ month }) => (
       <span className="font-medium">

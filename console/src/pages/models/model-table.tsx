@@ -37,10 +37,10 @@ const COLUMNS: Column<LiveModel>[] = [
           {model.reasoning && (
             <span
               className="inline-flex items-center gap-1"
-              title="Its thinking comes apart from the answer, and is billed as output."
+              title="Reasoning is returned apart from the answer and billed as output."
             >
               <Brain aria-hidden className="size-3.5" />
-              thinks
+              reasoning output
             </span>
           )}
         </span>
@@ -102,8 +102,8 @@ const TRY: Column<LiveModel> = {
 };
 
 function Availability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
-  if (status === "coming") return <Badge>coming</Badge>;
-  if (nodes === 0) return <Badge tone="warn">no node now</Badge>;
+  if (status === "coming") return <Badge>coming soon</Badge>;
+  if (nodes === 0) return <Badge tone="warn">no nodes online</Badge>;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-3 gap-y-1">
       <span className="xl:min-w-17">

@@ -1,7 +1,7 @@
-/** The models: what they cost, how fast they are now, whether a node serves them, and what a way of working would cost. */
+/** The models: what they cost, how fast they are now, whether a node serves them, and what a workload would cost. */
 import { useQuery } from "@tanstack/react-query";
 import { liveModelsQuery } from "../../data/live-models.ts";
-import { ratesQuery } from "../../data/models.ts";
+import { usePayoutShare } from "../../data/models.ts";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Estimator } from "./estimator.tsx";
@@ -9,18 +9,15 @@ import { ModelTable } from "./model-table.tsx";
 
 export function ModelsPage() {
   const models = useQuery(liveModelsQuery);
-  const { data: rates } = useQuery(ratesQuery);
+  const share = usePayoutShare();
   return (
     <>
       <PageHeader
         title="Models and prices"
         about={
           <>
-            Prices are per million tokens, in US dollars. You pay for the tokens that the gateway counted
-            {rates !== undefined && (
-              <>, and {Math.round(rates.payout_share * 100)} % of it goes to the host that answered</>
-            )}
-            .
+            Prices are in US dollars per million tokens, as counted by the gateway.
+            {share !== undefined && ` The host that serves a request gets ${share} of the charge.`}
           </>
         }
       />

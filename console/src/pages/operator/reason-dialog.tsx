@@ -1,6 +1,5 @@
-/** Asks an operator why, before something that others will feel. */
-import { Button } from "../../ui/button.tsx";
-import { Dialog, DialogActions } from "../../ui/dialog.tsx";
+/** Asks an operator for a reason before an action that affects others. */
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 
@@ -27,15 +26,12 @@ export function ReasonDialog({ title, about, action, danger, hint, onClose, onSu
           required
           maxLength={200}
           autoComplete="off"
-          hint={hint ?? "It goes into the audit log."}
+          hint={hint ?? "Recorded in the audit log."}
           error={errorOfField(error, "reason")}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look={danger ? "danger" : "primary"} busy={busy}>
-            {action}
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={busy} danger={danger}>
+          {action}
+        </FormActions>
       </Form>
     </Dialog>
   );

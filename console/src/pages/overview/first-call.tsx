@@ -1,4 +1,4 @@
-/** The way to the first request: a key, and code to paste. Goes away with the next visit after a request has arrived. */
+/** The way to the first request: a key, and code to paste. Gone with the next visit after a request has arrived. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, KeyRound } from "lucide-react";
@@ -7,11 +7,12 @@ import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { parseMicro } from "../../money.ts";
+import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { snippetsOf } from "../../snippets.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
-import { CreateKeyDialog } from "../keys/create-key.tsx";
+import { API_KEYS } from "../keys/api-keys.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 
@@ -49,7 +50,7 @@ function HowTo() {
     <Card title="Make your first request">
       {broke && (
         <p className="mb-4 rounded-md bg-warn-soft px-3 py-2 text-warn">
-          Your balance is $0.00, and nothing runs without credit.{" "}
+          Your balance is $0.00. Requests need credit.{" "}
           <Link to="/credits" className="font-medium underline underline-offset-2">
             Add credits
           </Link>
@@ -57,13 +58,13 @@ function HowTo() {
       )}
       <ol className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_minmax(0,2fr)]">
         <li>
-          <p className="font-medium">1. Have a key</p>
+          <p className="font-medium">1. Create an API key</p>
           <p className="mt-1 mb-3 text-ink-soft">
             {secret !== undefined
-              ? "Your new key is in the example, until you leave this page."
+              ? "Your new key is in the example until you leave this page."
               : hasKey
-                ? "You have one. Put it in place of the placeholder, or create another."
-                : "Its secret is shown once, and put into the example for you."}
+                ? "You have one: replace the placeholder with it, or create another."
+                : "Its secret is shown once and filled into the example."}
           </p>
           <Button look={hasKey ? "plain" : "primary"} onClick={() => setCreating(true)}>
             <KeyRound aria-hidden className="size-4" />
@@ -71,7 +72,7 @@ function HowTo() {
           </Button>
         </li>
         <li className="min-w-0">
-          <p className="mb-3 font-medium">2. Paste this into a terminal or a file</p>
+          <p className="mb-3 font-medium">2. Run this example</p>
           <CodeTabs label="Language" snippets={snippets} />
           <p role="status" className="mt-3 flex items-center gap-2 text-ink-soft">
             <span aria-hidden className="size-2 animate-breathe rounded-full bg-accent" />
@@ -79,7 +80,7 @@ function HowTo() {
           </p>
         </li>
       </ol>
-      <CreateKeyDialog open={creating} onClose={() => setCreating(false)} onCreated={setSecret} />
+      <CreateSecretDialog kind={API_KEYS} open={creating} onClose={() => setCreating(false)} onCreated={setSecret} />
     </Card>
   );
 }
@@ -93,7 +94,7 @@ function Arrived() {
       <CircleCheck aria-hidden className="size-5" />
       <p className="font-medium">Your first request has arrived.</p>
       <Link to="/requests" className="underline underline-offset-2">
-        See it in the history
+        View it in the history
       </Link>
     </div>
   );

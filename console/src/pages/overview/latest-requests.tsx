@@ -3,41 +3,23 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Activity } from "lucide-react";
 import type { RequestList, RequestRecord } from "../../api/types.ts";
+import {
+  CHARGE_COLUMN,
+  KEY_COLUMN,
+  MODEL_COLUMN,
+  OUTCOME_COLUMN,
+  timeColumn,
+} from "../../requests/request-columns.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Money } from "../../ui/money.tsx";
-import { Outcome } from "../../ui/outcome.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
 
 const COLUMNS: Column<RequestRecord>[] = [
-  {
-    title: "When",
-    cell: ({ created_at, model, outcome }) => (
-      <>
-        <span className="whitespace-nowrap">
-          <Time at={created_at} as="ago" />
-        </span>
-        <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft sm:hidden">
-          {model}
-          <Outcome of={outcome} />
-        </span>
-      </>
-    ),
-  },
-  { title: "Model", from: "sm", cell: ({ model }) => model ?? "–" },
-  {
-    title: "Key",
-    from: "xl",
-    className: "max-w-36",
-    cell: ({ key }) => (
-      <span title={key.name} className="block truncate">
-        {key.name}
-      </span>
-    ),
-  },
-  { title: "Outcome", from: "sm", cell: ({ outcome }) => <Outcome of={outcome} /> },
-  { title: "Charge", align: "right", cell: ({ charge_micro }) => <Money of={charge_micro} /> },
+  timeColumn("ago"),
+  MODEL_COLUMN,
+  { ...KEY_COLUMN, from: "xl" },
+  OUTCOME_COLUMN,
+  CHARGE_COLUMN,
 ];
 
 export function LatestRequests({ query }: { query: UseQueryResult<RequestList> }) {
@@ -56,7 +38,7 @@ export function LatestRequests({ query }: { query: UseQueryResult<RequestList> }
         {({ data }) =>
           data.length === 0 ? (
             <Empty icon={<Activity aria-hidden />} title="No requests yet">
-              They appear here as they finish.
+              Requests appear here as they complete.
             </Empty>
           ) : (
             <Table

@@ -5,16 +5,15 @@ import { CircleCheck } from "lucide-react";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
+import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
+import { RANGE_WORDS, spanOf, type TimeRange } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
-import { Outcome, outcomeMeaning } from "../../ui/outcome.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
-import { RANGE_WORDS } from "./range-choice.tsx";
-import { type Range, spendQuery } from "./spend.ts";
 
-export function Outcomes({ range }: { range: Range }) {
+export function Outcomes({ range }: { range: TimeRange }) {
   const hour = useThisHour();
-  const from = useMemo(() => spendQuery(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "outcome", from }));
   return (
     <Card title="Errors by code" flush>
@@ -32,7 +31,7 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
         In {words}
         {total > 0 && (
           <>
-            , all <Count of={total} /> requests finished
+            , all <Count of={total} /> requests completed
           </>
         )}
         .

@@ -8,22 +8,22 @@ import { balanceQuery, usageQuery } from "../../data/money.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { parseMicro, sumMicro } from "../../money.ts";
 import { startOfUtcMonth } from "../../time.ts";
+import type { TimeRange } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
+import { RangeChoice } from "../../ui/range-choice.tsx";
 import { LoadedStat } from "../../ui/states.tsx";
 import { Count, useToday } from "../../ui/time.tsx";
 import { FirstCall } from "./first-call.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
 import { Outcomes } from "./outcomes.tsx";
-import { RangeChoice } from "./range-choice.tsx";
-import type { Range } from "./spend.ts";
 import { SpendCard } from "./spend-card.tsx";
 
 const LATEST = 8;
 
 export function OverviewPage() {
-  const [range, setRange] = useState<Range>("24h");
+  const [range, setRange] = useState<TimeRange>("24h");
   const recent = useQuery(recentRequestsQuery(LATEST));
   return (
     <>
@@ -74,7 +74,7 @@ function Figures() {
       >
         {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} />}
       </LoadedStat>
-      <Stat label="Running now" note={open ? <LiveNow /> : "Connecting…"}>
+      <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
         <span role="status">{live === undefined || !open ? "–" : <Count of={live.in_flight} />}</span>
       </Stat>
     </Stats>
@@ -85,7 +85,7 @@ function Held({ micro }: { micro: string }) {
   if (parseMicro(micro) === 0n) return "Nothing held";
   return (
     <>
-      <Money of={micro} /> held by running requests
+      <Money of={micro} /> held by requests in flight
     </>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import type { Rate } from "../../api/types.ts";
-import { queryClient } from "../../data/client.ts";
+import { queryClient } from "../../data/query-client.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { span } from "../../time.ts";
 import { Money } from "../../ui/money.tsx";
@@ -18,7 +18,7 @@ const LOOK_AGAIN_MS = 400;
 export function AnswerCost({ answer, model }: { answer: Answer; model: Rate | undefined }) {
   const { usage, requestId, fault } = answer;
   if (fault?.refused === true) return <Line answer={answer}>Nothing was billed</Line>;
-  if (requestId === undefined) return <Line answer={answer}>If it ran, its cost is in your history</Line>;
+  if (requestId === undefined) return <Line answer={answer}>If it ran, its cost is in your request history</Line>;
   if (usage !== undefined && model !== undefined) {
     return (
       <Line answer={answer}>
@@ -48,7 +48,7 @@ function FromRecord({ answer, requestId }: { answer: Answer; requestId: string }
       {record.data !== undefined ? (
         <Counted usage={record.data.usage} pico={record.data.charge_micro} />
       ) : record.isError ? (
-        "What it cost is in your history"
+        "Its cost is in your request history"
       ) : (
         "Counting…"
       )}
@@ -69,8 +69,8 @@ const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
 
 function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
   const { state, requestId, model, reasoning, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
-  // Its thinking came before what was seen: the time of that is not known here.
-  const thought = reasoning !== "";
+  // Its reasoning came before what was seen: the time of that is not known here.
+  const reasoned = reasoning !== "";
   const streamMs = firstAtMs !== undefined && endedAtMs !== undefined ? endedAtMs - firstAtMs : 0;
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
@@ -79,10 +79,10 @@ function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
       {children}
       {firstAtMs !== undefined && (
         <span>
-          {thought ? "answer began" : "first token"} after {span(firstAtMs - sentAtMs)}
+          {reasoned ? "answer started" : "first token"} after {span(firstAtMs - sentAtMs)}
         </span>
       )}
-      {usage !== undefined && !thought && streamMs > 100 && (
+      {usage !== undefined && !reasoned && streamMs > 100 && (
         <span>
           <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s
         </span>

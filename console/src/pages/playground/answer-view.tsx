@@ -1,4 +1,4 @@
-/** One answer: its thinking apart, its text, how it ended, and what it cost. */
+/** One answer: its reasoning apart, its text, how it ended, and what it cost. */
 import { Brain } from "lucide-react";
 import type { Rate } from "../../api/types.ts";
 import { Problem } from "../../ui/form.tsx";
@@ -14,7 +14,7 @@ export function AnswerView({ answer, model }: { answer: Answer; model: Rate | un
         <details className="rounded-md border border-line">
           <summary className="flex items-center gap-2 px-3 py-2 text-xs font-medium text-ink-soft">
             <Brain aria-hidden className="size-4" />
-            What it thought
+            Reasoning
           </summary>
           <p className="border-t border-line px-3 py-2.5 break-words whitespace-pre-wrap text-ink-soft">{reasoning}</p>
         </details>
@@ -27,7 +27,7 @@ export function AnswerView({ answer, model }: { answer: Answer; model: Rate | un
       )}
       {text === "" && !isOver(answer) && (
         <p className="text-ink-soft">
-          {state === "waiting" ? "Sent" : "Working on it"}
+          {state === "waiting" ? "Waiting for the model" : "Generating"}
           <Cursor />
         </p>
       )}
@@ -40,7 +40,7 @@ export function AnswerView({ answer, model }: { answer: Answer; model: Rate | un
         </div>
       )}
       {finish === "length" && (
-        <p className="text-xs text-warn">Cut off at the most output tokens. Raise them for a longer answer.</p>
+        <p className="text-xs text-warn">Stopped at the max output tokens. Raise the limit for a longer answer.</p>
       )}
       <div role="status">{isOver(answer) && <AnswerCost answer={answer} model={model} />}</div>
     </div>

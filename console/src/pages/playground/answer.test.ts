@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatMicro } from "../../money.ts";
+import { parseMicro } from "../../money.ts";
 import { type Answer, type Chunk, costOf, endAnswer, isOver, newAnswer, stopAnswer, takeChunk } from "./answer.ts";
 
 const delta = (content: string): Chunk => ({
@@ -26,7 +26,7 @@ test("an answer with its thinking and its count", () => {
   // The role's empty chunk is no output yet.
   assert.equal(answer.firstAtMs, 101);
   const prices = { price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
-  assert.equal(formatMicro(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices)), "5.500000");
+  assert.equal(costOf(answer.usage ?? { prompt_tokens: 0, completion_tokens: 0 }, prices), parseMicro("5.500000"));
 });
 
 test("an error event ends it, and keeps what had come", () => {

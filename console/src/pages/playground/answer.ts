@@ -6,7 +6,7 @@ export interface Usage {
   completion_tokens: number;
 }
 
-export interface Fault {
+interface Fault {
   message: string;
   code?: string | undefined;
   /** The API did not take the request on: it cost nothing. */

@@ -27,7 +27,7 @@ export function AsCodeDialog({ open, onClose, settings, draft, exchanges }: Prop
       onClose={onClose}
       wide
       title="Copy as code"
-      about="The same request from a program. Put a key of yours in place of the placeholder."
+      about="The same request from a program. Replace the placeholder with your key."
     >
       <CodeTabs
         label="Language"

@@ -5,8 +5,8 @@ import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { quoteQuery } from "../../data/quote.ts";
 import { parseMicro } from "../../money.ts";
-import { useAfterTyping } from "../../ui/after-typing.ts";
 import { Button } from "../../ui/button.tsx";
+import { useDebounced } from "../../ui/debounce.ts";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
 import { holdOf } from "./hold.ts";
@@ -51,7 +51,7 @@ export function Composer({ draft, onDraft, onSend, chat, settings, model, blocke
       <div className="flex items-center justify-between gap-3">
         <p id="playground-hold" className="text-xs text-ink-soft">
           <Reserved {...{ draft, chat, settings, model }} />{" "}
-          <span className="hidden sm:inline">Enter sends, Shift and Enter begin a line.</span>
+          <span className="hidden sm:inline">Enter sends, Shift+Enter starts a new line.</span>
         </p>
         {chat.running ? (
           <Button onClick={chat.stop}>
@@ -82,11 +82,11 @@ function Reserved({ draft, chat, settings, model }: Pick<Props, "draft" | "chat"
       <Money of={pico} /> while it runs:{" "}
       {exact !== undefined && (
         <>
-          <Count of={exact.prompt_tokens} /> tokens of prompt,{" "}
+          <Count of={exact.prompt_tokens} /> prompt tokens,{" "}
         </>
       )}
-      up to <Count of={guess.outputTokens} /> tokens of answer.
-      {tooMuch && <span className="text-bad"> That is more than your available credit. Lower the output tokens.</span>}
+      up to <Count of={guess.outputTokens} /> output tokens.
+      {tooMuch && <span className="text-bad"> This exceeds your available credit. Lower the max output tokens.</span>}
     </>
   );
 }
@@ -94,7 +94,7 @@ function Reserved({ draft, chat, settings, model }: Pick<Props, "draft" | "chat"
 /** The gateway's own count of the request as it stands; undefined until it is known, and while somebody types. */
 function useQuote(body: QuoteRequest): Quote | undefined {
   const text = JSON.stringify(body);
-  const paused = useAfterTyping(text);
+  const paused = useDebounced(text);
   const { data } = useQuery(quoteQuery(JSON.parse(paused)));
   return paused === text ? data : undefined;
 }

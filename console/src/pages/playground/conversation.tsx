@@ -20,8 +20,8 @@ export function Conversation({ exchanges, models }: { exchanges: Exchange[]; mod
   if (exchanges.length === 0) {
     return (
       <div className="flex h-[55dvh] min-h-72 items-center justify-center">
-        <Empty icon={<MessageSquare aria-hidden />} title="Nothing said yet">
-          Write a message below. Every answer shows its tokens and its cost.
+        <Empty icon={<MessageSquare aria-hidden />} title="No messages yet">
+          Each answer shows its tokens and its cost.
         </Empty>
       </div>
     );

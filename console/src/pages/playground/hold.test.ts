@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatMicro } from "../../money.ts";
+import { parseMicro } from "../../money.ts";
 import { holdOf } from "./hold.ts";
 
 const reason32b = { context_limit: 32_768, price_in_micro_1m: 100_000, price_out_micro_1m: 300_000 };
@@ -9,7 +9,7 @@ test("without a cap the whole context is reserved", () => {
   const { outputTokens, promptTokens, pico } = holdOf({ messages: [] }, reason32b);
   assert.equal(outputTokens, 32_768);
   // The output alone is 9,830.4 microdollars, as the specification reckons it.
-  assert.equal(formatMicro(pico - BigInt(promptTokens) * 100_000n), "9830.400000");
+  assert.equal(pico - BigInt(promptTokens) * 100_000n, parseMicro("9830.400000"));
 });
 
 test("a cap above the context counts as the context, and longer prompts reserve more", () => {

@@ -11,7 +11,7 @@ const BYTES_A_TOKEN = 4;
 const TEMPLATE_TOKENS = 30;
 const MESSAGE_TOKENS = 5;
 
-export interface Hold {
+interface Hold {
   promptTokens: number;
   outputTokens: number;
   pico: bigint;

@@ -24,7 +24,7 @@ export function KeyGate({ onKey }: { onKey: (key: string) => void }) {
         <KeyRound aria-hidden className="mx-auto mb-3 size-7 text-ink-soft" />
         <h2 className="font-medium">The playground needs an API key</h2>
         <p className="mx-auto mt-1.5 max-w-md text-ink-soft">
-          It calls the same API as your programs. The key stays in this tab, until you close it or sign out.
+          It calls the same API as your programs. The key stays in this tab until you close it or sign out.
         </p>
       </div>
       <Button
@@ -36,7 +36,7 @@ export function KeyGate({ onKey }: { onKey: (key: string) => void }) {
       </Button>
       <Form onSubmit={paste} className="w-full max-w-sm text-left">
         <PasswordField
-          label="Or use a key that you have"
+          label="Or use an existing key"
           name="key"
           required
           autoComplete="off"

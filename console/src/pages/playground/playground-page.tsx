@@ -44,7 +44,7 @@ function Playground({ models }: { models: Rate[] }) {
   const [asCode, setAsCode] = useState(false);
   const chat = useChat();
   const model = models.find(({ sku_id }) => sku_id === wanted) ?? models[0];
-  if (model === undefined) return <PageHeader title="Playground" about="No model is offered at the moment." />;
+  if (model === undefined) return <PageHeader title="Playground" about="No models are available at the moment." />;
   const settings: Settings = { ...kept, model: model.sku_id };
   const { problems } = readParameters(settings);
   const change = ({ model: next, ...rest }: Settings): void => {
@@ -59,7 +59,7 @@ function Playground({ models }: { models: Rate[] }) {
     <>
       <PageHeader
         title="Playground"
-        about="Requests are real: they are billed to your credit and stand in your history. What you write is kept nowhere."
+        about="Requests are billed to your credit and listed in your history. Prompts and answers are not stored."
         actions={
           <>
             <Button onClick={chat.clear} disabled={chat.exchanges.length === 0}>
@@ -73,7 +73,7 @@ function Playground({ models }: { models: Rate[] }) {
           </>
         }
       />
-      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_19rem]">
+      <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
           {apiKey === undefined ? (
             <KeyGate onKey={setApiKey} />

@@ -1,4 +1,4 @@
-/** The model and its parameters. On a telephone they are folded away below the conversation. */
+/** The model and its parameters. On a phone they are folded away below the conversation. */
 import { useState } from "react";
 import type { Rate } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
@@ -14,11 +14,11 @@ interface Props {
 }
 
 const NUMBERS: { name: Exclude<SettingName, "stop">; label: string; hint: string }[] = [
-  { name: "maxTokens", label: "Most output tokens", hint: "Empty: the model's whole context." },
+  { name: "maxTokens", label: "Max output tokens", hint: "Empty: the model's full context." },
   { name: "temperature", label: "Temperature", hint: "0 to 2." },
-  { name: "topP", label: "Top p", hint: "0 to 1." },
-  { name: "presencePenalty", label: "Presence", hint: "Penalty, −2 to 2." },
-  { name: "frequencyPenalty", label: "Frequency", hint: "Penalty, −2 to 2." },
+  { name: "topP", label: "Top P", hint: "0 to 1." },
+  { name: "presencePenalty", label: "Presence penalty", hint: "−2 to 2." },
+  { name: "frequencyPenalty", label: "Frequency penalty", hint: "−2 to 2." },
   { name: "seed", label: "Seed", hint: "A whole number." },
 ];
 
@@ -59,9 +59,9 @@ export function SettingsPanel({ settings, models, problems, onChange }: Props) {
             ))}
           </div>
           <TextArea
-            label="Stop at"
+            label="Stop sequences"
             rows={2}
-            hint="One text a line, at most four."
+            hint="One per line, up to four."
             error={problems.stop}
             {...set("stop")}
           />
@@ -75,6 +75,6 @@ const PricesOf = ({ model }: { model: Rate }) => (
   <>
     <Money of={String(model.price_in_micro_1m ?? 0)} /> in, <Money of={String(model.price_out_micro_1m ?? 0)} /> out per
     million tokens; context <Count of={model.context_limit ?? 0} />
-    {model.reasoning.separate && "; thinks, billed as output"}
+    {model.reasoning.separate && "; reasoning billed as output"}
   </>
 );

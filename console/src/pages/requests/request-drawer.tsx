@@ -3,11 +3,10 @@ import { useQuery } from "@tanstack/react-query";
 import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { requestQuery } from "../../data/requests.ts";
+import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
 import { Command } from "../../ui/command.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
-import { Drawer, Fact, Facts } from "../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
 import { Money } from "../../ui/money.tsx";
-import { Outcome, outcomeMeaning } from "../../ui/outcome.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, Time } from "../../ui/time.tsx";
@@ -34,22 +33,19 @@ function Details({ request }: { request: RequestRecord }) {
   return (
     <div className="flex flex-col gap-7">
       <div>
-        <div className="flex items-center gap-1">
-          <code className="min-w-0 font-mono text-xs break-all">{id}</code>
-          <CopyButton text={id} label="Copy the request's id" />
-        </div>
+        <IdLine id={id} of="request" />
         <p className="mt-2 flex flex-wrap items-center gap-2">
           <Outcome of={outcome} />
           <span className="text-ink-soft">{outcomeMeaning(outcome).says}</span>
         </p>
       </div>
-      <Part title="Timeline">
+      <DrawerSection title="Timeline">
         <Timeline request={request} />
-      </Part>
-      <Part title="Cost">
+      </DrawerSection>
+      <DrawerSection title="Cost">
         <Cost request={request} />
-      </Part>
-      <Part title="Tokens">
+      </DrawerSection>
+      <DrawerSection title="Tokens">
         <Facts>
           <Fact name="Prompt">
             <Count of={usage.prompt_tokens} />
@@ -59,22 +55,22 @@ function Details({ request }: { request: RequestRecord }) {
             {usage.reasoning_tokens > 0 && (
               <span className="text-ink-soft">
                 {" "}
-                of which reasoning <Count of={usage.reasoning_tokens} />
+                including reasoning: <Count of={usage.reasoning_tokens} />
               </span>
             )}
           </Fact>
-          <Fact name="Counted with">
+          <Fact name="Tokenizer">
             <code className="font-mono text-xs break-all">{request.tokenizer ?? "–"}</code>
           </Fact>
         </Facts>
-      </Part>
-      <Part title="Request">
+      </DrawerSection>
+      <DrawerSection title="Request">
         <Facts>
           <Fact name="Model">{request.model ?? "–"}</Fact>
           <Fact name="Build">{request.build ?? "–"}</Fact>
           <Fact name="Endpoint">{ENDPOINTS[request.endpoint]}</Fact>
           <Fact name="Key">{request.key.name}</Fact>
-          <Fact name="Answered">
+          <Fact name="Response">
             {request.http_status}
             {request.stream && ", streamed"}
             {request.finish_reason !== null && `, ${request.finish_reason}`}
@@ -82,7 +78,7 @@ function Details({ request }: { request: RequestRecord }) {
           {request.count > 1 && (
             <Fact name="Requests">
               <Count of={request.count} />
-              <span className="text-ink-soft"> alike, in one record</span>
+              <span className="text-ink-soft"> identical, in one record</span>
             </Fact>
           )}
           <Fact name="Attempts">
@@ -93,18 +89,9 @@ function Details({ request }: { request: RequestRecord }) {
             <Time at={request.finished_at} as="full" />
           </Fact>
         </Facts>
-      </Part>
+      </DrawerSection>
       <Receipt id={id} />
     </div>
-  );
-}
-
-function Part({ title, children }: { title: string; children: React.ReactNode }) {
-  return (
-    <section>
-      <h3 className="mb-3 font-semibold">{title}</h3>
-      {children}
-    </section>
   );
 }
 
@@ -113,7 +100,7 @@ function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version
   return (
     <>
       <dl className="divide-y divide-line rounded-md border border-line">
-        <Line name="Held before it ran">
+        <Line name="Held">
           <Money of={hold_micro} exact />
         </Line>
         <Line name="Refunded">
@@ -124,7 +111,7 @@ function Cost({ request: { hold_micro, charge_micro, refund_micro, price_version
         </Line>
       </dl>
       {price_version !== null && (
-        <p className="mt-2 text-xs text-ink-soft">At version {price_version} of the prices, fixed when it was held.</p>
+        <p className="mt-2 text-xs text-ink-soft">Price version {price_version}, fixed when the hold was placed.</p>
       )}
     </>
   );
@@ -144,15 +131,15 @@ function Line({ name, strong = false, children }: { name: string; strong?: boole
 function Receipt({ id }: { id: string }) {
   const file = `${id}.receipt.json`;
   return (
-    <Part title="Receipt">
+    <DrawerSection title="Receipt">
       <div className="flex flex-col items-start gap-3">
-        <p className="text-ink-soft">Signed by the platform. Anybody can check it with the keys that are published:</p>
+        <p className="text-ink-soft">Signed by the platform. Verify it with the published keys:</p>
         <Command
           text={`tollgate receipt verify ${file} --keys ${location.origin}/.well-known/tollgate-receipts`}
-          label="the command that checks it"
+          label="the verify command"
         />
         <SaveButton save={() => saveFile(`/console/api/requests/${id}/receipt`, file)}>Download receipt</SaveButton>
       </div>
-    </Part>
+    </DrawerSection>
   );
 }

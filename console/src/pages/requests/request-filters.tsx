@@ -5,10 +5,10 @@ import { useState } from "react";
 import type { RequestFilter } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { ratesQuery } from "../../data/models.ts";
+import { OUTCOME_NAMES } from "../../requests/outcome.tsx";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
-import { OUTCOME_NAMES } from "../../ui/outcome.tsx";
 import { localDay } from "./search.ts";
 
 interface Props {
@@ -82,7 +82,7 @@ export function RequestFilters({ filter, onChange }: Props) {
           OUTCOME_NAMES.map((value) => ({ value, label: value })),
         )}
         <DayField label="From" value={filter.from} max={filter.to} onChange={(day) => set("from", day)} />
-        <DayField label="Until" value={filter.to} min={filter.from} onChange={(day) => set("to", day)} />
+        <DayField label="To" value={filter.to} min={filter.from} onChange={(day) => set("to", day)} />
         <Button look="quiet" disabled={count === 0} onClick={() => onChange({})}>
           <X aria-hidden className="size-4" />
           Clear

@@ -6,15 +6,20 @@ import { saveFile } from "../../api/client.ts";
 import type { RequestRecord } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
 import { requestsQuery } from "../../data/requests.ts";
+import {
+  CHARGE_COLUMN,
+  KEY_COLUMN,
+  MODEL_COLUMN,
+  OUTCOME_COLUMN,
+  timeColumn,
+} from "../../requests/request-columns.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Money } from "../../ui/money.tsx";
-import { More } from "../../ui/more.tsx";
-import { Outcome } from "../../ui/outcome.tsx";
+import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
-import { Empty, Loaded } from "../../ui/states.tsx";
-import { type Column, Table } from "../../ui/table.tsx";
-import { Count, Span, Time } from "../../ui/time.tsx";
+import { Empty } from "../../ui/states.tsx";
+import type { Column } from "../../ui/table.tsx";
+import { Count, Span } from "../../ui/time.tsx";
 import { RequestDrawer } from "./request-drawer.tsx";
 import { RequestFilters } from "./request-filters.tsx";
 import { apiFilterOf, filterOf, type RequestsSearch } from "./search.ts";
@@ -32,40 +37,30 @@ export function RequestsPage() {
     <>
       <PageHeader
         title="Requests"
-        about="Every request that reached a node or was refused for a limit. Prompts and answers are never kept."
+        about="Every request that reached a node or was rate-limited. Prompts and answers are never stored."
         actions={<SaveButton save={() => exportCsv(search)}>Export CSV</SaveButton>}
       />
       <Card flush>
         <RequestFilters filter={filter} onChange={change} />
-        <Loaded
+        <PagedTable
           query={requests}
+          label="Requests"
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => open(id)}
+          isOpen={({ id }) => id === search.request}
+          empty={<NoRequests filtered={filtered} onClear={() => change({})} />}
           // A filter that the API refuses is refused again and again.
           action={filtered && <Button onClick={() => change({})}>Clear filters</Button>}
-        >
-          {({ pages }) => {
-            const rows = pages.flatMap(({ data }) => data);
-            if (rows.length === 0) return <NoRequests filtered={filtered} onClear={() => change({})} />;
-            return (
-              <>
-                <Newer
-                  first={rows[0]?.id}
-                  hidden={filtered}
-                  busy={requests.isRefetching}
-                  show={() => void requests.refetch()}
-                />
-                <Table
-                  label="Requests"
-                  columns={COLUMNS}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  onOpen={({ id }) => open(id)}
-                  isOpen={({ id }) => id === search.request}
-                />
-                <More query={requests} end="That is the whole history." />
-              </>
-            );
-          }}
-        </Loaded>
+          above={([newest]) => (
+            <Newer
+              first={newest?.id}
+              hidden={filtered}
+              busy={requests.isRefetching}
+              show={() => void requests.refetch()}
+            />
+          )}
+        />
       </Card>
       <RequestDrawer id={search.request} onClose={() => open(undefined)} />
     </>
@@ -73,32 +68,10 @@ export function RequestsPage() {
 }
 
 const COLUMNS: Column<RequestRecord>[] = [
-  {
-    title: "Time",
-    cell: ({ created_at, model, outcome }) => (
-      <>
-        <span className="font-medium whitespace-nowrap">
-          <Time at={created_at} />
-        </span>
-        <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft sm:hidden">
-          {model}
-          <Outcome of={outcome} />
-        </span>
-      </>
-    ),
-  },
-  { title: "Model", from: "sm", cell: ({ model }) => model ?? <span className="text-ink-soft">–</span> },
-  {
-    title: "Key",
-    from: "lg",
-    className: "max-w-40",
-    cell: ({ key }) => (
-      <span title={key.name} className="block truncate">
-        {key.name}
-      </span>
-    ),
-  },
-  { title: "Outcome", from: "sm", cell: ({ outcome }) => <Outcome of={outcome} /> },
+  timeColumn("short"),
+  MODEL_COLUMN,
+  { ...KEY_COLUMN, from: "lg" },
+  OUTCOME_COLUMN,
   {
     title: "Tokens",
     from: "md",
@@ -112,24 +85,24 @@ const COLUMNS: Column<RequestRecord>[] = [
   },
   { title: "First token", from: "xl", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
   { title: "Duration", from: "lg", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
-  { title: "Charge", align: "right", cell: ({ charge_micro }) => <Money of={charge_micro} /> },
+  CHARGE_COLUMN,
 ];
 
 function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (!filtered) {
     return (
       <Empty icon={<Activity aria-hidden />} title="No requests yet">
-        As soon as a key is used, its requests appear here.
+        Requests made with your API keys appear here.
       </Empty>
     );
   }
   return (
     <Empty
       icon={<Activity aria-hidden />}
-      title="Nothing matches"
+      title="No matching requests"
       action={<Button onClick={onClear}>Clear filters</Button>}
     >
-      No request fits these filters.
+      No request matches these filters.
     </Empty>
   );
 }

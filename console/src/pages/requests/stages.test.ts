@@ -6,7 +6,7 @@ test("a finished request waited, began and answered", () => {
   assert.deepEqual(stagesOf({ queue_ms: 20, ttft_ms: 120, duration_ms: 900 }), [
     { name: "Queued", startMs: 0, endMs: 20 },
     { name: "First token", startMs: 20, endMs: 120 },
-    { name: "Answering", startMs: 120, endMs: 900 },
+    { name: "Generating", startMs: 120, endMs: 900 },
   ]);
 });
 

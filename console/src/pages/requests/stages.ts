@@ -2,7 +2,7 @@
 import type { RequestRecord } from "../../api/types.ts";
 
 export interface Stage {
-  name: "Queued" | "First token" | "Answering";
+  name: "Queued" | "First token" | "Generating";
   startMs: number;
   endMs: number;
 }
@@ -18,6 +18,6 @@ export function stagesOf(request: Pick<RequestRecord, "queue_ms" | "ttft_ms" | "
   const begun = Math.min(Math.max(first ?? end, taken), end);
   const stages: Stage[] = [{ name: "Queued", startMs: 0, endMs: taken }];
   if (queued !== null) stages.push({ name: "First token", startMs: taken, endMs: begun });
-  if (first !== null) stages.push({ name: "Answering", startMs: begun, endMs: end });
+  if (first !== null) stages.push({ name: "Generating", startMs: begun, endMs: end });
   return stages;
 }

@@ -7,7 +7,7 @@ import { type Stage, stagesOf } from "./stages.ts";
 const COLOURS: Record<Stage["name"], string> = {
   Queued: "fill-chart-7",
   "First token": "fill-chart-3",
-  Answering: "fill-chart-1",
+  Generating: "fill-chart-1",
 };
 
 export function Timeline({ request }: { request: RequestRecord }) {
@@ -16,11 +16,11 @@ export function Timeline({ request }: { request: RequestRecord }) {
   return (
     <div>
       <p className="mb-3 text-ink-soft">
-        Began <Time at={request.created_at} as="full" />
+        Started <Time at={request.created_at} as="full" />
         {total > 0 && <>, took {span(total)}</>}
       </p>
       {stages.length === 0 ? (
-        <p className="text-ink-soft">It was refused at once.</p>
+        <p className="text-ink-soft">Refused before it started.</p>
       ) : (
         <ol className="flex flex-col gap-2.5">
           {stages.map(({ name, startMs, endMs }) => (

@@ -16,7 +16,7 @@ export function PasswordCard() {
       {
         onSuccess: () => {
           box.current?.querySelector("form")?.reset();
-          toast("Your password is changed");
+          toast("Password changed");
         },
       },
     );

@@ -1,4 +1,4 @@
-/** Where somebody is signed in, and the way to end it from afar. */
+/** Where somebody is signed in, and signing out remotely. */
 import { useQuery } from "@tanstack/react-query";
 import type { Session } from "../../api/types.ts";
 import { sessionsQuery, useEndOtherSessions, useEndSession } from "../../data/security.ts";
@@ -16,7 +16,7 @@ export function SessionsCard() {
   const others = (sessions.data?.data.length ?? 0) > 1;
   return (
     <Card
-      title="Signed in at"
+      title="Active sessions"
       flush
       aside={
         others && (
@@ -25,12 +25,12 @@ export function SessionsCard() {
             busy={endOthers.isPending}
             onClick={() =>
               endOthers.mutate(undefined, {
-                onSuccess: ({ ended }) => toast(`Signed out of ${ended} other ${ended === 1 ? "place" : "places"}`),
+                onSuccess: ({ ended }) => toast(`Signed out of ${ended} other ${ended === 1 ? "session" : "sessions"}`),
                 onError: toastError,
               })
             }
           >
-            Sign out everywhere else
+            Sign out other sessions
           </Button>
         )
       }
@@ -60,13 +60,13 @@ function SessionRow({ session }: { session: Session }) {
         </span>
       </span>
       {session.current ? (
-        <Badge tone="good">here</Badge>
+        <Badge tone="good">this session</Badge>
       ) : (
         <Button
           size="small"
           aria-label={`Sign out ${name}`}
           busy={end.isPending}
-          onClick={() => end.mutate(session.id, { onSuccess: () => toast("Signed out there"), onError: toastError })}
+          onClick={() => end.mutate(session.id, { onSuccess: () => toast("Session signed out"), onError: toastError })}
         >
           Sign out
         </Button>

@@ -1,4 +1,4 @@
-/** A person's own settings: accounts, password, second factor, where they are signed in. */
+/** A person's own settings: accounts, password, two-factor authentication, sessions. */
 import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
@@ -14,12 +14,12 @@ export function SettingsPage() {
     <div className="max-w-3xl">
       <PageHeader title="Settings" />
       <div className="flex flex-col gap-5">
-        <Card title="You">
+        <Card title="Profile">
           <Facts>
             <Fact name="Name">{identity.name}</Fact>
             <Fact name="E-mail">
               <span className="mr-2">{identity.email}</span>
-              {identity.email_verified && <Badge tone="good">confirmed</Badge>}
+              {identity.email_verified && <Badge tone="good">verified</Badge>}
             </Fact>
             {identity.operator && (
               <Fact name="Role">

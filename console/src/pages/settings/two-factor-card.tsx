@@ -1,4 +1,4 @@
-/** The second factor: turning it on, new backup codes, turning it off. Each asks for the password. */
+/** Two-factor authentication: turning it on, new backup codes, turning it off. Each asks for the password. */
 import { useState } from "react";
 import { useEndTwoFactor, useNewBackupCodes } from "../../data/security.ts";
 import { Badge } from "../../ui/badge.tsx";
@@ -15,9 +15,9 @@ export function TwoFactorCard({ on }: { on: boolean }) {
   const [task, setTask] = useState<Task>();
   const done = (): void => setTask(undefined);
   return (
-    <Card title="Second factor" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
+    <Card title="Two-factor authentication" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
       <p className="mb-4 max-w-prose text-ink-soft">
-        A code of an authenticator app, asked for beside the password whenever you sign in.
+        Signing in asks for a code from your authenticator app as well as your password.
       </p>
       <div className="flex flex-wrap gap-2">
         {on ? (
@@ -45,7 +45,7 @@ function NewCodes({ onClose }: { onClose: () => void }) {
       {make.isSuccess ? (
         <BackupCodes codes={make.data.backup_codes} onDone={onClose} />
       ) : (
-        <PasswordForm mutation={make} action="Make new codes" onCancel={onClose} />
+        <PasswordForm mutation={make} action="Create new codes" onCancel={onClose} />
       )}
     </Dialog>
   );
@@ -54,14 +54,19 @@ function NewCodes({ onClose }: { onClose: () => void }) {
 function TurnOff({ onClose }: { onClose: () => void }) {
   const end = useEndTwoFactor();
   return (
-    <Dialog open onClose={onClose} title="Turn off the second factor" about="Your password alone will be enough again.">
+    <Dialog
+      open
+      onClose={onClose}
+      title="Turn off two-factor authentication"
+      about="Signing in will need your password only."
+    >
       <PasswordForm
         mutation={end}
         action="Turn off"
         onCancel={onClose}
         onSuccess={() => {
           onClose();
-          toast("The second factor is off");
+          toast("Two-factor authentication is off");
         }}
       />
     </Dialog>

@@ -1,8 +1,8 @@
-/** What the dialogs of the second factor share. */
+/** What the dialogs of two-factor authentication share. */
 import type { UseMutationResult } from "@tanstack/react-query";
 import { Button } from "../../ui/button.tsx";
 import { CodeBlock } from "../../ui/code.tsx";
-import { DialogActions } from "../../ui/dialog.tsx";
+import { DialogActions, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, PasswordField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
 
@@ -29,12 +29,9 @@ export function PasswordForm<Data>({ mutation, action, onCancel, onSuccess }: Pa
         required
         error={errorOfField(mutation.error, "password")}
       />
-      <DialogActions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" look="primary" busy={mutation.isPending}>
-          {action}
-        </Button>
-      </DialogActions>
+      <FormActions onCancel={onCancel} busy={mutation.isPending}>
+        {action}
+      </FormActions>
     </Form>
   );
 }
@@ -43,12 +40,12 @@ export function BackupCodes({ codes, onDone }: { codes: string[]; onDone: () => 
   return (
     <div className="flex flex-col gap-4">
       <p className="text-ink-soft">
-        Keep these where you find them without your telephone. Each works once, and they are not shown again.
+        Store these somewhere safe, apart from your phone. Each works once, and they are not shown again.
       </p>
       <CodeBlock text={codes.join("\n")} label="the backup codes" />
       <DialogActions>
         <Button look="primary" onClick={onDone}>
-          I have kept them
+          I have saved them
         </Button>
       </DialogActions>
     </div>

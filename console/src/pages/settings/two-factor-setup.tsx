@@ -1,11 +1,10 @@
-/** Setting up the second factor: the password, the app's secret, a first code, the backup codes. */
+/** Setting up two-factor authentication: the password, the app's secret, a first code, the backup codes. */
 import { useState } from "react";
 import { useBeginTwoFactor, useConfirmTwoFactor } from "../../data/security.ts";
-import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
-import { Dialog, DialogActions } from "../../ui/dialog.tsx";
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
+import { Secret } from "../../ui/secret.tsx";
 import { toast } from "../../ui/toast.tsx";
 import { BackupCodes, PasswordForm } from "./two-factor-parts.tsx";
 
@@ -14,10 +13,10 @@ export function TwoFactorSetup({ onClose }: { onClose: () => void }) {
   const [confirmed, setConfirmed] = useState(false);
   const close = (): void => {
     onClose();
-    if (confirmed) toast("The second factor is on");
+    if (confirmed) toast("Two-factor authentication is on");
   };
   return (
-    <Dialog open onClose={close} sticky={begin.isSuccess} title="Set up the second factor">
+    <Dialog open onClose={close} sticky={begin.isSuccess} title="Set up two-factor authentication">
       {!begin.isSuccess ? (
         <PasswordForm mutation={begin} action="Continue" onCancel={close} />
       ) : confirmed ? (
@@ -47,12 +46,9 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         <a href={uri} className="text-accent underline underline-offset-2">
           open it on this device
         </a>
-        ), then type the code that it shows.
+        ), then enter the code that it shows.
       </p>
-      <div className="flex items-center gap-2 rounded-md border border-line bg-sunken p-2 pl-3">
-        <code className="min-w-0 flex-1 font-mono text-xs break-all">{secret}</code>
-        <CopyButton text={secret} label="Copy the secret" />
-      </div>
+      <Secret text={secret} label="Copy the secret" />
       <TextField
         label="Code"
         name="code"
@@ -62,12 +58,9 @@ function FirstCode({ uri, secret, onConfirmed, onCancel }: FirstCodeProps) {
         maxLength={7}
         error={errorOfField(confirm.error, "code")}
       />
-      <DialogActions>
-        <Button onClick={onCancel}>Cancel</Button>
-        <Button type="submit" look="primary" busy={confirm.isPending}>
-          Turn on
-        </Button>
-      </DialogActions>
+      <FormActions onCancel={onCancel} busy={confirm.isPending}>
+        Turn on
+      </FormActions>
     </Form>
   );
 }

@@ -6,7 +6,7 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./after.ts";
+import { useGoOn } from "./next-step.ts";
 
 export function CodePage() {
   const { next } = useSearch({ from: "/auth/sign-in/code" });
@@ -21,14 +21,14 @@ export function CodePage() {
   return (
     <AuthCard
       title="Enter your code"
-      about="Open your authenticator app and type the six digits it shows for Tollgate."
+      about="Enter the six digits that your authenticator app shows for Tollgate."
       below={
         <Link
           to="/sign-in"
           search={next === undefined ? {} : { next }}
           className="font-medium text-accent underline-offset-2 hover:underline"
         >
-          Sign in as somebody else
+          Back to sign-in
         </Link>
       }
     >
@@ -41,7 +41,7 @@ export function CodePage() {
           required
           autoFocus
           maxLength={17}
-          hint="Without your app at hand: one of your backup codes."
+          hint="Or one of your backup codes."
           error={errorOfField(enter.error, "code")}
         />
         <Button type="submit" look="primary" busy={enter.isPending}>

@@ -1,4 +1,4 @@
-/** Signing in by somebody who vouches for you. */
+/** Signing in with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { api, ask } from "../../api/client.ts";
 import { sentenceOf } from "../../api/fault.ts";
@@ -7,11 +7,11 @@ import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/form.tsx";
 
 const OUTCOMES: Record<string, string> = {
-  account_not_linked: "This e-mail address has a sign-in here already. Sign in with its password.",
-  email_not_verified: "The provider does not vouch for your e-mail address. Confirm it there, then try again.",
-  provider_refused: "The provider did not let you in.",
-  expired: "That took too long, or the page was opened twice. Try again.",
-  failed: "Signing in did not work. Try again.",
+  account_not_linked: "There is an account with this e-mail address already. Sign in with its password.",
+  email_not_verified: "The provider has not verified your e-mail address. Verify it there, then try again.",
+  provider_refused: "The provider refused the sign-in.",
+  expired: "The sign-in expired, or was opened twice. Try again.",
+  failed: "The sign-in failed. Try again.",
 };
 
 /** What became of a visit to a provider, from the address it sent the browser back to. */

@@ -1,4 +1,4 @@
-/** Setting a new password, from the link of a letter. */
+/** Setting a new password, from the link of an e-mail. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -7,7 +7,7 @@ import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { errorOfField, NewPasswordField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
-import { tokenOfAddress } from "./after.ts";
+import { tokenOfAddress } from "./next-step.ts";
 
 export function ResetPage() {
   const [token] = useState(tokenOfAddress);
@@ -17,11 +17,11 @@ export function ResetPage() {
   });
   if (token === "") {
     return (
-      <AuthCard title="The link is not whole">
+      <AuthCard title="This link is incomplete">
         <p>
-          Open the link of the letter again, or{" "}
+          Open the link in the e-mail again, or{" "}
           <Link to="/forgot-password" className="font-medium text-accent underline-offset-2 hover:underline">
-            ask for a new one
+            request a new one
           </Link>
           .
         </p>

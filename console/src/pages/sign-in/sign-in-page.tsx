@@ -6,11 +6,11 @@ import { ApiFault } from "../../api/fault.ts";
 import { methodsQuery } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { CheckField, errorOfField, PasswordField, TextField } from "../../ui/field.tsx";
+import { CheckField, EmailField, errorOfField, PasswordField } from "../../ui/field.tsx";
 import { Form, Problem, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./after.ts";
+import { useGoOn } from "./next-step.ts";
 import { Providers, providerProblem } from "./providers.tsx";
-import { SendAgain } from "./send-again.tsx";
+import { ResendEmail } from "./resend-email.tsx";
 
 export function SignInPage() {
   const { next, sign_in: outcome } = useSearch({ from: "/auth/sign-in" });
@@ -40,7 +40,7 @@ export function SignInPage() {
             search={next === undefined ? {} : { next }}
             className="font-medium text-accent underline-offset-2 hover:underline"
           >
-            Create a sign-in
+            Create account
           </Link>
         </>
       }
@@ -48,15 +48,8 @@ export function SignInPage() {
       <Providers />
       <Form onSubmit={signIn.mutate} error={signIn.error} fields={["email", "password"]}>
         {problem !== undefined && <Problem>{problem}</Problem>}
-        {unverified && <SendAgain />}
-        <TextField
-          label="E-mail"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          error={errorOfField(signIn.error, "email")}
-        />
+        {unverified && <ResendEmail />}
+        <EmailField error={errorOfField(signIn.error, "email")} />
         <PasswordField
           label="Password"
           name="password"
@@ -68,7 +61,7 @@ export function SignInPage() {
           <CheckField label="Keep me signed in" name="remember" defaultChecked />
           {methods?.password_reset === true && (
             <Link to="/forgot-password" className="text-accent underline-offset-2 hover:underline">
-              Forgot the password?
+              Forgot password?
             </Link>
           )}
         </div>

@@ -1,12 +1,12 @@
-/** A new sign-in. */
+/** Signing up. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { api, ask } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
-import { errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
+import { EmailField, errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
-import { useGoOn } from "./after.ts";
+import { useGoOn } from "./next-step.ts";
 import { Providers } from "./providers.tsx";
 
 export function SignUpPage() {
@@ -24,14 +24,14 @@ export function SignUpPage() {
       return { status, email: body.email };
     },
   });
-  if (signUp.data?.status === "verification_required") return <LetterSent email={signUp.data.email} />;
+  if (signUp.data?.status === "verification_required") return <EmailSent email={signUp.data.email} />;
   return (
     <AuthCard
-      title="Create a sign-in"
-      about="One sign-in can own builder and host accounts."
+      title="Create account"
+      about="Use it to build with models, to host them, or both."
       below={
         <>
-          Have one already?{" "}
+          Already have an account?{" "}
           <Link
             to="/sign-in"
             search={next === undefined ? {} : { next }}
@@ -52,29 +52,22 @@ export function SignUpPage() {
           maxLength={200}
           error={errorOfField(signUp.error, "name")}
         />
-        <TextField
-          label="E-mail"
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          error={errorOfField(signUp.error, "email")}
-        />
+        <EmailField error={errorOfField(signUp.error, "email")} />
         <NewPasswordField label="Password" name="password" error={errorOfField(signUp.error, "password")} />
         <Button type="submit" look="primary" busy={signUp.isPending}>
-          Create sign-in
+          Create account
         </Button>
       </Form>
     </AuthCard>
   );
 }
 
-function LetterSent({ email }: { email: string }) {
+function EmailSent({ email }: { email: string }) {
   return (
     <AuthCard title="Confirm your e-mail address">
       <p role="status">
-        A letter is on its way to <strong className="font-medium">{email}</strong>. Open the link in it, then sign in.
-        The link works for one hour.
+        We sent an e-mail to <strong className="font-medium">{email}</strong>. Open the link in it, then sign in. The
+        link works for one hour.
       </p>
     </AuthCard>
   );

@@ -1,4 +1,4 @@
-/** Confirming an e-mail address, from the link of a letter. By a button: programs that read mail follow links too. */
+/** Confirming an e-mail address, from the link of an e-mail. By a button: programs that read mail follow links too. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,7 +6,7 @@ import { api, ask } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Form } from "../../ui/form.tsx";
-import { tokenOfAddress } from "./after.ts";
+import { tokenOfAddress } from "./next-step.ts";
 
 export function VerifyPage() {
   const [token] = useState(tokenOfAddress);
@@ -25,7 +25,7 @@ export function VerifyPage() {
   return (
     <AuthCard title="Confirm your e-mail address">
       <Form onSubmit={() => verify.mutate()} error={verify.error}>
-        <p>One click, and your sign-in is ready.</p>
+        <p>Confirm the address to finish creating your account.</p>
         <Button type="submit" look="primary" busy={verify.isPending}>
           Confirm
         </Button>

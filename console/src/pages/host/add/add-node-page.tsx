@@ -1,9 +1,9 @@
-/** From a machine to a node that earns: the commands, in order, each ticked when the platform sees that it was done. */
+/** From a machine to a node that earns: the commands in order, each marked done when the platform sees that it was. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import { useState } from "react";
 import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
+import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Command } from "../../../ui/command.tsx";
@@ -12,11 +12,12 @@ import { Notice } from "../../../ui/notice.tsx";
 import { Secret } from "../../../ui/secret.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
 import { Step, Steps } from "../../../ui/steps.tsx";
-import { CreateToken } from "../tokens/create-token.tsx";
+import { BackToNodes } from "../back-to-nodes.tsx";
+import { HOST_TOKENS } from "../tokens/host-tokens.ts";
 import { commandsFor, ENGINES, type EngineChoice } from "./commands.ts";
 import { useProgress } from "./progress.ts";
 
-/** Whoever is here waits for the next tick. */
+/** Whoever is here waits for the next step to be done. */
 const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
@@ -32,26 +33,24 @@ export function AddNodePage() {
   const step = (place: number) => ({ number: place + 1, done: done[place] === true, current: current === place });
   return (
     <>
-      <Link to="/host" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">
-        <ArrowLeft aria-hidden className="size-4" />
-        Nodes
-      </Link>
+      <BackToNodes />
       <PageHeader
         title="Add a node"
         about={
           <>
-            On the machine that will serve. The program is <code className="font-mono">tollgate-host</code>; in a clone
-            of Tollgate's repository, write <code className="font-mono">npx tollgate-host</code>. It dials out: nothing
-            has to be opened on your side.
+            Run these commands on the machine that will serve. The agent is{" "}
+            <code className="font-mono whitespace-nowrap">tollgate-host</code>; in a clone of Tollgate's repository, use{" "}
+            <code className="font-mono whitespace-nowrap">npx tollgate-host</code>. It connects outbound: no port has to
+            be opened.
           </>
         }
       />
       <Card>
         <Steps>
-          <Step {...step(0)} title="Make a host token">
+          <Step {...step(0)} title="Create a host token">
             {secret === undefined ? (
               <div className="max-w-xs">
-                <CreateToken onCreated={setSecret} />
+                <CreateSecretForm kind={HOST_TOKENS} onCreated={setSecret} />
               </div>
             ) : (
               <>
@@ -63,12 +62,12 @@ export function AddNodePage() {
           <Step {...step(1)} title="Log in">
             <Command text={commands.login} label="the login command" />
             <p className="text-ink-soft">
-              It asks for the token. What you paste is not shown, and it is kept in a file that only you can read.
+              It asks for the token. Input is hidden, and the token is stored in a file that only you can read.
             </p>
           </Step>
           <Step {...step(2)} title="Register the machine">
             <TextField
-              label="What should the node be called?"
+              label="Node name"
               value={name}
               onChange={({ target }) => setName(target.value)}
               maxLength={200}
@@ -77,14 +76,17 @@ export function AddNodePage() {
             />
             <Command text={commands.register} label="the register command" />
           </Step>
-          <Step {...step(3)} title="Elect the models to serve">
+          <Step {...step(3)} title="Choose models">
             <div className="flex flex-wrap">
-              <Segmented label="What runs the models" value={engine} options={ENGINES} onChange={setEngine} />
+              <Segmented label="Engine" value={engine} options={ENGINES} onChange={setEngine} />
             </div>
-            <p className="text-ink-soft">{ENGINES.find(({ value }) => value === engine)?.says}</p>
+            <p className="text-ink-soft">
+              <code className="font-mono text-xs">elect</code> chooses the models that the node serves.{" "}
+              {ENGINES.find(({ value }) => value === engine)?.says}
+            </p>
             <Command text={commands.elect} label="the elect command" />
           </Step>
-          <Step {...step(4)} title="Check, then serve">
+          <Step {...step(4)} title="Check and serve">
             <Command text={`${commands.doctor}\n${commands.up}`} label="the commands to check and serve" />
             <p className="text-ink-soft">
               To keep it running after you log out: <code className="font-mono text-xs">{commands.service}</code>
@@ -100,7 +102,7 @@ export function AddNodePage() {
                     </Link>
                   }
                 >
-                  It takes requests from now on.
+                  It accepts requests now.
                 </Notice>
               ) : (
                 <p className="flex items-center gap-2 text-ink-soft">

@@ -4,18 +4,18 @@ export type EngineChoice = "found" | "file" | "demo";
 export const ENGINES: { value: EngineChoice; label: string; says: string }[] = [
   {
     value: "found",
-    label: "My engine",
-    says: "Ollama, llama-server, LM Studio, vLLM and MLX are found by themselves. It proposes what they hold, what fits into memory, and what counts tokens as the gateway does.",
+    label: "Installed engine",
+    says: "Ollama, llama-server, LM Studio, vLLM and MLX are detected. The command proposes the models that they have, that fit into memory and that count tokens as the gateway does.",
   },
   {
     value: "file",
-    label: "A GGUF file",
-    says: "llama.cpp runs inside the program: on Metal on a Mac, else on the processor. Put your file in place of FILE.gguf.",
+    label: "GGUF file",
+    says: "llama.cpp runs inside the agent: on Metal on a Mac, otherwise on the CPU. Replace FILE.gguf with your file.",
   },
   {
     value: "demo",
-    label: "Just try it",
-    says: "A small demo model stands in. It is for trying things out: it fails the platform's test questions, and the node is quarantined in time.",
+    label: "Demo model",
+    says: "A small demo model, for evaluation only: it fails the platform's canary requests, so the node is quarantined after a while.",
   },
 ];
 

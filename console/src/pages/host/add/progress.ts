@@ -2,14 +2,14 @@
 import { useState } from "react";
 import type { HostToken, ListedNode } from "../../../api/host-types.ts";
 
-export interface Seen {
+interface Seen {
   nodes: ListedNode[] | undefined;
   tokens: HostToken[] | undefined;
   /** Of the token that was made on this page. */
   secret: string | undefined;
 }
 
-export interface Progress {
+interface Progress {
   /** The node that appeared since. */
   node: ListedNode | undefined;
   loggedIn: boolean;

@@ -1,19 +1,19 @@
-/** The columns of the list of earnings; the last one saves the request's signed receipt. */
+/** The columns of the list of earnings; the last one downloads the request's signed receipt. */
 import { FileCheck } from "lucide-react";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { Earning } from "../../../api/host-types.ts";
 import { receiptPath } from "../../../data/earnings.ts";
+import { Outcome } from "../../../requests/outcome.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { Outcome } from "../../../ui/outcome.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 import { toastError } from "../../../ui/toast.tsx";
 
 export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] => [
   {
-    title: "Finished",
+    title: "Completed",
     cell: ({ finished_at, model }) => (
       <>
         <span className="font-medium whitespace-nowrap">
@@ -64,7 +64,7 @@ function Receipt({ requestId }: { requestId: string }) {
       .finally(() => setBusy(false));
   };
   return (
-    <IconButton label={`Save the receipt of ${requestId}`} disabled={busy} onClick={save}>
+    <IconButton label={`Download receipt of ${requestId}`} disabled={busy} onClick={save}>
       <FileCheck aria-hidden className="size-4" />
     </IconButton>
   );

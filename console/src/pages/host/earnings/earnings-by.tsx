@@ -28,7 +28,7 @@ export function EarningsBy({ by, query, nameOf }: Props) {
     { title: "Tokens in", from: "md", align: "right", cell: ({ prompt_tokens }) => <Count of={prompt_tokens} /> },
     { title: "Tokens out", from: "md", align: "right", cell: (row) => <Count of={row.completion_tokens} /> },
     {
-      title: "Of your own requests",
+      title: "From own requests",
       from: "md",
       align: "right",
       cell: ({ own_micro }) => <Money of={own_micro} as="balance" />,

@@ -5,16 +5,17 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/host-types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
+import { bucketNames, RANGE_WORDS, spanOf, type TimeRange } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { RangeSum } from "../../../ui/chart/range-sum.tsx";
 import { stacked } from "../../../ui/chart/stacked.ts";
 import { Money } from "../../../ui/money.tsx";
+import { RangeChoice } from "../../../ui/range-choice.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { useThisHour } from "../../../ui/time.tsx";
-import { RANGE_WORDS, RangeChoice } from "../../overview/range-choice.tsx";
-import { type Range, spendQuery } from "../../overview/spend.ts";
 import { EarningsBy } from "./earnings-by.tsx";
 
 type Split = NonNullable<EarningSumsQuery["split"]>;
@@ -30,11 +31,12 @@ interface Props {
 }
 
 export function EarningsChart({ node, nameOf }: Props) {
-  const [range, setRange] = useState<Range>("24h");
+  const [range, setRange] = useState<TimeRange>("24h");
   const [split, setSplit] = useState<Split>("model");
   const hour = useThisHour();
-  const { by, from, buckets } = useMemo(() => spendQuery(range, hour.getTime()), [range, hour]);
-  const query = { from: from.toISOString(), ...(node !== undefined && { node }) };
+  const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
+  const { by } = span;
+  const query = { from: span.from.toISOString(), ...(node !== undefined && { node }) };
   const sums = useQuery(earningSumsQuery({ ...query, by, split }));
   const partName = (part: string): string => (split === "node" ? nameOf(part) : part || "no model");
   const labelOf = (bucket: string): string => bucketTick(by, bucket);
@@ -46,7 +48,7 @@ export function EarningsChart({ node, nameOf }: Props) {
         title="Earned over time"
         aside={
           <div className="flex flex-wrap gap-2">
-            <Segmented label="Stacked by" value={split} options={SPLITS} onChange={setSplit} />
+            <Segmented label="Group by" value={split} options={SPLITS} onChange={setSplit} />
             <RangeChoice range={range} onChange={setRange} />
           </div>
         }
@@ -54,21 +56,24 @@ export function EarningsChart({ node, nameOf }: Props) {
         <Loaded query={sums} loading={<Skeleton className="h-72 w-full" />}>
           {({ data }) =>
             data.length === 0 ? (
-              <Empty icon={<ChartColumn aria-hidden />} title="Nothing earned">
-                No request was served in {RANGE_WORDS[range]}.
+              <Empty icon={<ChartColumn aria-hidden />} title="No earnings">
+                No requests were served in {RANGE_WORDS[range]}.
               </Empty>
             ) : (
               <>
-                <p className="mb-3 text-ink-soft">
-                  <span className="text-lg font-semibold text-ink">
-                    <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
-                  </span>{" "}
-                  in {RANGE_WORDS[range]}
-                </p>
+                <RangeSum range={range}>
+                  <Money of={sumMicro(data.map(({ earned_micro }) => earned_micro))} as="balance" />
+                </RangeSum>
                 <Chart
                   title={`Earnings in ${RANGE_WORDS[range]} by ${split}`}
                   format={moneyTick}
-                  {...stacked({ amounts: amounts(data), buckets, nameOf: partName, labelOf, rounding: "down" })}
+                  {...stacked({
+                    amounts: amounts(data),
+                    buckets: bucketNames(span),
+                    nameOf: partName,
+                    labelOf,
+                    rounding: "down",
+                  })}
                 />
               </>
             )

@@ -5,14 +5,14 @@ import { HandCoins } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
 import { earningsCsvPath, earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
+import { usePayoutShare } from "../../../data/models.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { SelectField } from "../../../ui/field.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { More } from "../../../ui/more.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty, Loaded } from "../../../ui/states.tsx";
-import { Table } from "../../../ui/table.tsx";
 import { columnsFor } from "./earning-columns.tsx";
 import { EarningsChart } from "./earnings-chart.tsx";
 
@@ -22,12 +22,13 @@ export function EarningsPage() {
   const { data: nodes } = useQuery(nodesQuery);
   const filter = node === undefined ? {} : { node };
   const earnings = useInfiniteQuery(earningsQuery(filter));
+  const share = usePayoutShare();
   const nameOf = (id: string): string => nodes?.data.find((each) => each.id === id)?.name ?? id;
   return (
     <>
       <PageHeader
         title="Earnings"
-        about="Seven tenths of what a builder paid, request by request, booked in the same moment as the charge."
+        about={`You earn ${share ?? "a share"} of every charge, booked together with it.`}
         actions={
           <>
             <SelectField
@@ -59,20 +60,20 @@ export function EarningsPage() {
                   <Money of={newest.today_micro} as="balance" />
                 </Stat>
                 <Stat
-                  label="To be paid out"
-                  note={<Part of={newest.balance.held_back_micro} what="held back for now" none="All nodes" />}
+                  label="Pending payout"
+                  note={<Part of={newest.balance.held_back_micro} what="held back" none="All nodes" />}
                 >
                   <Money of={newest.balance.pending_micro} as="balance" />
                 </Stat>
                 <Stat
                   label="Paid out"
-                  note={<Part of={newest.balance.set_off_micro} what="set off beside it" none="All nodes" />}
+                  note={<Part of={newest.balance.set_off_micro} what="set off" none="All nodes" />}
                 >
                   <Money of={newest.balance.paid_out_micro} as="balance" />
                 </Stat>
                 <Stat
-                  label="Earned in all"
-                  note={<Part of={newest.balance.own_micro} what="by your own requests" none="All nodes" />}
+                  label="Total earned"
+                  note={<Part of={newest.balance.own_micro} what="from your own requests" none="All nodes" />}
                 >
                   <Money of={newest.balance.earned_micro} as="balance" />
                 </Stat>
@@ -82,29 +83,17 @@ export function EarningsPage() {
         </Loaded>
         <EarningsChart node={node} nameOf={nameOf} />
         <Card title="Requests" flush>
-          <Loaded query={earnings}>
-            {({ pages }) => {
-              const lines = pages.flatMap(({ data }) => data);
-              if (lines.length === 0) {
-                return (
-                  <Empty icon={<HandCoins aria-hidden />} title="Nothing earned yet">
-                    Every request that a node of yours serves appears here.
-                  </Empty>
-                );
-              }
-              return (
-                <>
-                  <Table
-                    label="Earnings"
-                    columns={columnsFor(nameOf)}
-                    rows={lines}
-                    keyOf={({ request_id }) => request_id}
-                  />
-                  <More query={earnings} end="That is everything." />
-                </>
-              );
-            }}
-          </Loaded>
+          <PagedTable
+            query={earnings}
+            label="Earnings"
+            columns={columnsFor(nameOf)}
+            keyOf={({ request_id }) => request_id}
+            empty={
+              <Empty icon={<HandCoins aria-hidden />} title="No earnings yet">
+                Every request that your nodes serve appears here.
+              </Empty>
+            }
+          />
         </Card>
       </div>
     </>

@@ -21,7 +21,7 @@ export const Slots = ({ of }: { of: NodeRow }) => (
   <Figure of={of}>
     {({ connected, busy, slots, draining }) =>
       connected ? (
-        <Meter label="Slots" value={busy} max={slots} word={draining ? "busy, finishing up" : "busy"} />
+        <Meter label="Slots" value={busy} max={slots} word={draining ? "busy, draining" : "busy"} />
       ) : (
         <span className="text-xs text-ink-soft">not connected</span>
       )

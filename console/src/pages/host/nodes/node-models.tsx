@@ -1,4 +1,4 @@
-/** The models that a node elected, each with its speed; and the choice of others. */
+/** The models that a node elected, each with its speed; and choosing others. */
 import { useState } from "react";
 import type { NodeDetail, NodeStats } from "../../../api/host-types.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -6,12 +6,12 @@ import { Card } from "../../../ui/card.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
-import { ElectDialog } from "./elect.tsx";
+import { ChooseModelsDialog } from "./choose-models.tsx";
 
 type Row = NodeStats["models"][number];
 
 export function NodeModels({ node }: { node: NodeDetail }) {
-  const [electing, setElecting] = useState(false);
+  const [choosing, setChoosing] = useState(false);
   const { models } = node.stats;
   return (
     <Card
@@ -19,18 +19,18 @@ export function NodeModels({ node }: { node: NodeDetail }) {
       flush
       aside={
         node.state !== "retired" && (
-          <Button size="small" onClick={() => setElecting(true)}>
-            Elect models
+          <Button size="small" onClick={() => setChoosing(true)}>
+            Choose models
           </Button>
         )
       }
     >
       {models.length === 0 ? (
-        <Empty title="No model elected">Elect what this machine's engine holds; then it can serve.</Empty>
+        <Empty title="No models chosen">Choose models that this machine's engine has; then it can serve.</Empty>
       ) : (
-        <Table label="Elected models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />
+        <Table label="Models" columns={COLUMNS} rows={models} keyOf={({ model }) => model} />
       )}
-      {electing && <ElectDialog node={node} onClose={() => setElecting(false)} />}
+      {choosing && <ChooseModelsDialog node={node} onClose={() => setChoosing(false)} />}
     </Card>
   );
 }

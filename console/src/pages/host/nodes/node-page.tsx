@@ -1,30 +1,27 @@
-/** One node: how it stands, what it serves, what it may do. */
+/** One node: its state, its load, the models it serves, its machine. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import type { NodeDetail } from "../../../api/host-types.ts";
 import { nodeQuery } from "../../../data/host.ts";
+import { MachineFacts } from "../../../nodes/machine-facts.tsx";
+import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
+import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
+import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
-import { CopyButton } from "../../../ui/copy.tsx";
-import { MachineFacts } from "../../../ui/machine-facts.tsx";
+import { IdLine } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { meaningOfState, NodeState } from "../../../ui/node-state.tsx";
-import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { TrustNotice } from "../../../ui/trust-notice.tsx";
+import { BackToNodes } from "../back-to-nodes.tsx";
 import { NodeModels } from "./node-models.tsx";
-import { NodeMoves } from "./node-moves.tsx";
+import { PauseButton } from "./pause-button.tsx";
 
 export function NodePage() {
   const { id } = useParams({ from: "/app/host/nodes/$id" });
   const node = useQuery(nodeQuery(id));
   return (
     <>
-      <Link to="/host" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">
-        <ArrowLeft aria-hidden className="size-4" />
-        Nodes
-      </Link>
+      <BackToNodes />
       {node.data === undefined && <PageHeader title="Node" />}
       <Loaded query={node}>{(found) => <Details node={found} />}</Loaded>
     </>
@@ -45,7 +42,7 @@ function Details({ node }: { node: NodeDetail }) {
             <span>{meaningOfState(state)}</span>
           </span>
         }
-        actions={<NodeMoves node={node} />}
+        actions={<PauseButton node={node} />}
       />
       <div className="flex flex-col gap-5">
         {quarantine !== null && state === "quarantined" && (
@@ -58,15 +55,14 @@ function Details({ node }: { node: NodeDetail }) {
           title="Machine"
           aside={
             <Link to="/host/earnings" search={{ node: id }} className="text-accent underline-offset-2 hover:underline">
-              What it earned
+              Earnings of this node
             </Link>
           }
         >
           <MachineFacts node={node} />
-          <p className="mt-4 flex items-center gap-1 text-xs text-ink-soft">
-            <code className="min-w-0 font-mono break-all">{id}</code>
-            <CopyButton text={id} label="Copy the node's id" />
-          </p>
+          <div className="mt-4 text-ink-soft">
+            <IdLine id={id} of="node" />
+          </div>
         </Card>
       </div>
     </>
@@ -76,8 +72,8 @@ function Details({ node }: { node: NodeDetail }) {
 function Figures({ stats: { connected, busy, slots, draining, today, reliability } }: Pick<NodeDetail, "stats">) {
   const { jobs, failures, jobs_window, failures_max } = reliability;
   return (
-    <Stats label="Figures of the node">
-      <Stat label="Slots busy" note={connected ? (draining ? "Finishing up" : "Connected") : "Not connected"}>
+    <Stats label="Node metrics">
+      <Stat label="Slots busy" note={connected ? (draining ? "Draining" : "Connected") : "Not connected"}>
         {connected ? (
           <>
             <Count of={busy} /> <span className="text-ink-soft">of</span> <Count of={slots} />

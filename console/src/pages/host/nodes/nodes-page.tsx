@@ -5,15 +5,15 @@ import { Cpu, Plus } from "lucide-react";
 import type { ListedNode } from "../../../api/host-types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
+import { NodeState } from "../../../nodes/node-state.tsx";
+import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
+import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { NodeState } from "../../../ui/node-state.tsx";
-import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { TrustNotice } from "../../../ui/trust-notice.tsx";
 import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
 
 /** However many nodes a host has, their figures are asked for at most this often, all together. */
@@ -29,7 +29,7 @@ export function NodesPage() {
   );
   return (
     <>
-      <PageHeader title="Nodes" about="The machines that serve models for you." actions={add} />
+      <PageHeader title="Nodes" about="The machines that serve models for your host account." actions={add} />
       <div className="flex flex-col gap-5">
         <Figures nodes={nodes} />
         {nodes.data?.data.map(
@@ -55,8 +55,8 @@ export function NodesPage() {
             {({ data }) =>
               data.length === 0 ? (
                 <Empty icon={<Cpu aria-hidden />} title="No nodes yet" action={add}>
-                  A machine with an engine, and a program beside it that dials out. Nothing has to be opened on your
-                  side.
+                  A node is a machine with an inference engine and the tollgate-host agent, which connects outbound: no
+                  port has to be opened.
                 </Empty>
               ) : (
                 <NodeTable nodes={data} />
@@ -73,7 +73,7 @@ export function NodesPage() {
 function Withheld({ nodes }: { nodes: ListedNode[] }) {
   const [first, ...others] = nodes.filter(({ withheld }) => withheld !== null);
   if (first === undefined) return null;
-  const name = others.length === 0 ? first.name : `${first.name} (like ${others.length} more)`;
+  const name = others.length === 0 ? first.name : `${first.name} (and ${others.length} more)`;
   return <TrustNotice node={{ ...first, name }} forHost />;
 }
 
@@ -113,7 +113,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
       </LoadedStat>
       <LoadedStat
         query={money}
-        label="To be paid out"
+        label="Pending payout"
         note={({ balance }) => (
           <>
             <Money of={balance.paid_out_micro} as="balance" /> paid so far
@@ -136,7 +136,7 @@ const COLUMNS: Column<NodeRow>[] = [
           {row.node.name}
         </span>
         <span className="block truncate text-xs text-ink-soft" title={row.node.models.join(", ")}>
-          {row.node.models.join(", ") || "no model elected"}
+          {row.node.models.join(", ") || "no models chosen"}
         </span>
         <span className="mt-1 block sm:hidden">
           <Slots of={row} />

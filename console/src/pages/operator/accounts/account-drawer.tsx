@@ -6,8 +6,7 @@ import type { PlatformAccount } from "../../../api/operator-types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { CopyButton } from "../../../ui/copy.tsx";
-import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
+import { Drawer, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
@@ -30,12 +29,9 @@ function Details({ account }: { account: PlatformAccount }) {
   const done = (): void => setTask(undefined);
   return (
     <div className="flex flex-col gap-6">
-      <div className="flex items-center gap-1">
-        <code className="min-w-0 font-mono text-xs break-all">{id}</code>
-        <CopyButton text={id} label="Copy the account's id" />
-      </div>
+      <IdLine id={id} of="account" />
       <Facts>
-        <Fact name="Kind">{kind}</Fact>
+        <Fact name="Type">{kind}</Fact>
         <Fact name="State">
           {suspended_at === null ? (
             <Badge tone="good">active</Badge>
@@ -45,7 +41,7 @@ function Details({ account }: { account: PlatformAccount }) {
             </>
           )}
         </Fact>
-        <Fact name="Owners">{owners.join(", ") || "nobody"}</Fact>
+        <Fact name="Owners">{owners.join(", ") || "none"}</Fact>
         <Fact name={kind === "host" ? "Owed" : "Balance"}>
           <Money of={balance_micro} exact />
         </Fact>
@@ -54,7 +50,7 @@ function Details({ account }: { account: PlatformAccount }) {
             <Money of={held_micro} exact />
           </Fact>
         )}
-        <Fact name="Opened">
+        <Fact name="Created">
           <Time at={created_at} as="full" />
         </Fact>
       </Facts>
@@ -67,7 +63,7 @@ function Details({ account }: { account: PlatformAccount }) {
       {kind === "builder" && <AccountKeys accountId={id} />}
       {kind === "host" && (
         <Link to="/operator/nodes" search={{ host: id }} className="text-accent underline-offset-2 hover:underline">
-          Its nodes
+          Nodes of this host
         </Link>
       )}
       {task === "grant" && <GrantDialog account={account} onClose={done} />}

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { accountKeysQuery, type PlatformKey } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
+import { DrawerSection } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
@@ -13,12 +14,11 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   const keys = useQuery(accountKeysQuery(accountId));
   const [changing, setChanging] = useState<PlatformKey>();
   return (
-    <section>
-      <h3 className="mb-2 font-semibold">API keys</h3>
+    <DrawerSection title="API keys">
       <Loaded query={keys}>
         {({ data }) =>
           data.length === 0 ? (
-            <p className="text-ink-soft">No keys.</p>
+            <p className="text-ink-soft">No API keys.</p>
           ) : (
             <ul aria-label="API keys" className="flex flex-col rounded-md border border-line">
               {data.map((key) => (
@@ -29,7 +29,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
         }
       </Loaded>
       {changing !== undefined && <KeyLimitsDialog apiKey={changing} onClose={() => setChanging(undefined)} />}
-    </section>
+    </DrawerSection>
   );
 }
 
@@ -53,7 +53,8 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
         </p>
         <p className="mt-0.5 text-xs text-ink-soft">
           <Limit of="requests_per_minute" apiKey={apiKey} /> requests/min ·{" "}
-          <Limit of="tokens_per_minute" apiKey={apiKey} /> tokens/min · <Limit of="in_flight" apiKey={apiKey} /> at once
+          <Limit of="tokens_per_minute" apiKey={apiKey} /> tokens/min · <Limit of="in_flight" apiKey={apiKey} />{" "}
+          concurrent
         </p>
       </div>
       {revoked_at === null ? (

@@ -1,4 +1,4 @@
-/** The search of the accounts. An id opens its account at once; anything else is looked for in names and addresses. */
+/** The search of the accounts. An id opens its account at once; anything else is searched for in names and e-mail addresses. */
 import { useState } from "react";
 import type { AccountSearch } from "../../../data/platform-accounts.ts";
 import { SearchField } from "../../../ui/search-field.tsx";
@@ -28,13 +28,13 @@ export function AccountSearchBar({ filter, onChange, onOpen }: Props) {
     <search className="flex flex-wrap items-center gap-3 border-b border-line px-4 py-3 sm:px-5">
       <SearchField
         label="Search accounts"
-        placeholder="Name, owner's address or acc_…"
+        placeholder="Name, owner's e-mail or acc_…"
         text={text}
         onText={setText}
         onPause={lookFor}
       />
       <Segmented
-        label="Kind of account"
+        label="Account type"
         value={filter.kind ?? "all"}
         options={[...KINDS]}
         onChange={(kind) => {

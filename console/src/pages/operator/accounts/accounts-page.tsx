@@ -1,4 +1,4 @@
-/** Everybody's accounts: found by name, owner or id, opened for what operators can do. */
+/** All accounts: found by name, owner or id, opened for what operators can do. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Users } from "lucide-react";
@@ -7,9 +7,9 @@ import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { More } from "../../../ui/more.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { type Column, Table } from "../../../ui/table.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { AccountDrawer } from "./account-drawer.tsx";
 import { AccountSearchBar } from "./account-search-bar.tsx";
@@ -25,34 +25,22 @@ export function AccountsPage() {
     void navigate({ search: { ...filter, ...(account !== undefined && { account }) } });
   return (
     <>
-      <PageHeader title="Accounts" about="Everybody's accounts. Whatever is done here is in the audit log." />
+      <PageHeader title="Accounts" about="All builder and host accounts. Every change is recorded in the audit log." />
       <Card flush>
         <AccountSearchBar filter={filter} onChange={change} onOpen={show} />
-        <Loaded query={accounts}>
-          {({ pages }) => {
-            const rows = pages.flatMap(({ data }) => data);
-            if (rows.length === 0) {
-              return (
-                <Empty icon={<Users aria-hidden />} title="Nobody fits">
-                  No account has this in its name or its owners' addresses.
-                </Empty>
-              );
-            }
-            return (
-              <>
-                <Table
-                  label="Accounts"
-                  columns={COLUMNS}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  onOpen={({ id }) => show(id)}
-                  isOpen={({ id }) => id === open}
-                />
-                <More query={accounts} end="Those are all." />
-              </>
-            );
-          }}
-        </Loaded>
+        <PagedTable
+          query={accounts}
+          label="Accounts"
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => show(id)}
+          isOpen={({ id }) => id === open}
+          empty={
+            <Empty icon={<Users aria-hidden />} title="No matching accounts">
+              No account matches by name or by its owners' e-mail addresses.
+            </Empty>
+          }
+        />
       </Card>
       <AccountDrawer id={open} onClose={() => show(undefined)} />
     </>
@@ -73,7 +61,7 @@ const COLUMNS: Column<PlatformAccount>[] = [
     ),
   },
   {
-    title: "Kind",
+    title: "Type",
     from: "sm",
     cell: ({ kind }) => <Badge tone={kind === "host" ? "accent" : "neutral"}>{kind}</Badge>,
   },
@@ -94,5 +82,5 @@ const COLUMNS: Column<PlatformAccount>[] = [
     ),
   },
   { title: "Held", from: "lg", align: "right", cell: ({ held_micro }) => <Money of={held_micro} /> },
-  { title: "Opened", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+  { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
 ];

@@ -2,14 +2,11 @@
 import { useState } from "react";
 import type { PlatformAccount } from "../../../api/operator-types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";
-import { exactDollars, parseDollars } from "../../../money.ts";
-import { Button } from "../../../ui/button.tsx";
-import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
+import { exactDollars, parseDollars, wholeMicro } from "../../../money.ts";
+import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
-
-const PICO_PER_MICRO = 1_000_000n;
 
 export function GrantDialog({ account: { id, name }, onClose }: { account: PlatformAccount; onClose: () => void }) {
   const grant = useGrant(id);
@@ -20,7 +17,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
     setProblem(isAmount ? undefined : "An amount in dollars, such as 25 or 12.50.");
     if (!isAmount) return;
     grant.mutate(
-      { amount_micro: String(pico / PICO_PER_MICRO), reason: textOf(fields, "reason").trim() },
+      { amount_micro: wholeMicro(pico), reason: textOf(fields, "reason").trim() },
       {
         onSuccess: () => {
           onClose();
@@ -34,7 +31,7 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
       open
       onClose={onClose}
       title={`Grant credit to ${name}`}
-      about="It can be spent at once, and cannot be taken back here."
+      about="Available immediately. A grant cannot be reversed here."
     >
       <Form onSubmit={submit} error={grant.error} fields={["amount_micro", "reason"]}>
         <TextField
@@ -52,15 +49,12 @@ export function GrantDialog({ account: { id, name }, onClose }: { account: Platf
           required
           maxLength={200}
           autoComplete="off"
-          hint="The account's owners read it on their statement."
+          hint="Shown to the account's owners on their statement."
           error={errorOfField(grant.error, "reason")}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={grant.isPending}>
-            Grant
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={grant.isPending}>
+          Grant
+        </FormActions>
       </Form>
     </Dialog>
   );

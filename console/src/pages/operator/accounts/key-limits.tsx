@@ -1,18 +1,17 @@
-/** The limits that one key has of its own. What is left empty is the platform's, now and after it changes. */
+/** The limits that one key has of its own. An empty field means the platform's default, now and after it changes. */
 import { useState } from "react";
 import { type PlatformKey, useKeyLimits } from "../../../data/platform-accounts.ts";
-import { Button } from "../../../ui/button.tsx";
-import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
+import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
 import { count } from "../../../ui/time.tsx";
 import { toast } from "../../../ui/toast.tsx";
-import { wholeNumber } from "../../models/estimate.ts";
+import { wholeNumber } from "../../../whole-number.ts";
 
 const FIELDS = [
-  { name: "requests_per_minute", label: "Requests a minute" },
-  { name: "tokens_per_minute", label: "Tokens a minute" },
-  { name: "in_flight", label: "Requests at once" },
+  { name: "requests_per_minute", label: "Requests per minute" },
+  { name: "tokens_per_minute", label: "Tokens per minute" },
+  { name: "in_flight", label: "Concurrent requests" },
 ] as const;
 const NAMES = FIELDS.map(({ name }) => name);
 type Name = (typeof FIELDS)[number]["name"];
@@ -38,7 +37,7 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
       open
       onClose={onClose}
       title={`Limits of ${apiKey.name}`}
-      about="They hold at once. What is empty is the platform's own limit; empty a field to go back to it."
+      about="Limits apply immediately. Leave a field empty to use the platform's default."
     >
       <Form onSubmit={submit} error={limits.error} fields={[...NAMES]}>
         {FIELDS.map(({ name, label }) => (
@@ -49,16 +48,13 @@ export function KeyLimitsDialog({ apiKey, onClose }: { apiKey: PlatformKey; onCl
             inputMode="numeric"
             autoComplete="off"
             defaultValue={String(apiKey.own_limits[name] ?? "")}
-            placeholder={`${count(apiKey.default_limits[name])} (the platform's)`}
+            placeholder={`${count(apiKey.default_limits[name])} (default)`}
             error={problem?.field === name ? problem.text : errorOfField(limits.error, name)}
           />
         ))}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={limits.isPending}>
-            Set limits
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={limits.isPending}>
+          Set limits
+        </FormActions>
       </Form>
     </Dialog>
   );

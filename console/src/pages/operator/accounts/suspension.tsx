@@ -1,12 +1,12 @@
-/** Suspending an account, or restoring it, with a reason for the log. */
+/** Suspending an account, or restoring it, with a reason for the audit log. */
 import type { PlatformAccount } from "../../../api/operator-types.ts";
 import { useSuspension } from "../../../data/platform-accounts.ts";
 import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 const ABOUT = {
-  builder: "Its keys are refused and its people cannot act for it. What it owns stays its own.",
-  host: "Its nodes get no work and its people cannot act for it. What it has earned stays owed.",
+  builder: "Its API keys are refused and its owners cannot use it. Its balance is kept.",
+  host: "Its nodes receive no requests and its owners cannot use it. Its earnings stay owed.",
 };
 
 export function SuspensionDialog({ account, onClose }: { account: PlatformAccount; onClose: () => void }) {
@@ -26,7 +26,7 @@ export function SuspensionDialog({ account, onClose }: { account: PlatformAccoun
   return (
     <ReasonDialog
       title={`${verb === "suspend" ? "Suspend" : "Restore"} ${name}?`}
-      about={verb === "suspend" ? ABOUT[kind] : "It works again as before."}
+      about={verb === "suspend" ? ABOUT[kind] : "The account works again as before."}
       action={verb === "suspend" ? "Suspend" : "Restore"}
       danger={verb === "suspend"}
       onClose={onClose}

@@ -5,9 +5,9 @@ import type { OperatorAction } from "../../../api/operator-types.ts";
 import { auditQuery } from "../../../data/platform.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { More } from "../../../ui/more.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { type Column, Table } from "../../../ui/table.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { actionWords, detailWords } from "./words.ts";
 
@@ -15,34 +15,19 @@ export function AuditPage() {
   const audit = useInfiniteQuery(auditQuery);
   return (
     <>
-      <PageHeader
-        title="Audit log"
-        about="Everything an operator did, written down before it was done. Nobody can change it here."
-      />
+      <PageHeader title="Audit log" about="Every operator action, recorded before it is carried out. Read-only." />
       <Card flush>
-        <Loaded query={audit}>
-          {({ pages }) => {
-            const actions = pages.flatMap(({ data }) => data).map((action, place) => ({ ...action, place }));
-            if (actions.length === 0) {
-              return (
-                <Empty icon={<ScrollText aria-hidden />} title="Nothing done yet">
-                  Grants, suspensions, limits, quarantines and payouts appear here.
-                </Empty>
-              );
-            }
-            return (
-              <>
-                <Table
-                  label="Audit log"
-                  columns={COLUMNS}
-                  rows={actions}
-                  keyOf={({ at, action, subject, place }) => `${at} ${action} ${subject} ${place}`}
-                />
-                <More query={audit} end="That is the whole log." />
-              </>
-            );
-          }}
-        </Loaded>
+        <PagedTable
+          query={audit}
+          label="Audit log"
+          columns={COLUMNS}
+          keyOf={({ at, action, subject }, place) => `${at} ${action} ${subject} ${place}`}
+          empty={
+            <Empty icon={<ScrollText aria-hidden />} title="No actions yet">
+              Grants, suspensions, limits, quarantines and payouts appear here.
+            </Empty>
+          }
+        />
       </Card>
     </>
   );
@@ -90,6 +75,6 @@ const COLUMNS: Column<OperatorAction>[] = [
 ];
 
 function End({ of }: { of: string | null }) {
-  if (of === null) return <Badge>under way</Badge>;
+  if (of === null) return <Badge>in progress</Badge>;
   return <Badge tone={of === "done" ? "good" : "bad"}>{of}</Badge>;
 }

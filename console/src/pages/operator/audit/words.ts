@@ -8,8 +8,8 @@ const ACTIONS: Record<string, string> = {
   "key.limits": "Set a key's limits",
   "node.quarantine": "Quarantined a node",
   "node.release": "Released a node",
-  "payout.create": "Made a payout",
-  "payout.paid": "Marked a payout paid",
+  "payout.create": "Created a payout",
+  "payout.paid": "Marked a payout as paid",
 };
 
 /** An action that is not known here keeps the name it has. */

@@ -5,12 +5,12 @@ import { Cpu } from "lucide-react";
 import { useState } from "react";
 import type { PlatformNode } from "../../../api/operator-types.ts";
 import { type NodeSearch, platformNodesQuery } from "../../../data/platform-nodes.ts";
-import { wordsOf } from "../../../quarantine.ts";
+import { NodeState } from "../../../nodes/node-state.tsx";
+import { wordsOf } from "../../../nodes/quarantine.ts";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { More } from "../../../ui/more.tsx";
-import { NodeState } from "../../../ui/node-state.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { type Column, Table } from "../../../ui/table.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
 import { NodeDrawer } from "./node-drawer.tsx";
 import { NodeSearchBar } from "./node-search-bar.tsx";
@@ -28,30 +28,20 @@ export function AllNodesPage() {
     <>
       <PageHeader
         title="All nodes"
-        about="Every host's machines. A quarantined node gets no work until it is released."
+        about="The nodes of all hosts. A quarantined node receives no requests until it is released."
       />
       <Card flush>
         <NodeSearchBar key={searches} filter={filter} onChange={setFilter} hostName={ofHost?.account_name} />
-        <Loaded query={nodes}>
-          {({ pages }) => {
-            const rows = pages.flatMap(({ data }) => data);
-            if (rows.length === 0) return <NoNodes filtered={Object.keys(filter).length > 0} />;
-            return (
-              <>
-                <Table
-                  label="Nodes"
-                  columns={COLUMNS}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  onOpen={({ id }) => show(id)}
-                  isOpen={({ id }) => id === open}
-                  faded={(node) => node.state === "retired"}
-                />
-                <More query={nodes} end="Those are all." />
-              </>
-            );
-          }}
-        </Loaded>
+        <PagedTable
+          query={nodes}
+          label="Nodes"
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => show(id)}
+          isOpen={({ id }) => id === open}
+          faded={(node) => node.state === "retired"}
+          empty={<NoNodes filtered={Object.keys(filter).length > 0} />}
+        />
       </Card>
       <NodeDrawer
         id={open}
@@ -67,8 +57,8 @@ export function AllNodesPage() {
 }
 
 const NoNodes = ({ filtered }: { filtered: boolean }) => (
-  <Empty icon={<Cpu aria-hidden />} title={filtered ? "No node fits" : "No nodes yet"}>
-    {filtered ? "No node has this name, state and host." : "Nodes appear here as soon as a host registers a machine."}
+  <Empty icon={<Cpu aria-hidden />} title={filtered ? "No matching nodes" : "No nodes yet"}>
+    {filtered ? "No node matches this name, state and host." : "Nodes appear here when hosts register machines."}
   </Empty>
 );
 
@@ -82,7 +72,7 @@ const COLUMNS: Column<PlatformNode>[] = [
         <span className="block truncate text-xs text-ink-soft">
           {state === "quarantined" && quarantine !== null
             ? wordsOf(quarantine).title
-            : models.join(", ") || "no model elected"}
+            : models.join(", ") || "no models chosen"}
         </span>
         <span className="block truncate text-xs text-ink-soft md:hidden">{account_name}</span>
       </>

@@ -1,22 +1,21 @@
-/** One node for operators: how it does, why it gets no work, and what they decide about it. */
+/** One node for operators: its load, why it receives no requests, and what they decide about it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { useState } from "react";
 import type { PlatformNodeDetail } from "../../../api/operator-types.ts";
 import { platformNodeQuery, useClear, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
+import { MachineFacts } from "../../../nodes/machine-facts.tsx";
+import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";
+import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
+import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { CopyButton } from "../../../ui/copy.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
-import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
-import { MachineFacts } from "../../../ui/machine-facts.tsx";
+import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { meaningOfState, NodeState } from "../../../ui/node-state.tsx";
-import { QuarantineNotice } from "../../../ui/quarantine-notice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
-import { TrustNotice } from "../../../ui/trust-notice.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";
 
 interface Props {
@@ -40,10 +39,7 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
   return (
     <div className="flex flex-col gap-6">
       <div>
-        <div className="flex items-center gap-1">
-          <code className="min-w-0 font-mono text-xs break-all">{id}</code>
-          <CopyButton text={id} label="Copy the node's id" />
-        </div>
+        <IdLine id={id} of="node" />
         <p role="status" className="mt-2 flex flex-wrap items-center gap-2">
           <NodeState of={state} />
           <span className="text-ink-soft">{meaningOfState(state)}</span>
@@ -51,8 +47,8 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
       </div>
       {quarantine !== null && state === "quarantined" && <QuarantineNotice name={name} quarantine={quarantine} />}
       <TrustNotice node={node} action={node.withheld !== null && <Clear node={node} />} />
-      <Moves node={node} />
-      <Part title="Work">
+      <QuarantineActions node={node} />
+      <DrawerSection title="Load">
         <Facts>
           <Fact name="Slots">
             {stats.connected ? (
@@ -83,10 +79,10 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             </Button>
           </Fact>
         </Facts>
-      </Part>
-      <Part title="Models">
+      </DrawerSection>
+      <DrawerSection title="Models">
         {stats.models.length === 0 ? (
-          <p className="text-ink-soft">None elected.</p>
+          <p className="text-ink-soft">No models chosen.</p>
         ) : (
           <Facts>
             {stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => (
@@ -106,27 +102,27 @@ function Details({ node, onHost }: { node: PlatformNodeDetail } & Pick<Props, "o
             ))}
           </Facts>
         )}
-      </Part>
-      <Part title="Machine">
+      </DrawerSection>
+      <DrawerSection title="Machine">
         <MachineFacts node={node} />
-      </Part>
+      </DrawerSection>
     </div>
   );
 }
 
-/** The operator has looked at it. */
+/** The operator has looked at it: it may serve. */
 function Clear({ node: { id, name } }: { node: PlatformNodeDetail }) {
   const clear = useClear(id);
   // Told by the promise: this button is gone with what it ended.
-  const letWork = () => void clear.mutateAsync().then(() => toast(`${name} may work.`), toastError);
+  const lift = () => void clear.mutateAsync().then(() => toast(`${name} is cleared`), toastError);
   return (
-    <Button size="small" busy={clear.isPending} onClick={letWork}>
-      Let it work
+    <Button size="small" busy={clear.isPending} onClick={lift}>
+      Clear node
     </Button>
   );
 }
 
-function Moves({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
+function QuarantineActions({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
   const [asking, setAsking] = useState(false);
   const quarantine = useQuarantine(id);
   const release = useRelease(id);
@@ -153,14 +149,14 @@ function Moves({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
           busy={release.isPending}
           error={release.error}
         >
-          <p>It is paused afterwards: its host decides when it takes requests again. It is measured anew.</p>
+          <p>It stays paused until its host resumes it, and its measurements start over.</p>
         </Confirm>
       )}
       {asking && !held && (
         <ReasonDialog
           title={`Quarantine ${name}?`}
-          about="It loses its connection at once and gets no work until it is released."
-          hint="The host reads it, and it goes into the audit log."
+          about="It is disconnected immediately and receives no requests until it is released."
+          hint="Shown to the host and recorded in the audit log."
           action="Quarantine"
           danger
           onClose={() => setAsking(false)}
@@ -172,10 +168,3 @@ function Moves({ node: { id, name, state } }: { node: PlatformNodeDetail }) {
     </div>
   );
 }
-
-const Part = ({ title, children }: { title: string; children: ReactNode }) => (
-  <section>
-    <h3 className="mb-2.5 font-semibold">{title}</h3>
-    {children}
-  </section>
-);

@@ -3,9 +3,9 @@ import { X } from "lucide-react";
 import { useState } from "react";
 import type { NodeState } from "../../../api/host-types.ts";
 import type { NodeSearch } from "../../../data/platform-nodes.ts";
+import { NODE_STATES } from "../../../nodes/node-state.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/field.tsx";
-import { NODE_STATES } from "../../../ui/node-state.tsx";
 import { SearchField } from "../../../ui/search-field.tsx";
 
 interface Props {

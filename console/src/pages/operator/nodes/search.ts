@@ -1,7 +1,7 @@
 /** The search of the nodes as it stands in the address bar. */
 import type { NodeState } from "../../../api/host-types.ts";
 import type { NodeSearch } from "../../../data/platform-nodes.ts";
-import { NODE_STATES } from "../../../ui/node-state.tsx";
+import { NODE_STATES } from "../../../nodes/node-state.tsx";
 
 export interface NodesSearch extends NodeSearch {
   /** The node whose details are open. */

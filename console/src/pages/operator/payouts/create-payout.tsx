@@ -1,14 +1,11 @@
-/** Making a payout of everything that hosts are owed. */
+/** Creating a payout of everything that hosts are owed. */
 import { useState } from "react";
 import { useCreatePayout } from "../../../data/payouts.ts";
-import { parseDollars } from "../../../money.ts";
-import { Button } from "../../../ui/button.tsx";
-import { Dialog, DialogActions } from "../../../ui/dialog.tsx";
+import { parseDollars, wholeMicro } from "../../../money.ts";
+import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toast.tsx";
-
-const PICO_PER_MICRO = 1_000_000n;
 
 interface Props {
   onClose: () => void;
@@ -23,15 +20,15 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
     const minimum = text === "" ? 0n : parseDollars(text);
     setProblem(minimum === undefined ? "An amount in dollars, such as 10." : undefined);
     if (minimum === undefined) return;
-    const least = minimum === 0n ? {} : { minimum_micro: String(minimum / PICO_PER_MICRO) };
+    const least = minimum === 0n ? {} : { minimum_micro: wholeMicro(minimum) };
     create.mutate(
       { note: textOf(fields, "note").trim(), ...least },
       {
         onSuccess: ({ id, hosts }) => {
           onClose();
           onCreated(id);
-          const made = `A payout for ${hosts} ${hosts === 1 ? "host" : "hosts"} was made`;
-          toast(hosts === 0 ? "Debts were set off; there is nothing to send" : made);
+          const created = `Created a payout for ${hosts} ${hosts === 1 ? "host" : "hosts"}`;
+          toast(hosts === 0 ? "Debts were set off; there is nothing to pay out" : created);
         },
       },
     );
@@ -40,17 +37,17 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
     <Dialog
       open
       onClose={onClose}
-      title="Make a payout"
-      about="Of what is owed, is not in an open payout yet and is older than the hold-back. What owners owe on builder accounts is set off first."
+      title="Create payout"
+      about="Pays what is owed, is older than the hold-back period and is not in an open payout. Debts of the owners' builder accounts are set off first."
     >
       <Form onSubmit={submit} error={create.error} fields={["note", "minimum_micro"]}>
         <TextField
-          label="Only hosts that are owed at least, in dollars"
+          label="Minimum per host, in dollars"
           name="minimum"
           inputMode="decimal"
           autoComplete="off"
           placeholder="10.00"
-          hint="Empty: everybody who is owed anything."
+          hint="Leave empty to pay every host that is owed anything."
           error={problem ?? errorOfField(create.error, "minimum_micro")}
         />
         <TextField
@@ -61,12 +58,9 @@ export function CreatePayoutDialog({ onClose, onCreated }: Props) {
           placeholder="November"
           error={errorOfField(create.error, "note")}
         />
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" busy={create.isPending}>
-            Make the payout
-          </Button>
-        </DialogActions>
+        <FormActions onCancel={onClose} busy={create.isPending}>
+          Create payout
+        </FormActions>
       </Form>
     </Dialog>
   );

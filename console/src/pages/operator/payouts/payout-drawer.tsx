@@ -1,4 +1,4 @@
-/** One payout: who gets what, its CSV, and the word that it was paid. */
+/** One payout: who gets what, its CSV, and marking it as paid. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
@@ -8,9 +8,9 @@ import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
-import { Drawer, Fact, Facts } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, Facts } from "../../../ui/drawer.tsx";
+import { LoadMore } from "../../../ui/load-more.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { More } from "../../../ui/more.tsx";
 import { SaveButton } from "../../../ui/save-button.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
@@ -25,7 +25,7 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
           pages[0] !== undefined && (
             <>
               <Details payout={pages[0]} lines={pages.flatMap(({ lines }) => lines)} />
-              {payout.hasNextPage && <More query={payout} />}
+              {payout.hasNextPage && <LoadMore query={payout} />}
             </>
           )
         }
@@ -35,7 +35,7 @@ export function PayoutDrawer({ id, onClose }: { id: string | undefined; onClose:
 }
 
 /** What of a host's money the payout did not pay, where there is any. */
-function Kept({ amount, what }: { amount: string; what: string }) {
+function Unpaid({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (
     <p className="text-xs whitespace-nowrap text-ink-soft">
@@ -74,7 +74,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
           <Money of={set_off_micro} exact />
         </Fact>
         <Fact name="Note">{note || "–"}</Fact>
-        <Fact name="Made">
+        <Fact name="Created">
           <Time at={created_at} as="full" /> by {created_by}
         </Fact>
         {paid_at !== null && (
@@ -91,8 +91,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
           </Button>
         )}
       </div>
-      <section>
-        <h3 className="mb-2.5 font-semibold">Hosts</h3>
+      <DrawerSection title="Hosts">
         <ul aria-label="Hosts of the payout" className="flex flex-col rounded-md border border-line">
           {lines.map(({ payout: line, name, owners, amount_micro, held_back_micro: young, set_off_micro: owed }) => (
             <li
@@ -105,13 +104,13 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
               </div>
               <div className="text-right">
                 <Money of={amount_micro} exact />
-                <Kept amount={young} what="held back" />
-                <Kept amount={owed} what="set off" />
+                <Unpaid amount={young} what="held back" />
+                <Unpaid amount={owed} what="set off" />
               </div>
             </li>
           ))}
         </ul>
-      </section>
+      </DrawerSection>
       <Confirm
         open={asking}
         onClose={() => setAsking(false)}
@@ -122,7 +121,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         error={markPaid.error}
       >
         <p>
-          <Money of={total_micro} exact /> leaves what hosts are owed. Do this once the money was sent: it cannot be
+          <Money of={total_micro} exact /> is booked as paid to hosts. Do this once the money was sent: it cannot be
           undone.
         </p>
       </Confirm>

@@ -9,9 +9,9 @@ import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { More } from "../../../ui/more.tsx";
-import { Empty, Loaded } from "../../../ui/states.tsx";
-import { type Column, Table } from "../../../ui/table.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 import { CreatePayoutDialog } from "./create-payout.tsx";
 import { PayoutDrawer } from "./payout-drawer.tsx";
@@ -25,42 +25,30 @@ export function PayoutsPage() {
   const create = (
     <Button look="primary" onClick={() => setCreating(true)}>
       <Plus aria-hidden className="size-4" />
-      Make a payout
+      Create payout
     </Button>
   );
   return (
     <>
       <PageHeader
         title="Payouts"
-        about="A batch holds what every host is owed at that moment and is older than the hold-back. Send the money by its CSV, then mark it paid: only then is it booked."
+        about="A payout batches what every host is owed beyond the hold-back period. Export the CSV, send the money, then mark the payout as paid: only then is it booked."
         actions={create}
       />
       <Card flush>
-        <Loaded query={payouts}>
-          {({ pages }) => {
-            const rows = pages.flatMap(({ data }) => data);
-            if (rows.length === 0) {
-              return (
-                <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
-                  Make one when hosts are owed something.
-                </Empty>
-              );
-            }
-            return (
-              <>
-                <Table
-                  label="Payouts"
-                  columns={COLUMNS}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  onOpen={({ id }) => show(id)}
-                  isOpen={({ id }) => id === open}
-                />
-                <More query={payouts} end="Those are all." />
-              </>
-            );
-          }}
-        </Loaded>
+        <PagedTable
+          query={payouts}
+          label="Payouts"
+          columns={COLUMNS}
+          keyOf={({ id }) => id}
+          onOpen={({ id }) => show(id)}
+          isOpen={({ id }) => id === open}
+          empty={
+            <Empty icon={<Banknote aria-hidden />} title="No payouts yet" action={create}>
+              Create one when hosts are owed money.
+            </Empty>
+          }
+        />
       </Card>
       {creating && <CreatePayoutDialog onClose={() => setCreating(false)} onCreated={show} />}
       <PayoutDrawer id={open} onClose={() => show(undefined)} />
@@ -70,7 +58,7 @@ export function PayoutsPage() {
 
 const COLUMNS: Column<Payout>[] = [
   {
-    title: "Made",
+    title: "Created",
     className: "max-w-0 w-full sm:w-auto sm:max-w-72",
     cell: ({ created_at, note }) => (
       <>
@@ -87,7 +75,7 @@ const COLUMNS: Column<Payout>[] = [
   { title: "Held back", from: "lg", align: "right", cell: ({ held_back_micro }) => <Money of={held_back_micro} /> },
   { title: "Set off", from: "lg", align: "right", cell: ({ set_off_micro }) => <Money of={set_off_micro} /> },
   {
-    title: "By",
+    title: "Created by",
     from: "lg",
     className: "max-w-48",
     cell: ({ created_by }) => <span className="block truncate">{created_by}</span>,

@@ -7,7 +7,7 @@ import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
 
 export function CapacityTable({ capacity }: { capacity: ModelCapacity[] }) {
-  if (capacity.length === 0) return <Empty title="The catalogue offers no active model" />;
+  if (capacity.length === 0) return <Empty title="No active models in the catalogue" />;
   return <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />;
 }
 

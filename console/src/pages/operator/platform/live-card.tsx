@@ -1,4 +1,4 @@
-/** Requests under way and nodes, as they change. */
+/** Requests in flight and nodes, as they change. */
 import type { ReactNode } from "react";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
@@ -9,7 +9,7 @@ import { Count, count } from "../../../ui/time.tsx";
 import type { Load } from "./use-load.ts";
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const SERIES = [{ name: "Requests under way", colour: 1 }];
+const SERIES = [{ name: "Requests in flight", colour: 1 }];
 
 export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
   return (
@@ -26,10 +26,10 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
       ) : (
         <div className="grid gap-6 lg:grid-cols-[14rem_minmax(0,1fr)]">
           <dl className="grid grid-cols-2 content-start gap-4 lg:grid-cols-1">
-            <Figure name="Requests under way">
+            <Figure name="Requests in flight">
               <Count of={now.in_flight} />
             </Figure>
-            <Figure name="Held for them">
+            <Figure name="Held">
               <Money of={now.held_micro} />
             </Figure>
             <Figure name="Nodes" wide>
@@ -44,7 +44,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             </Figure>
           </dl>
           <Chart
-            title="Requests under way, the last minutes"
+            title="Requests in flight, the last minutes"
             kind="lines"
             height={200}
             series={SERIES}
@@ -52,7 +52,7 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             whole
             rows={samples.map(({ atMs, inFlight }) => ({
               label: clock.format(atMs),
-              values: { "Requests under way": inFlight },
+              values: { "Requests in flight": inFlight },
             }))}
           />
         </div>

@@ -3,21 +3,20 @@ import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import type { PlatformOverview } from "../../../api/operator-types.ts";
 import { overviewQuery } from "../../../data/platform.ts";
+import { spanOf, type TimeRange } from "../../../time-range.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
+import { RangeChoice } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Count, useThisHour } from "../../../ui/time.tsx";
-import { RANGE_WORDS, RangeChoice } from "../../overview/range-choice.tsx";
-import type { Range } from "../../overview/spend.ts";
-import { BooksLine } from "./books-line.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
+import { LedgerNotice } from "./ledger-notice.tsx";
 import { LiveCard } from "./live-card.tsx";
-import { spanOf } from "./traffic.ts";
 import { TrafficCharts } from "./traffic-charts.tsx";
 import { usePlatformLoad } from "./use-load.ts";
 
 export function PlatformPage() {
-  const [range, setRange] = useState<Range>("24h");
+  const [range, setRange] = useState<TimeRange>("24h");
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const overview = useQuery(overviewQuery(span.from.toISOString()));
@@ -26,7 +25,7 @@ export function PlatformPage() {
     <>
       <PageHeader
         title="Platform"
-        about="What runs now, what was served, and whose money is where."
+        about="Live load, traffic, capacity and balances."
         actions={<RangeChoice range={range} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">
@@ -40,9 +39,9 @@ export function PlatformPage() {
           </Loaded>
         </Card>
         <Loaded query={overview} loading={<Skeleton className="h-80 w-full" />}>
-          {({ traffic }) => <TrafficCharts traffic={traffic} span={span} words={RANGE_WORDS[range]} />}
+          {({ traffic }) => <TrafficCharts traffic={traffic} span={span} range={range} />}
         </Loaded>
-        <BooksLine />
+        <LedgerNotice />
       </div>
     </>
   );
@@ -57,10 +56,10 @@ function MoneyFigures({ overview: { money, accounts } }: { overview: PlatformOve
       <Stat label="Owed to hosts" note="Earned and not paid out">
         <Money of={money.hosts_owed_micro} as="balance" />
       </Stat>
-      <Stat label="Liabilities" note="Builders' credit and what hosts are owed">
+      <Stat label="Liabilities" note="Builders' credit plus owed to hosts">
         <Money of={money.liabilities_micro} as="balance" />
       </Stat>
-      <Stat label="Platform revenue" note="Since the beginning">
+      <Stat label="Platform revenue" note="All time">
         <Money of={money.platform_revenue_micro} as="balance" />
       </Stat>
       <Stat
@@ -81,6 +80,6 @@ function MoneyFigures({ overview: { money, accounts } }: { overview: PlatformOve
 
 const Held = ({ micro }: { micro: string }) => (
   <>
-    <Money of={micro} /> held by running requests
+    <Money of={micro} /> held by requests in flight
   </>
 );

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TrafficHour } from "../../../api/operator-types.ts";
-import { groupOf, requestBars, spanOf, tokenBars } from "./traffic.ts";
+import { spanOf } from "../../../time-range.ts";
+import { groupOf, requestBars, tokenBars } from "./traffic.ts";
 
 const now = Date.parse("2026-11-15T12:34:00Z");
 const at = (text: string): number => Date.parse(text) / 1000;
@@ -14,15 +15,6 @@ const hour = (when: string, outcome: TrafficHour["outcome"], requests: number): 
   charge_micro: "0.000000",
 });
 
-test("a day has its 24 hours, a week its seven days, the last one not over", () => {
-  const day = spanOf("24h", now);
-  assert.equal(day.buckets.length, 24);
-  assert.equal(new Date(day.buckets.at(-1) ?? 0).toISOString(), "2026-11-15T12:00:00.000Z");
-  const week = spanOf("7d", now);
-  assert.equal(week.from.toISOString(), "2026-11-09T00:00:00.000Z");
-  assert.equal(week.buckets.length, 7);
-});
-
 test("requests are counted by how they ended, in the day they belong to", () => {
   const traffic = [
     hour("2026-11-14T23:00:00Z", "ok", 3),
@@ -33,10 +25,10 @@ test("requests are counted by how they ended, in the day they belong to", () => 
   const { series, rows } = requestBars(traffic, spanOf("7d", now), (bucket) => new Date(bucket).toISOString());
   assert.deepEqual(
     series.map(({ name }) => name),
-    ["Finished", "Failed on a node"],
+    ["Completed", "Failed on a node"],
   );
-  assert.deepEqual(rows.at(-1)?.values, { Finished: 3, "Failed on a node": 4 });
-  assert.deepEqual(rows.at(-2)?.values, { Finished: 3, "Failed on a node": 0 });
+  assert.deepEqual(rows.at(-1)?.values, { Completed: 3, "Failed on a node": 4 });
+  assert.deepEqual(rows.at(-2)?.values, { Completed: 3, "Failed on a node": 0 });
 });
 
 test("tokens are added up over outcomes, prompt and output apart, in the hour they belong to", () => {
@@ -68,9 +60,9 @@ test("tokens are added up over outcomes, prompt and output apart, in the hour th
 
 test("every outcome has its group", () => {
   assert.deepEqual(["ok", "upstream_failed", "no_capacity", "rate_limit_tokens"].map(groupOf), [
-    "Finished",
+    "Completed",
     "Failed on a node",
     "No capacity",
-    "Refused for a limit",
+    "Rate-limited",
   ]);
 });

@@ -1,42 +1,20 @@
 /** From the hourly traffic to charts: requests by how they ended, tokens, and what was charged. Pure. */
 import type { TrafficHour } from "../../../api/operator-types.ts";
 import { parseMicro } from "../../../money.ts";
-import { daysBefore, startOfUtcDay } from "../../../time.ts";
+import { startOfUtcDay } from "../../../time.ts";
+import type { Span } from "../../../time-range.ts";
 import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
 import type { Amount } from "../../../ui/chart/stacked.ts";
-import type { Range } from "../../overview/spend.ts";
-
-const HOUR_MS = 3_600_000;
-const HOURS = 24;
-
-export interface Span {
-  by: "hour" | "day";
-  from: Date;
-  /** Each begins here; Unix milliseconds. */
-  buckets: number[];
-}
-
-export function spanOf(range: Range, nowMs: number): Span {
-  if (range === "24h") {
-    const last = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
-    const buckets = Array.from({ length: HOURS }, (_, i) => last - (HOURS - 1 - i) * HOUR_MS);
-    return { by: "hour", from: new Date(buckets[0] as number), buckets };
-  }
-  const days = range === "7d" ? 7 : 30;
-  const today = startOfUtcDay(nowMs);
-  const buckets = Array.from({ length: days }, (_, i) => daysBefore(today, days - 1 - i).getTime());
-  return { by: "day", from: new Date(buckets[0] as number), buckets };
-}
 
 const bucketOf = ({ by }: Span, hour: number): number =>
   by === "hour" ? hour * 1000 : startOfUtcDay(hour * 1000).getTime();
 
 /** How requests ended, in four groups: an operator acts on each in another way. */
 const GROUPS: { name: string; colour: number; has: (outcome: string) => boolean }[] = [
-  { name: "Finished", colour: 1, has: (outcome) => outcome === "ok" || outcome === "client_closed" },
+  { name: "Completed", colour: 1, has: (outcome) => outcome === "ok" || outcome === "client_closed" },
   { name: "Failed on a node", colour: 6, has: (outcome) => outcome.startsWith("upstream_") },
   { name: "No capacity", colour: 3, has: (outcome) => outcome === "no_capacity" || outcome === "gateway_lost" },
-  { name: "Refused for a limit", colour: 7, has: () => true },
+  { name: "Rate-limited", colour: 7, has: () => true },
 ];
 
 export const groupOf = (outcome: string): string => GROUPS.find(({ has }) => has(outcome))?.name ?? "";
@@ -56,9 +34,9 @@ export function requestBars(traffic: TrafficHour[], span: Span, labelOf: (bucket
   const series = GROUPS.filter(({ name }) => seen.has(name)).map(({ name, colour }) => ({ name, colour }));
   return {
     series,
-    rows: span.buckets.map((bucket) => ({
-      label: labelOf(bucket),
-      values: Object.fromEntries(series.map(({ name }) => [name, sums.get(`${bucket} ${name}`) ?? 0])),
+    rows: span.starts.map((start) => ({
+      label: labelOf(start.getTime()),
+      values: Object.fromEntries(series.map(({ name }) => [name, sums.get(`${start.getTime()} ${name}`) ?? 0])),
     })),
   };
 }
@@ -75,10 +53,13 @@ export function tokenBars(traffic: TrafficHour[], span: Span, labelOf: (bucket: 
   const rowsOf = Map.groupBy(traffic, ({ hour }) => bucketOf(span, hour));
   return {
     series: TOKENS.map(({ name, colour }) => ({ name, colour })),
-    rows: span.buckets.map((bucket) => ({
-      label: labelOf(bucket),
+    rows: span.starts.map((start) => ({
+      label: labelOf(start.getTime()),
       values: Object.fromEntries(
-        TOKENS.map(({ name, of }) => [name, (rowsOf.get(bucket) ?? []).reduce((sum, row) => sum + of(row), 0)]),
+        TOKENS.map(({ name, of }) => [
+          name,
+          (rowsOf.get(start.getTime()) ?? []).reduce((sum, row) => sum + of(row), 0),
+        ]),
       ),
     })),
   };

@@ -1,0 +1,52 @@
+/** A node's machine, as its agent described it. */
+import type { Node } from "../api/host-types.ts";
+import { Fact, Facts } from "../ui/drawer.tsx";
+import { Time } from "../ui/time.tsx";
+
+const GIB = 1024 ** 3;
+
+export function MachineFacts({ node: { hardware, agent, created_at } }: { node: Node }) {
+  return (
+    <Facts>
+      {factsOf(hardware).map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+      <Fact name="Agent">{agent === "" ? "–" : agent}</Fact>
+      <Fact name="Registered">
+        <Time at={created_at} as="full" />
+      </Fact>
+    </Facts>
+  );
+}
+
+/** What an agent says of its machine is its own to say: everything is read with care. */
+function factsOf(hardware: Record<string, unknown>): [name: string, value: string][] {
+  const { cpu, cores, memory_bytes, gpus, engines, os, arch, ...more } = hardware;
+  const list = (value: unknown, show: (item: unknown) => string): string =>
+    Array.isArray(value) && value.length > 0 ? value.map(show).join(", ") : "none found";
+  return [
+    ...fact("Processor", [cpu, cores === undefined ? undefined : `${cores} cores`]),
+    ...(typeof memory_bytes === "number" ? fact("Memory", [gibibytes(memory_bytes)]) : []),
+    ...(gpus === undefined ? [] : fact("GPU", [list(gpus, gpuText)])),
+    ...(engines === undefined ? [] : fact("Engines", [list(engines, String)])),
+    ...fact("System", [os, arch]),
+    ...Object.entries(more).flatMap(([name, value]) => fact(name, [value])),
+  ];
+}
+
+function fact(name: string, parts: unknown[]): [string, string][] {
+  const known = parts.filter((part) => part !== undefined && part !== null && part !== "");
+  const text = known.map((part) => (typeof part === "object" ? JSON.stringify(part) : String(part))).join(", ");
+  return text === "" ? [] : [[name, text]];
+}
+
+function gpuText(gpu: unknown): string {
+  if (typeof gpu !== "object" || gpu === null) return String(gpu);
+  const { name, memory_bytes } = gpu as { name?: unknown; memory_bytes?: unknown };
+  const memory = typeof memory_bytes === "number" ? ` (${gibibytes(memory_bytes)})` : "";
+  return `${String(name ?? "unknown")}${memory}`;
+}
+
+const gibibytes = (bytes: number): string => `${(bytes / GIB).toFixed(1)} GiB`;

@@ -1,0 +1,17 @@
+/** A node's state as a word and a tone; and what that word means. */
+import type { NodeState as State } from "../api/host-types.ts";
+import { Badge, type Tone } from "../ui/badge.tsx";
+
+const STATES: Record<State, { tone: Tone; says: string }> = {
+  registered: { tone: "neutral", says: "No models chosen yet." },
+  ready: { tone: "warn", says: "Models are chosen; it is not connected." },
+  online: { tone: "good", says: "Connected and accepting requests." },
+  paused: { tone: "warn", says: "Receives no requests until it is resumed." },
+  quarantined: { tone: "bad", says: "Receives no requests until an operator releases it." },
+  retired: { tone: "neutral", says: "Permanently out of service." },
+};
+
+export const NODE_STATES = Object.keys(STATES) as State[];
+export const meaningOfState = (state: State): string => STATES[state].says;
+
+export const NodeState = ({ of }: { of: State }) => <Badge tone={STATES[of].tone}>{of}</Badge>;

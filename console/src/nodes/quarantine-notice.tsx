@@ -1,0 +1,44 @@
+/** Why a node is quarantined, with the evidence. */
+import type { ReactNode } from "react";
+import type { Quarantine } from "../api/host-types.ts";
+import { Notice } from "../ui/notice.tsx";
+import { Time } from "../ui/time.tsx";
+import { evidenceOf, wordsOf } from "./quarantine.ts";
+
+interface Props {
+  /** The node's. */
+  name: string;
+  quarantine: Quarantine;
+  /** Tells the host what to do; operators know. */
+  forHost?: boolean;
+  action?: ReactNode;
+}
+
+export function QuarantineNotice({ name, quarantine, forHost = false, action }: Props) {
+  const { title, remedy } = wordsOf(quarantine);
+  const evidence = evidenceOf(quarantine);
+  return (
+    <Notice tone="bad" title={`${name} is quarantined`} action={action}>
+      <p>{title}</p>
+      <p className="text-ink-soft">
+        Since <Time at={quarantine.at} as="full" />
+      </p>
+      {evidence.length > 0 && (
+        <dl aria-label="Evidence" className="mt-3 grid grid-cols-[auto_1fr] gap-x-6 gap-y-1">
+          {evidence.map(([name, value]) => (
+            <div key={name} className="contents">
+              <dt className="text-ink-soft">{name}</dt>
+              <dd className="min-w-0 break-words">{value}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {forHost && (
+        <p className="mt-3">
+          {remedy} Then ask an operator to release the node. A released node is paused until you resume it. Its earnings
+          stay yours.
+        </p>
+      )}
+    </Notice>
+  );
+}

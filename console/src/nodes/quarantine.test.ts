@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { evidenceOf, wordsOf } from "./quarantine.ts";
+
+const quarantine = (reason: string, evidence: Record<string, unknown> = {}) => ({ reason, evidence, at: 1 });
+
+test("the platform's own reasons have words and a remedy; an operator's are quoted", () => {
+  for (const reason of ["failures", "refused_prompts", "speed", "canary"]) {
+    const { title, remedy, byOperator } = wordsOf(quarantine(reason));
+    assert.equal(byOperator, false);
+    assert.notEqual(title, reason);
+    assert.ok(remedy.length > 0);
+  }
+  assert.match(wordsOf(quarantine("odd answers")).title, /operator.*odd answers/);
+});
+
+test("evidence is shown whole, known or not", () => {
+  assert.deepEqual(evidenceOf(quarantine("failures", { jobs: 9, failures: 5, kinds: { engine: 4, silent: 1 } })), [
+    ["Jobs counted", "9"],
+    ["Failures", "5"],
+    ["Of which", "engine failed: 4, it stalled: 1"],
+  ]);
+  assert.deepEqual(evidenceOf(quarantine("x", { more: { a: 1 } })), [["more", '{"a":1}']]);
+});

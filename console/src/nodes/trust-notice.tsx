@@ -1,0 +1,37 @@
+/** Why a node in good standing receives few requests, or none. */
+import type { ReactNode } from "react";
+import type { ListedNode } from "../api/host-types.ts";
+import { Notice } from "../ui/notice.tsx";
+
+interface Props {
+  node: Pick<ListedNode, "name" | "state" | "probation" | "withheld">;
+  /** Tells the host what to do; operators know. */
+  forHost?: boolean;
+  action?: ReactNode;
+}
+
+export function TrustNotice({ node: { name, state, probation, withheld }, forHost = false, action }: Props) {
+  if (state === "quarantined" || state === "retired") return null;
+  if (withheld !== null) {
+    return (
+      <Notice tone="bad" title={`${name} receives no requests`} action={action}>
+        <p>It was registered while another node of its host was in quarantine.</p>
+        {forHost && (
+          <p className="mt-3">
+            It is cleared when that node is released. Fix the cause of the quarantine, then ask an operator to review
+            it.
+          </p>
+        )}
+      </Notice>
+    );
+  }
+  if (probation === null) return null;
+  return (
+    <Notice tone="neutral" title={`${name} is on probation`}>
+      <p>
+        A new node receives one request at a time until it has answered {probation.needed} correctly. So far:{" "}
+        {probation.answers}.
+      </p>
+    </Notice>
+  );
+}

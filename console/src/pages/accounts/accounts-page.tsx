@@ -1,0 +1,134 @@
+/** Creating a builder or host account, and switching between those there are. */
+import { useMutation } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Code, Cpu } from "lucide-react";
+import { useState } from "react";
+import { actFor } from "../../api/acting.ts";
+import { api, ask } from "../../api/client.ts";
+import type { Account, AccountKind } from "../../api/types.ts";
+import { refreshSession, switchAccount, useMe } from "../../data/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { classes } from "../../ui/classes.ts";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { toastError } from "../../ui/toast.tsx";
+import { AccountList } from "./account-list.tsx";
+
+const KINDS = {
+  builder: { title: "Builder", icon: Code, says: "Call models through the API. Prepaid, charged by the token." },
+  host: { title: "Host", icon: Cpu, says: "Serve models on your own machines and earn from every request." },
+} as const;
+
+const HOME = { builder: "/overview", host: "/host" } as const;
+
+export function AccountsPage() {
+  const { identity, accounts } = useMe();
+  const { kind: asked = "builder" } = useSearch({ from: "/app/accounts" });
+  const [kind, setKind] = useState<AccountKind>(asked);
+  const navigate = useNavigate();
+  const first = accounts.length === 0;
+  const suspended = accounts.some((account) => account.suspended);
+  const create = useMutation({
+    mutationFn: async (fields: FormData) => {
+      const body = { kind, name: textOf(fields, "name").trim() };
+      actFor(await ask(api.POST("/console/api/accounts", { body })));
+      await refreshSession();
+      await navigate({ to: HOME[kind] });
+    },
+  });
+  return (
+    <div className="mx-auto max-w-xl">
+      <PageHeader
+        title={first ? "Choose an account type" : "Accounts"}
+        {...(!suspended && {
+          about: first
+            ? "You can create more accounts later, of either type."
+            : "Switch between your accounts, or create another of either type.",
+        })}
+      />
+      <div className="flex flex-col gap-5">
+        {suspended && (
+          <Notice tone="bad" title="An account of yours is suspended">
+            It cannot be used, and no new account can be created. Contact the platform's operators.
+          </Notice>
+        )}
+        {!first && <OwnAccounts accounts={accounts} />}
+        {!suspended && (
+          <Card {...(!first && { title: "Create another account" })}>
+            <Form onSubmit={create.mutate} error={create.error} fields={["name"]}>
+              <KindChoice kind={kind} onChange={setKind} />
+              <TextField
+                key={kind}
+                label="Name"
+                name="name"
+                required
+                maxLength={200}
+                defaultValue={kind === "builder" ? identity.name : `${identity.name}'s nodes`}
+                hint="Visible to you and to the platform's operators."
+                error={errorOfField(create.error, "name")}
+              />
+              <Button type="submit" look="primary" className="self-start" busy={create.isPending}>
+                Create {kind} account
+              </Button>
+            </Form>
+          </Card>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function KindChoice({ kind, onChange }: { kind: AccountKind; onChange: (kind: AccountKind) => void }) {
+  return (
+    <fieldset className="grid gap-3 sm:grid-cols-2">
+      <legend className="mb-1.5 font-medium">Account type</legend>
+      {(["builder", "host"] as const).map((value) => {
+        const { title, icon: Icon, says } = KINDS[value];
+        return (
+          <label
+            key={value}
+            className={classes(
+              "flex cursor-pointer flex-col gap-1.5 rounded-lg border p-4 has-focus-visible:outline-2 has-focus-visible:outline-accent",
+              kind === value ? "border-accent bg-accent-soft/50" : "border-line hover:bg-sunken/60",
+            )}
+          >
+            <span className="flex items-center gap-2 font-medium">
+              <input
+                type="radio"
+                name="kind"
+                value={value}
+                checked={kind === value}
+                onChange={() => onChange(value)}
+                className="accent-accent"
+              />
+              <Icon aria-hidden className="size-4 text-accent" />
+              {title}
+            </span>
+            <span className="text-ink-soft">{says}</span>
+          </label>
+        );
+      })}
+    </fieldset>
+  );
+}
+
+function OwnAccounts({ accounts }: { accounts: Account[] }) {
+  const navigate = useNavigate();
+  const choose = (account: Account): void => {
+    switchAccount(account).then(() => navigate({ to: HOME[account.kind] }), toastError);
+  };
+  return (
+    <AccountList
+      title="Your accounts"
+      accounts={accounts}
+      about={({ kind }) => KINDS[kind].title}
+      action={(account) => (
+        <Button size="small" aria-label={`Switch to ${account.name}`} onClick={() => choose(account)}>
+          Switch
+        </Button>
+      )}
+    />
+  );
+}

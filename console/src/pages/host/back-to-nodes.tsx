@@ -1,0 +1,10 @@
+/** The way back from a page about one node. */
+import { Link } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+
+export const BackToNodes = () => (
+  <Link to="/host" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">
+    <ArrowLeft aria-hidden className="size-4" />
+    Nodes
+  </Link>
+);

@@ -1,0 +1,87 @@
+/** Choosing the models that a node serves: its election. The machine's engine has to have them. */
+import { useQuery } from "@tanstack/react-query";
+import type { Node, NodeModel } from "../../../api/host-types.ts";
+import { nodeModelsQuery, useElect } from "../../../data/host.ts";
+import { usePayoutShare } from "../../../data/models.ts";
+import { Dialog, FormActions } from "../../../ui/dialog.tsx";
+import { Form } from "../../../ui/form.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Count } from "../../../ui/time.tsx";
+import { toast } from "../../../ui/toast.tsx";
+
+export function ChooseModelsDialog({ node: { id, name, models }, onClose }: { node: Node; onClose: () => void }) {
+  const offered = useQuery(nodeModelsQuery);
+  const share = usePayoutShare();
+  const elect = useElect(id);
+  const submit = (fields: FormData): void =>
+    elect.mutate(fields.getAll("model").map(String), {
+      onSuccess: () => {
+        onClose();
+        toast(`Models of ${name} updated`);
+      },
+    });
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Choose models for ${name}`}
+      about="The node elects what you choose, and is offered requests for these models only. Choose models that its engine has: tollgate-host elect, on the machine, proposes those that fit."
+    >
+      <Form onSubmit={submit} error={elect.error}>
+        <Loaded query={offered}>
+          {({ data }) => (
+            <fieldset className="flex flex-col">
+              <legend className="sr-only">Models</legend>
+              {data.map((model) => (
+                <Choice key={model.model} model={model} elected={models.includes(model.model)} />
+              ))}
+            </fieldset>
+          )}
+        </Loaded>
+        <p className="text-xs text-ink-soft">
+          Prices are what builders pay per million tokens.
+          {share !== undefined && ` You earn ${share} of them.`}
+        </p>
+        <FormActions onCancel={onClose} busy={elect.isPending} disabled={offered.data === undefined}>
+          Save
+        </FormActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+function Choice({ model, elected }: { model: NodeModel; elected: boolean }) {
+  const { price_in_micro_1m: input, price_out_micro_1m: output, context_limit } = model;
+  return (
+    <label className="flex cursor-pointer items-start gap-3 rounded-md px-2 py-2 hover:bg-sunken">
+      <input
+        type="checkbox"
+        name="model"
+        value={model.model}
+        defaultChecked={elected}
+        className="mt-0.5 size-4 accent-accent"
+      />
+      <span className="min-w-0">
+        <code className="font-mono font-medium">{model.model}</code>
+        <span className="block text-xs text-ink-soft">
+          {input !== null && (
+            <>
+              <Money of={String(input)} /> in
+            </>
+          )}
+          {output !== null && (
+            <>
+              , <Money of={String(output)} /> out
+            </>
+          )}
+          {context_limit !== null && (
+            <>
+              ; context <Count of={context_limit} />
+            </>
+          )}
+        </span>
+      </span>
+    </label>
+  );
+}

@@ -1,0 +1,27 @@
+/** Pausing and resuming a node. Running requests complete. */
+import { Pause, Play } from "lucide-react";
+import type { Node } from "../../../api/host-types.ts";
+import { useMoveNode } from "../../../data/host.ts";
+import { Button } from "../../../ui/button.tsx";
+import { toast, toastError } from "../../../ui/toast.tsx";
+
+export function PauseButton({ node: { id, name, state } }: { node: Node }) {
+  const move = useMoveNode(id);
+  const to = (verb: "pause" | "resume", said: string): void =>
+    move.mutate(verb, { onSuccess: () => toast(said), onError: toastError });
+  if (state === "online" || state === "ready") {
+    return (
+      <Button busy={move.isPending} onClick={() => to("pause", `${name} is paused. Running requests complete.`)}>
+        {!move.isPending && <Pause aria-hidden className="size-4" />}
+        Pause
+      </Button>
+    );
+  }
+  if (state !== "paused") return null;
+  return (
+    <Button look="primary" busy={move.isPending} onClick={() => to("resume", `${name} accepts requests again.`)}>
+      {!move.isPending && <Play aria-hidden className="size-4" />}
+      Resume
+    </Button>
+  );
+}

@@ -1,0 +1,13 @@
+/** API keys as a kind of secret. */
+import { useCreateKey, useRenameKey, useRevokeKey } from "../../data/keys.ts";
+import type { SecretKind } from "../../secrets/secret-kind.ts";
+
+export const API_KEYS: SecretKind = {
+  noun: "key",
+  fullName: "API key",
+  naming: "Name it after the app or environment that uses it.",
+  example: "production",
+  useCreate: useCreateKey,
+  useRevoke: useRevokeKey,
+  useRename: useRenameKey,
+};

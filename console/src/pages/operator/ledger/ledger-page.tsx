@@ -1,0 +1,93 @@
+/** The ledger check: every figure recomputed from the entries below it, with one plain verdict. */
+import { useQuery } from "@tanstack/react-query";
+import { Check, RefreshCw, X } from "lucide-react";
+import type { BooksCheck } from "../../../api/operator-types.ts";
+import { ledgerCheckQuery } from "../../../data/platform.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Loaded, Loading } from "../../../ui/states.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
+
+export function LedgerPage() {
+  const check = useQuery(ledgerCheckQuery);
+  return (
+    <>
+      <PageHeader
+        title="Ledger"
+        about="Recomputes every balance, hold, charge and share from the ledger entries, in one snapshot, while the platform runs."
+        actions={
+          <Button look="primary" busy={check.isFetching} onClick={() => void check.refetch()}>
+            {!check.isFetching && <RefreshCw aria-hidden className="size-4" />}
+            Check again
+          </Button>
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <div role="status">
+          {check.data !== undefined && <Verdict result={check.data} checkedAt={check.data.checkedAt} />}
+        </div>
+        <Card flush>
+          <Loaded query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
+            {({ checks }) => (
+              <ul aria-label="Checks">
+                {checks.map((each) => (
+                  <CheckLine key={each.name} check={each} />
+                ))}
+              </ul>
+            )}
+          </Loaded>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function Verdict({ result: { balanced, checks }, checkedAt }: { result: BooksCheck; checkedAt: number }) {
+  const wrong = checks.filter(({ differences }) => differences.length > 0).length;
+  const looked = checks.reduce((sum, { checked }) => sum + checked, 0);
+  return (
+    <Notice
+      tone={balanced ? "good" : "bad"}
+      title={
+        balanced ? "The ledger balances" : `The ledger does not balance: ${wrong} of ${checks.length} checks failed`
+      }
+    >
+      <p className="text-ink-soft">
+        {checks.length} checks over <Count of={looked} /> records, <Time at={checkedAt} as="full" />
+      </p>
+    </Notice>
+  );
+}
+
+function CheckLine({ check: { name, checked, differences } }: { check: BooksCheck["checks"][number] }) {
+  const good = differences.length === 0;
+  const Icon = good ? Check : X;
+  return (
+    <li className="border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
+      <div className="flex items-baseline gap-3">
+        <Icon
+          aria-hidden
+          className={good ? "size-4 shrink-0 self-center text-good" : "size-4 shrink-0 self-center text-bad"}
+        />
+        <p className="min-w-0 flex-1 first-letter:uppercase">
+          {name}
+          <span className="sr-only">: {good ? "holds" : "does not hold"}</span>
+        </p>
+        <span className="shrink-0 text-xs text-ink-soft">
+          <Count of={checked} />
+          <span className="sr-only"> records</span>
+        </span>
+      </div>
+      {!good && (
+        <ul className="mt-2 ml-7 flex flex-col gap-1">
+          {differences.map((difference) => (
+            <li key={difference} className="font-mono text-xs break-all text-bad">
+              {difference}
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}

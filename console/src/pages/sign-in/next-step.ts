@@ -1,0 +1,23 @@
+/** What follows a step of the sign-in: the page that was asked for, the code, or nothing while an e-mail is confirmed. */
+import { useNavigate } from "@tanstack/react-router";
+import type { SignInStatus } from "../../api/types.ts";
+import { refreshSession } from "../../data/session.ts";
+import { homeOf } from "../../layout/navigation.ts";
+
+/** Resolves when the next page is there, so that the button stays busy until then. */
+export function useGoOn(next: string | undefined): (status: SignInStatus) => Promise<void> {
+  const navigate = useNavigate();
+  return async (status) => {
+    if (status === "two_factor_required") {
+      await navigate({ to: "/sign-in/code", search: next === undefined ? {} : { next } });
+    }
+    if (status !== "signed_in") return;
+    const me = await refreshSession();
+    if (me !== null) await navigate({ to: next ?? homeOf(me) });
+  };
+}
+
+/** The token of a mailed link stands after the `#`, where no server sees it. */
+export function tokenOfAddress(): string {
+  return new URLSearchParams(location.hash.slice(1)).get("token") ?? "";
+}

@@ -1,0 +1,24 @@
+/** For somebody whose e-mail address is not confirmed yet: has the e-mail sent again, to the address in the form. */
+import { useMutation } from "@tanstack/react-query";
+import { api, ask } from "../../api/client.ts";
+import { Button } from "../../ui/button.tsx";
+import { toast, toastError } from "../../ui/toast.tsx";
+
+export function ResendEmail() {
+  const send = useMutation({
+    mutationFn: (email: string) => ask(api.POST("/console/api/auth/request-email-verification", { body: { email } })),
+    onSuccess: () => toast("E-mail sent"),
+    onError: toastError,
+  });
+  return (
+    <Button
+      busy={send.isPending}
+      onClick={({ currentTarget }) => {
+        const field = currentTarget.form?.elements.namedItem("email");
+        if (field instanceof HTMLInputElement) send.mutate(field.value.trim());
+      }}
+    >
+      Resend e-mail
+    </Button>
+  );
+}

@@ -1,0 +1,30 @@
+/** How a request ended, as a word and a tone; and what that word means. */
+import { Badge, type Tone } from "../ui/badge.tsx";
+
+interface Meaning {
+  tone: Tone;
+  says: string;
+}
+
+const OUTCOMES: Record<string, Meaning> = {
+  ok: { tone: "good", says: "Completed." },
+  upstream_failed: { tone: "bad", says: "The node failed. The prompt and the output so far were billed." },
+  upstream_stall: {
+    tone: "bad",
+    says: "The node stalled. The output so far was billed, if there was any.",
+  },
+  no_capacity: { tone: "warn", says: "No node was available in time. Nothing was billed." },
+  client_closed: { tone: "neutral", says: "The client disconnected. What was generated until then was billed." },
+  gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
+  rate_limit_requests: { tone: "warn", says: "Rate-limited: the key's requests per minute are used up." },
+  rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key's tokens per minute are used up." },
+  rate_limit_streams: { tone: "warn", says: "Rate-limited: too many concurrent requests with this key." },
+  rate_limit_sku_capacity: { tone: "warn", says: "Rate-limited: the platform is at capacity for this model." },
+};
+
+export const OUTCOME_NAMES = Object.keys(OUTCOMES);
+
+export const outcomeMeaning = (outcome: string): Meaning =>
+  OUTCOMES[outcome] ?? { tone: "neutral", says: "An outcome that this console does not know." };
+
+export const Outcome = ({ of }: { of: string }) => <Badge tone={outcomeMeaning(of).tone}>{of}</Badge>;

@@ -1,0 +1,52 @@
+/** The columns that every list of requests has. */
+import type { RequestRecord } from "../api/types.ts";
+import { Money } from "../ui/money.tsx";
+import type { Column } from "../ui/table.tsx";
+import { Time } from "../ui/time.tsx";
+import { Outcome } from "./outcome.tsx";
+
+type RequestColumn = Column<RequestRecord>;
+
+/** With the model and the outcome below it, where the screen is too narrow for columns of their own. */
+export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
+  title: "Time",
+  cell: ({ created_at, model, outcome }) => (
+    <>
+      <span className="font-medium whitespace-nowrap">
+        <Time at={created_at} as={as} />
+      </span>
+      <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft sm:hidden">
+        {model}
+        <Outcome of={outcome} />
+      </span>
+    </>
+  ),
+});
+
+export const MODEL_COLUMN: RequestColumn = {
+  title: "Model",
+  from: "sm",
+  cell: ({ model }) => model ?? <span className="text-ink-soft">–</span>,
+};
+
+export const KEY_COLUMN: RequestColumn = {
+  title: "Key",
+  className: "max-w-40",
+  cell: ({ key }) => (
+    <span title={key.name} className="block truncate">
+      {key.name}
+    </span>
+  ),
+};
+
+export const OUTCOME_COLUMN: RequestColumn = {
+  title: "Outcome",
+  from: "sm",
+  cell: ({ outcome }) => <Outcome of={outcome} />,
+};
+
+export const CHARGE_COLUMN: RequestColumn = {
+  title: "Charge",
+  align: "right",
+  cell: ({ charge_micro }) => <Money of={charge_micro} />,
+};

@@ -1,0 +1,94 @@
+/** Creating a secret. It is shown here, once, and nowhere else. */
+import { type ReactNode, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { Dialog, DialogActions, FormActions } from "../ui/dialog.tsx";
+import { errorOfField, TextField } from "../ui/field.tsx";
+import { Form, textOf } from "../ui/form.tsx";
+import { Secret } from "../ui/secret.tsx";
+import type { SecretKind } from "./secret-kind.ts";
+
+interface DialogProps {
+  kind: SecretKind;
+  open: boolean;
+  onClose: () => void;
+  /** For a page that has a use for the secret while it is there. */
+  onCreated?: (secret: string) => void;
+}
+
+export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogProps) {
+  const { noun, fullName, naming } = kind;
+  const [secret, setSecret] = useState<string>();
+  const close = (): void => {
+    onClose();
+    setSecret(undefined);
+  };
+  const created = (text: string): void => {
+    setSecret(text);
+    onCreated?.(text);
+  };
+  if (secret === undefined) {
+    return (
+      <Dialog open={open} onClose={close} title={`Create ${fullName}`} about={naming}>
+        <CreateSecretForm
+          kind={kind}
+          onCreated={created}
+          actions={(busy) => (
+            <FormActions onCancel={close} busy={busy}>
+              Create {noun}
+            </FormActions>
+          )}
+        />
+      </Dialog>
+    );
+  }
+  return (
+    <Dialog
+      open={open}
+      onClose={close}
+      sticky
+      title={`Your new ${noun}`}
+      about="Copy it now: it cannot be shown again."
+    >
+      <div className="mb-4">
+        <Secret text={secret} label={`Copy the ${noun}`} focused />
+      </div>
+      <DialogActions>
+        <Button look="primary" onClick={close}>
+          Done
+        </Button>
+      </DialogActions>
+    </Dialog>
+  );
+}
+
+interface FormProps {
+  kind: SecretKind;
+  onCreated: (secret: string) => void;
+  /** In place of the one button. */
+  actions?: (busy: boolean) => ReactNode;
+}
+
+/** The form alone, for a dialog or a page. */
+export function CreateSecretForm({ kind: { noun, example, useCreate }, onCreated, actions }: FormProps) {
+  const create = useCreate();
+  const submit = (fields: FormData): void =>
+    create.mutate(textOf(fields, "name").trim(), { onSuccess: ({ secret }) => onCreated(secret) });
+  return (
+    <Form onSubmit={submit} error={create.error} fields={["name"]}>
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={200}
+        placeholder={example}
+        autoComplete="off"
+        error={errorOfField(create.error, "name")}
+      />
+      {actions?.(create.isPending) ?? (
+        <Button type="submit" look="primary" className="self-start" busy={create.isPending}>
+          Create {noun}
+        </Button>
+      )}
+    </Form>
+  );
+}

@@ -1,0 +1,37 @@
+/** Revoking a secret, after asking. */
+import type { ReactNode } from "react";
+import { Confirm } from "../ui/dialog.tsx";
+import { toast } from "../ui/toast.tsx";
+import type { SecretKind, SecretRow } from "./secret-kind.ts";
+
+interface Props {
+  kind: SecretKind;
+  secret: SecretRow;
+  onClose: () => void;
+  /** What stops working. */
+  children: ReactNode;
+}
+
+export function RevokeSecretDialog({ kind: { noun, useRevoke }, secret: { id, name }, onClose, children }: Props) {
+  const revoke = useRevoke();
+  const confirm = (): void =>
+    revoke.mutate(id, {
+      onSuccess: () => {
+        onClose();
+        toast(`Revoked ${name}`);
+      },
+    });
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={`Revoke ${name}?`}
+      action={`Revoke ${noun}`}
+      onConfirm={confirm}
+      busy={revoke.isPending}
+      error={revoke.error}
+    >
+      <p>{children} This cannot be undone.</p>
+    </Confirm>
+  );
+}

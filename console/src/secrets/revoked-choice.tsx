@@ -1,0 +1,25 @@
+/** Secrets that work, or those that were revoked; there is no choice while none was. */
+import { Segmented } from "../ui/segmented.tsx";
+
+export type Shown = "active" | "revoked";
+
+interface Props {
+  /** "Which keys". */
+  label: string;
+  shown: Shown;
+  secrets: { revoked_at: number | null }[];
+  onChange: (shown: Shown) => void;
+}
+
+export function RevokedChoice({ label, shown, secrets, onChange }: Props) {
+  const revoked = secrets.filter(({ revoked_at }) => revoked_at !== null).length;
+  if (revoked === 0) return null;
+  const options = [
+    { value: "active" as const, label: "Active" },
+    { value: "revoked" as const, label: `Revoked (${revoked})` },
+  ];
+  return <Segmented label={label} value={shown} options={options} onChange={onChange} />;
+}
+
+export const isShown = (shown: Shown, { revoked_at }: { revoked_at: number | null }): boolean =>
+  (revoked_at === null) === (shown === "active");

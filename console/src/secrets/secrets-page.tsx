@@ -1,0 +1,94 @@
+/** A page of secrets of one kind: the list, and creating, renaming and revoking them. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import { Plus } from "lucide-react";
+import { type ReactNode, useState } from "react";
+import { Button } from "../ui/button.tsx";
+import { Card, PageHeader } from "../ui/card.tsx";
+import { Empty, Loaded } from "../ui/states.tsx";
+import type { Column } from "../ui/table.tsx";
+import { CreateSecretDialog } from "./create-secret.tsx";
+import { RenameSecretDialog } from "./rename-secret.tsx";
+import { RevokeSecretDialog } from "./revoke-secret.tsx";
+import { isShown, RevokedChoice, type Shown } from "./revoked-choice.tsx";
+import type { SecretKind, SecretRow } from "./secret-kind.ts";
+import { SecretTable } from "./secret-table.tsx";
+
+interface Props<Row extends SecretRow> {
+  kind: SecretKind;
+  query: UseQueryResult<{ data: Row[] }>;
+  title: string;
+  about: string;
+  icon: ReactNode;
+  /** What a first one is for. */
+  purpose: string;
+  columns?: Column<Row>[];
+  /** What stops working when it is revoked. */
+  revoking: (secret: Row) => ReactNode;
+}
+
+type Task<Row> = { name: "create" } | { name: "rename" | "revoke"; secret: Row };
+
+export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
+  const { kind, query, title, about, icon, purpose, columns = [], revoking } = props;
+  const { noun, fullName, useRename } = kind;
+  const [task, setTask] = useState<Task<Row>>();
+  const [shown, setShown] = useState<Shown>("active");
+  const done = (): void => setTask(undefined);
+  const create = (
+    <Button look="primary" onClick={() => setTask({ name: "create" })}>
+      <Plus aria-hidden className="size-4" />
+      Create {noun}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader
+        title={title}
+        about={about}
+        actions={
+          <>
+            <RevokedChoice
+              label={`Which ${noun}s`}
+              shown={shown}
+              secrets={query.data?.data ?? []}
+              onChange={setShown}
+            />
+            {create}
+          </>
+        }
+      />
+      <Card flush>
+        <Loaded query={query}>
+          {({ data }) => {
+            const rows = data.filter((secret) => isShown(shown, secret));
+            if (rows.length === 0 && shown === "active") {
+              return (
+                <Empty icon={icon} title={`No ${fullName}s yet`} action={create}>
+                  {purpose} Its secret is shown once.
+                </Empty>
+              );
+            }
+            return (
+              <SecretTable
+                label={title}
+                rows={rows}
+                columns={columns}
+                onRevoke={(secret) => setTask({ name: "revoke", secret })}
+                onRename={useRename && ((secret) => setTask({ name: "rename", secret }))}
+              />
+            );
+          }}
+        </Loaded>
+      </Card>
+      <CreateSecretDialog kind={kind} open={task?.name === "create"} onClose={done} />
+      {task?.name === "rename" && useRename !== undefined && (
+        <RenameSecretDialog noun={noun} useRename={useRename} secret={task.secret} onClose={done} />
+      )}
+      {task?.name === "revoke" && (
+        <RevokeSecretDialog kind={kind} secret={task.secret} onClose={done}>
+          {revoking(task.secret)}
+        </RevokeSecretDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bucketNames, spanOf } from "./time-range.ts";
+
+const NOW = Date.parse("2026-11-15T06:40:00Z");
+
+test("a day has its 24 hours, named as the API names them, the last one not over", () => {
+  const span = spanOf("24h", NOW);
+  const names = bucketNames(span);
+  assert.deepEqual(
+    [span.by, names.length, names[0], names.at(-1)],
+    ["hour", 24, "2026-11-14T07:00:00Z", "2026-11-15T06:00:00Z"],
+  );
+  assert.equal(span.from.toISOString(), "2026-11-14T07:00:00.000Z");
+});
+
+test("a week has its seven days and a month its thirty, in UTC, today among them", () => {
+  assert.deepEqual(bucketNames(spanOf("7d", NOW)).slice(-2), ["2026-11-14", "2026-11-15"]);
+  assert.equal(spanOf("7d", NOW).starts.length, 7);
+  const month = spanOf("30d", NOW);
+  assert.deepEqual([month.by, month.starts.length], ["day", 30]);
+  assert.equal(month.from.toISOString(), "2026-10-17T00:00:00.000Z");
+});

@@ -1,0 +1,34 @@
+/** A table that comes in pages: loading, refused, empty, or its rows so far with a way to the rest. */
+import type { InfiniteData, UseQueryResult } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import { LoadMore, type PagedQuery } from "./load-more.tsx";
+import { Loaded } from "./states.tsx";
+import { Table, type TableProps } from "./table.tsx";
+
+interface Props<Row> extends Omit<TableProps<Row>, "rows"> {
+  query: PagedQuery & Pick<UseQueryResult<InfiniteData<{ data: Row[] }>>, "data" | "error" | "refetch">;
+  /** Shown where there is no row. */
+  empty: ReactNode;
+  /** What else helps where the list was refused. */
+  action?: ReactNode;
+  /** Between the filters and the rows. */
+  above?: (rows: Row[]) => ReactNode;
+}
+
+export function PagedTable<Row>({ query, empty, action, above, ...table }: Props<Row>) {
+  return (
+    <Loaded query={query} action={action}>
+      {({ pages }) => {
+        const rows = pages.flatMap(({ data }) => data);
+        if (rows.length === 0) return empty;
+        return (
+          <>
+            {above?.(rows)}
+            <Table {...table} rows={rows} />
+            <LoadMore query={query} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
+}

@@ -1,0 +1,9 @@
+/** Whole numbers as people type them. Pure. */
+export const WHOLE_NUMBER_MAX = 100_000_000;
+
+/** With or without commas; undefined where it is none, or too large. */
+export function wholeNumber(text: string): number | undefined {
+  const digits = text.trim().replaceAll(/[,_\s]/g, "");
+  const value = Number(digits);
+  return /^\d+$/.test(digits) && value <= WHOLE_NUMBER_MAX ? value : undefined;
+}
