@@ -184,7 +184,7 @@ export class Offers {
 
   #hear(nodeId: string | undefined, payload: Uint8Array): void {
     const { rates } = this.#options.roster;
-    if (nodeId === undefined || !rates.hears(nodeId)) return;
+    if (nodeId === undefined || !rates.listensTo(nodeId)) return;
     try {
       const frame = decode(payload);
       const cost = idleCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);

@@ -5,7 +5,7 @@
  * then nothing else is read, let alone stored.
  */
 import type { HubLimits } from "./limits.ts";
-import type { SubscribeAsk } from "./rules.ts";
+import type { SubscribeAsk } from "./permissions.ts";
 
 export interface Operations {
   /** The JSON text after CONNECT, not yet parsed. */

@@ -1,4 +1,4 @@
-/** For the tests of this folder: hubs, real clients, and a raw peer with no manners. */
+/** For the tests of this folder: hubs, real clients, and a raw peer that keeps no rules. */
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";

@@ -9,7 +9,7 @@
  */
 const CONNECTIONS_MAX = 2;
 
-export class Presence {
+export class ConnectedNodes {
   /** Connections oldest first; none for a node that was heard but not seen to connect. */
   readonly #nodes = new Map<string, Set<string>>();
 

@@ -5,16 +5,16 @@
  */
 import type { HubLimits } from "./limits.ts";
 
-export interface Pace {
+export interface RateLimit {
   /** Counts what was just handled and says how many milliseconds to stop reading; 0 for none. */
   spend(operations: number, bytes: number, nowMs: number): number;
   /** Whether time has caught up with all that was counted. */
   isFresh(nowMs: number): boolean;
 }
 
-type PaceLimits = Pick<HubLimits, "operationsPerSecondMax" | "inboundBytesPerSecondMax" | "burstMs">;
+type Rates = Pick<HubLimits, "operationsPerSecondMax" | "inboundBytesPerSecondMax" | "burstMs">;
 
-export function createPace(limits: PaceLimits): Pace {
+export function createRateLimit(limits: Rates): RateLimit {
   const msPerOperation = 1000 / limits.operationsPerSecondMax;
   const msPerByte = 1000 / limits.inboundBytesPerSecondMax;
   let paidUntilMs = 0;

@@ -1,19 +1,19 @@
-/** What is remembered of each node's haste: how often it connects, and how much it sends on all its connections. */
+/** The rate limits of each node: how often it connects, and how much it sends on all its connections. */
 import type { Clock } from "../../base/clock.ts";
 import type { HubLimits } from "./limits.ts";
-import { createPace, type Pace } from "./pace.ts";
+import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 
 const FORGET_EVERY_MS = 60_000;
 
-interface Haste {
-  connecting: Pace;
-  sending: Pace;
+interface NodeLimits {
+  connecting: RateLimit;
+  sending: RateLimit;
 }
 
-export class NodePaces {
+export class NodeRateLimits {
   readonly #limits: HubLimits;
   readonly #clock: Clock;
-  readonly #nodes = new Map<string, Haste>();
+  readonly #nodes = new Map<string, NodeLimits>();
   readonly #isConnected: (nodeId: string) => boolean;
   #forgetAt = 0;
 
@@ -30,30 +30,30 @@ export class NodePaces {
     return this.#of(nodeId).connecting.spend(1, 0, nowMs) === 0;
   }
 
-  paceOf(nodeId: string): Pace {
+  ofSending(nodeId: string): RateLimit {
     return this.#of(nodeId).sending;
   }
 
-  #of(nodeId: string): Haste {
+  #of(nodeId: string): NodeLimits {
     const known = this.#nodes.get(nodeId);
     if (known !== undefined) return known;
     const { connectsPerSecondMax, connectsBurstMs } = this.#limits;
     const connecting = { operationsPerSecondMax: connectsPerSecondMax, burstMs: connectsBurstMs };
-    const haste = {
-      connecting: createPace({ ...connecting, inboundBytesPerSecondMax: Number.POSITIVE_INFINITY }),
-      sending: createPace(this.#limits),
+    const limits = {
+      connecting: createRateLimit({ ...connecting, inboundBytesPerSecondMax: Number.POSITIVE_INFINITY }),
+      sending: createRateLimit(this.#limits),
     };
-    this.#nodes.set(nodeId, haste);
-    return haste;
+    this.#nodes.set(nodeId, limits);
+    return limits;
   }
 
-  /** Of a node that is not here and was in no haste there is nothing to remember: a new record says the same. */
+  /** Of a node that is not here and used none of its allowance there is nothing to remember: a new record says the same. */
   #forget(nowMs: number): void {
     if (nowMs < this.#forgetAt) return;
     this.#forgetAt = nowMs + FORGET_EVERY_MS;
     for (const [nodeId, { connecting, sending }] of this.#nodes) {
-      const calm = connecting.isFresh(nowMs) && sending.isFresh(nowMs);
-      if (calm && !this.#isConnected(nodeId)) this.#nodes.delete(nodeId);
+      const unused = connecting.isFresh(nowMs) && sending.isFresh(nowMs);
+      if (unused && !this.#isConnected(nodeId)) this.#nodes.delete(nodeId);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The gateway's line to NATS, kept up for as long as the gateway lives. While it is away nothing is kept for later: what
+ * The gateway's connection to NATS, kept up for as long as the gateway lives. While it is away nothing is kept for later: what
  * is published then is dropped, because whoever waits for an answer has been told that the nodes are gone. An outage is
  * logged when it begins, when its reason changes and when it is over.
  */
@@ -16,9 +16,9 @@ const AWAY = "there is no connection to NATS";
 
 export type Receive = (subject: string, payload: Uint8Array) => void;
 
-export interface LineOptions {
+export interface ReconnectingOptions {
   dial: () => Promise<NatsConnection>;
-  /** The line is up again after an outage; subscriptions are in place. */
+  /** Connected again after an outage; subscriptions are in place. */
   back: () => void;
   away: () => void;
   /** A subscriber threw. */
@@ -39,16 +39,16 @@ interface Subscribed {
   live: Subscription | undefined;
 }
 
-export class Line {
-  readonly #options: LineOptions;
+export class ReconnectingConnection {
+  readonly #options: ReconnectingOptions;
   readonly #subscribed = new Set<Subscribed>();
   #connection: NatsConnection | undefined;
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
   #stopWaiting = (): void => {};
-  #kept: Promise<void> = Promise.resolve();
+  #running: Promise<void> = Promise.resolve();
 
-  constructor(options: LineOptions) {
+  constructor(options: ReconnectingOptions) {
     this.#options = options;
   }
 
@@ -63,7 +63,7 @@ export class Line {
       if (error instanceof NatsUnusable) throw error;
       this.#failed(error);
     }
-    this.#kept = this.#keep();
+    this.#running = this.#run();
   }
 
   publish(subject: string, payload: Uint8Array): void {
@@ -103,11 +103,11 @@ export class Line {
       await this.#flush(connection);
       await connection.close();
     }
-    await this.#kept;
+    await this.#running;
   }
 
   /** Runs until `close`. */
-  async #keep(): Promise<void> {
+  async #run(): Promise<void> {
     for (let failures = 0; !this.#closing; ) {
       const connection = this.#connection;
       if (connection !== undefined) {
@@ -138,8 +138,8 @@ export class Line {
   #use(connection: NatsConnection): void {
     this.#connection = connection;
     for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
-    this.#heed(connection).catch((error) =>
-      this.#options.log.error({ err: error }, "reading the line's status failed"),
+    this.#logErrors(connection).catch((error) =>
+      this.#options.log.error({ err: error }, "reading the connection's status failed"),
     );
   }
 
@@ -165,7 +165,7 @@ export class Line {
   }
 
   /** What the server complains of. */
-  async #heed(connection: NatsConnection): Promise<void> {
+  async #logErrors(connection: NatsConnection): Promise<void> {
     for await (const status of connection.status()) {
       if (status.type === "error") this.#options.log.error({ reason: status.error.message }, "NATS reports an error");
     }

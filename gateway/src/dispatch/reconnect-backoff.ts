@@ -4,30 +4,30 @@
  */
 import type { Clock } from "../base/clock.ts";
 
-const PAUSE_MS_MIN = 1_000;
-const PAUSE_MS_MAX = 60_000;
+const BACKOFF_MS_MIN = 1_000;
+const BACKOFF_MS_MAX = 60_000;
 const FORGIVEN_AFTER_MS = 10 * 60_000;
 
-interface Pause {
+interface Backoff {
   lastMs: number;
   until: number;
 }
 
-export class Pauses {
+export class ReconnectBackoff {
   readonly #clock: Clock;
-  readonly #nodes = new Map<string, Pause>();
+  readonly #nodes = new Map<string, Backoff>();
   #forgetAt = 0;
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  begin(nodeId: string): void {
+  start(nodeId: string): void {
     const now = this.#clock.monotonic();
     this.#forget(now);
     const last = this.#nodes.get(nodeId);
     const again = last !== undefined && now - last.until < FORGIVEN_AFTER_MS;
-    const lastMs = again ? Math.min(PAUSE_MS_MAX, 2 * last.lastMs) : PAUSE_MS_MIN;
+    const lastMs = again ? Math.min(BACKOFF_MS_MAX, 2 * last.lastMs) : BACKOFF_MS_MIN;
     this.#nodes.set(nodeId, { lastMs, until: now + lastMs });
   }
 
