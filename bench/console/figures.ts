@@ -85,4 +85,4 @@ async function gzipBytes(url: string): Promise<number> {
   return Number(response.headers.get("content-length"));
 }
 
-export const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);

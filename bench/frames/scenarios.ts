@@ -17,7 +17,7 @@ const NOTHING = {
 };
 const DELTAS_MAX = DELTAS_PER_FRAME_MAX;
 
-export interface Scenario {
+interface Scenario {
   name: string;
   run: (stage: Stage) => Promise<void>;
 }

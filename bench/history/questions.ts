@@ -23,7 +23,7 @@ const PAGE = 51;
 const FAR = 999 * 50;
 
 /** What is asked through `watched` is measured. */
-export interface Setting {
+interface Setting {
   pool: pg.Pool;
   watched: pg.Pool;
   cast: Cast;

@@ -8,7 +8,7 @@ import { on } from "./processors.ts";
 const STOP_WITHIN_MS = 15_000;
 const READY_WITHIN_MS = 90_000;
 
-export interface StartOptions {
+interface StartOptions {
   /** Names its log file. */
   name: string;
   command: string[];

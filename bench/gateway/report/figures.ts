@@ -59,13 +59,13 @@ export const perRequest = (rows: Row[], who: Payer): string => median(rows, cpuP
 export const errorsOf = (rows: Row[]): number =>
   rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
 
-export function middle(values: number[]): number {
+function middle(values: number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
   return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
 }
 
-export function numbers(rows: Row[], figure: (row: Row) => number | undefined): number[] {
+function numbers(rows: Row[], figure: (row: Row) => number | undefined): number[] {
   return rows.map(figure).filter((value): value is number => value !== undefined && Number.isFinite(value));
 }
 

@@ -15,7 +15,7 @@ interface Rate {
   burst: number;
 }
 
-export type FrameKind = "states" | "malformed" | "idle";
+type FrameKind = "states" | "malformed" | "idle";
 
 export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
@@ -44,7 +44,7 @@ interface Allowance {
   ignoredUntil: number;
 }
 
-export interface FrameRatesOptions {
+interface FrameRatesOptions {
   plane: Pick<Plane, "cut">;
   clock: Clock;
   log: Log;

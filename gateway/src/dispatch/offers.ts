@@ -85,7 +85,7 @@ interface Live extends Attempt {
   over: (end: AttemptEnd) => void;
 }
 
-export interface OffersOptions {
+interface OffersOptions {
   plane: Plane;
   roster: Roster;
   clock: Clock;

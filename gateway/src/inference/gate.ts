@@ -21,7 +21,7 @@ export interface Visitor {
   endpoint: Refusal["endpoint"];
 }
 
-export interface Pass {
+interface Pass {
   /** Ends the visit: the slot is free, and the tokens count against the minute. */
   leave(tokens: number): Promise<void>;
 }

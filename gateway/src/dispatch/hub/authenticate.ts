@@ -11,9 +11,9 @@ const connectSchema = z.object({
   verbose: z.boolean().optional(),
 });
 
-export type Refusal = JwtRefusal | "bad_connect" | "revoked" | "wrong_key";
+type Refusal = JwtRefusal | "bad_connect" | "revoked" | "wrong_key";
 
-export type Verdict =
+type Verdict =
   | { ok: true; claims: Claims; verbose: boolean }
   | { ok: false; refusal: Refusal; nodeId: string | undefined };
 

@@ -55,7 +55,7 @@ export function nextGone(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   allowHalfOpen?: boolean;
   /** Its address: any of this machine. */
   from?: string;

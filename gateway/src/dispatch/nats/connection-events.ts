@@ -9,7 +9,7 @@ const ClientEvent = z.object({
   client: z.object({ id: z.number(), name_tag: z.string() }),
 });
 
-export interface NodeEvent {
+interface NodeEvent {
   kind: "connect" | "disconnect";
   nodeId: string;
   /** Tells it from every other connection of the cluster. */

@@ -14,9 +14,9 @@ const ANSWER_MS_MAX = 2_000;
 const FLUSH_MS_MAX = 1_000;
 const AWAY = "there is no connection to NATS";
 
-export type Receive = (subject: string, payload: Uint8Array) => void;
+type Receive = (subject: string, payload: Uint8Array) => void;
 
-export interface ReconnectingOptions {
+interface ReconnectingOptions {
   dial: () => Promise<NatsConnection>;
   /** Connected again after an outage; subscriptions are in place. */
   back: () => void;
