@@ -1,5 +1,18 @@
-/** Processor time and memory of processes, and how busy the whole machine was, from /proc. Linux only. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+/** Processor time and memory of processes, how busy the whole machine was, and how quick its disk is. From /proc: Linux only. */
+import {
+  closeSync,
+  fdatasyncSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
+
+/** Microseconds of the clock that all processes of the machine share. */
+export const nowUs = (): number => Number(process.hrtime.bigint() / 1000n);
 
 /** The kernel counts in hundredths of a second for everybody outside it. */
 const TICK_US = 10_000;
@@ -108,3 +121,23 @@ function whileItLives<T>(look: () => T): T | undefined {
 }
 
 const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? "";
+
+const WRITES = 200;
+const PAGE_BYTES = 8192;
+
+/** How long the disk takes to make a small write durable, which every commit waits for: the median, in milliseconds. */
+export function durableWriteMs(directory: string): number {
+  const file = join(directory, "durable-write.tmp");
+  const page = Buffer.alloc(PAGE_BYTES, 1);
+  const descriptor = openSync(file, "w");
+  const times: number[] = [];
+  for (let i = 0; i < WRITES; i++) {
+    const start = performance.now();
+    writeSync(descriptor, page, 0, PAGE_BYTES, (i % 16) * PAGE_BYTES);
+    fdatasyncSync(descriptor);
+    times.push(performance.now() - start);
+  }
+  closeSync(descriptor);
+  rmSync(file);
+  return times.sort((a, b) => a - b)[WRITES / 2] ?? Number.NaN;
+}

@@ -1,9 +1,19 @@
 /** The fake engine as the bench sees it: a process to set and to ask. */
 import { fileURLToPath } from "node:url";
-import { Child } from "../machine/children.ts";
-import type { Pace } from "./streams.ts";
+import { Child } from "./processes.ts";
 
-const MAIN = fileURLToPath(new URL("./main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
+
+/** The one model it serves. */
+export const MODEL = "fake-model";
+
+export interface Pace {
+  tokens: number;
+  /** Between two events of one stream; 0: no pause. */
+  delayMs: number;
+  /** Events per write where there is no pause. */
+  burst: number;
+}
 
 /** Since the pace was last set. */
 export interface EngineCounts {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { Connection } from "./connection.ts";
-import { nowUs } from "./times.ts";
+import { nowUs } from "./usage.ts";
 
 const REQUEST = Buffer.from("POST / HTTP/1.1\r\n\r\n");
 const chunked = (...parts: string[]): string =>

@@ -1,9 +1,33 @@
-/** The processes of a run: started on their processors, their output kept in files, ended with the run. */
-import { type ChildProcess, spawn } from "node:child_process";
+/**
+ * The processes of a run: started on their processors, their output kept in files, ended with the run. What is measured (a
+ * gateway and its database) has the last processor for itself; the engine, the host's agent and the load generator share the
+ * others. Requests per second are then those of one processor.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { on } from "./processors.ts";
+
+export interface Processors {
+  /** As `taskset -c` takes it; null: wherever the system puts it. */
+  measured: string | null;
+  others: string | null;
+}
+
+export function shareProcessors(pin: boolean): Processors {
+  const count = availableParallelism();
+  if (!pin || count < 2 || spawnSync("taskset", ["--version"]).status !== 0) return { measured: null, others: null };
+  const others = count === 2 ? "0" : `0-${count - 2}`;
+  execFileSync("taskset", ["-acp", others, String(process.pid)], { stdio: "ignore" });
+  return { measured: String(count - 1), others };
+}
+
+/** The command line that starts a program on these processors. */
+function on(processors: string | null, command: string[]): [program: string, args: string[]] {
+  const [program = "", ...args] = processors === null ? command : ["taskset", "-c", processors, ...command];
+  return [program, args];
+}
 
 const STOP_WITHIN_MS = 15_000;
 const READY_WITHIN_MS = 90_000;

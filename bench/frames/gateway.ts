@@ -1,4 +1,4 @@
-/** A gateway's hearing, from the plane to the reply: roster, dispatcher, relay and meter as they are, and one node. */
+/** A gateway from the plane to the reply: roster, dispatcher, relay and meter as they are, and one node. */
 import { nodeState, toGateway } from "@tollgate/protocol/subjects.ts";
 import { systemClock } from "../../gateway/src/base/clock.ts";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
@@ -24,7 +24,7 @@ export interface JobOptions {
   stop?: string[];
 }
 
-export class Stage {
+export class GatewayUnderTest {
   readonly #metering: Metering;
   readonly #models: ReadonlyMap<string, ActiveModel>;
   readonly #plane = new MemoryPlane();
