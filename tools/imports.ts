@@ -2,7 +2,7 @@
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 
-export interface Import {
+interface Import {
   from: string;
   to: string;
   typeOnly: boolean;
@@ -31,7 +31,8 @@ export function importsOf(file: string, source: string): Import[] {
   return found;
 }
 
-function resolve(file: string, specifier: string): string | undefined {
+/** The file that a specifier means, from the root; undefined where it is none of ours. */
+export function resolve(file: string, specifier: string): string | undefined {
   if (specifier.startsWith(".")) return normalize(join(dirname(file), specifier));
   for (const [name, folder] of Object.entries(PACKAGES)) {
     if (specifier.startsWith(name)) return folder + specifier.slice(name.length);

@@ -1,10 +1,24 @@
 /** What a visit comes to: the figures people know from other tools, worked out from what the observers saw. */
-import type { Loaded, Seen } from "./browser.ts";
 
 const LONG_MS = 50;
 /** Shifts that follow one another within a second, for at most five, belong together; the worst such group counts. */
 const SHIFT_GAP_MS = 1_000;
 const SHIFT_GROUP_MS = 5_000;
+
+/** What the observers saw; times are milliseconds since the page was asked for. */
+export interface Seen {
+  fcp: number | null;
+  lcp: number | null;
+  shifts: { at: number; value: number }[];
+  tasks: { from: number; to: number }[];
+  askedAt: number;
+  drawnAt: number;
+}
+
+export interface Loaded {
+  serverMs: number;
+  files: { name: string; transferSize: number; encodedBodySize: number }[];
+}
 
 export interface Processor {
   /** Of the page's main thread, in milliseconds of processor time. */
@@ -85,4 +99,4 @@ async function gzipBytes(url: string): Promise<number> {
   return Number(response.headers.get("content-length"));
 }
 
-export const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);

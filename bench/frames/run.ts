@@ -6,8 +6,8 @@
 import { createLog } from "../../gateway/src/base/log.ts";
 import { loadCatalogue } from "../../gateway/src/metering/catalogue.ts";
 import { openMetering } from "../../gateway/src/metering/metering.ts";
+import { GatewayUnderTest } from "./gateway.ts";
 import { SCENARIOS } from "./scenarios.ts";
-import { Stage } from "./stage.ts";
 
 const AIM_MS = 20;
 /** Of each frame the best of some rounds: the others were disturbed, or not yet compiled. */
@@ -20,10 +20,10 @@ let over = 0;
 for (const { name, run } of SCENARIOS.filter(({ name }) => name.includes(wanted))) {
   const bestMs: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
-    const stage = new Stage(metering, active);
-    await run(stage);
-    for (const [i, ms] of stage.frameMs.entries()) bestMs[i] = Math.min(bestMs[i] ?? Number.POSITIVE_INFINITY, ms);
-    stage.close();
+    const gateway = new GatewayUnderTest(metering, active);
+    await run(gateway);
+    for (const [i, ms] of gateway.frameMs.entries()) bestMs[i] = Math.min(bestMs[i] ?? Number.POSITIVE_INFINITY, ms);
+    gateway.close();
   }
   const worstMs = bestMs.reduce((worst, ms) => Math.max(worst, ms), 0);
   if (worstMs > AIM_MS) over++;

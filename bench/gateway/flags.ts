@@ -1,7 +1,21 @@
-/** The flags of `npm run bench -- gateway`. Every mistake is reported, each naming its flag. */
+/** The flags of `npm run bench -- gateway`, and the targets they choose from. Every mistake is reported, each naming its flag. */
 import { parseArgs } from "node:util";
 import { SCENARIO_NAMES, type ScenarioName } from "./scenarios.ts";
-import { TARGET_NAMES, type TargetName } from "./targets/all.ts";
+import { bare, direct, nginx, portkey } from "./targets/peers.ts";
+import type { StartTarget } from "./targets/target.ts";
+import { tollgate, tollgateScripted } from "./targets/tollgate.ts";
+
+/** The engine alone comes first: the others are compared with it. */
+export const TARGETS = {
+  direct,
+  nginx,
+  bare,
+  portkey,
+  tollgate,
+  "tollgate-scripted": tollgateScripted,
+} satisfies Record<string, StartTarget>;
+type TargetName = keyof typeof TARGETS;
+const TARGET_NAMES = Object.keys(TARGETS) as TargetName[];
 
 export const HELP = `Usage: npm run bench -- gateway [flags]
   --quick            short runs, once each: shows that all works

@@ -1,20 +1,10 @@
-/** One measured run: a scenario against a target, with what every process involved spent on it. */
+/** One measured run: a scenario against a target, with what every process involved spent on it; and the warm-up before it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Engine, EngineCounts } from "./engine/engine.ts";
-import { type LoadResult, runLoad } from "./load/load.ts";
-import type { Address } from "./load/requests.ts";
-import {
-  type CpuCount,
-  cpuOf,
-  forgetPeak,
-  machineUs,
-  peakMib,
-  residentMib,
-  spentUs,
-  type Watched,
-} from "./machine/usage.ts";
-import type { Scenario } from "./scenarios.ts";
-import type { Role, Target } from "./targets/target.ts";
+import type { Engine, EngineCounts } from "./engine.ts";
+import { type Address, type LoadResult, runLoad } from "./load.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { type Role, type Target, Unavailable } from "./targets/target.ts";
+import { type CpuCount, cpuOf, forgetPeak, machineUs, peakMib, residentMib, spentUs, type Watched } from "./usage.ts";
 
 /** Streams that an earlier run left behind end within this. */
 const QUIET_WITHIN_MS = 5_000;
@@ -103,4 +93,27 @@ function spent(before: Snapshot, after: Snapshot): Row["cpuUs"] {
 async function quiet(engine: Engine): Promise<void> {
   const until = performance.now() + QUIET_WITHIN_MS;
   while ((await engine.counts()).live > 0 && performance.now() < until) await sleep(50);
+}
+
+const WARM_UP_MS_MAX = 60_000;
+
+const WARM_CHATS: Scenario = { ...SCENARIOS["chat-c64"], concurrent: 32, seconds: 1 };
+const WARM_STREAMS: Scenario = { ...SCENARIOS["streams-unpaced"], concurrent: 20, total: 60, secondsMax: 20 };
+
+/**
+ * Brings a target to its cruising speed, and shows that it answers at all. How warm a program is depends on the work it
+ * did, so the measure is its own processor time; a starved one would be met cold after any number of seconds. Returns the
+ * processor time it took, in seconds.
+ */
+export async function warmUp(bench: Bench, target: Target, cpuSeconds: number): Promise<number> {
+  const until = performance.now() + WARM_UP_MS_MAX;
+  let warmedUs = 0;
+  do {
+    for (const scenario of target.wholeAnswersOnly ? [WARM_CHATS] : [WARM_CHATS, WARM_STREAMS]) {
+      const row = await measure(bench, target, { name: "warm-up", scenario, repeat: 0 });
+      warmedUs += row.cpuUs.gateway ?? 0;
+      if (row.ok === 0) throw new Unavailable(`it gives no good answers: ${JSON.stringify(row.errors)}`);
+    }
+  } while (target.parts.gateway !== undefined && warmedUs < cpuSeconds * 1e6 && performance.now() < until);
+  return warmedUs / 1e6;
 }

@@ -19,11 +19,11 @@ export interface Question {
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** A page and one row more, as the console asks for it. */
 const PAGE = 51;
-/** Where the 1,000th page of 50 begins. */
+/** Where the 1,000th page of 50 begins; on a shorter history the oldest row stands for it. */
 const FAR = 999 * 50;
 
 /** What is asked through `watched` is measured. */
-export interface Setting {
+interface Setting {
   pool: pg.Pool;
   watched: pg.Pool;
   cast: Cast;
@@ -45,10 +45,10 @@ async function ofHistory({ pool, watched, cast }: Setting): Promise<Question[]> 
   const history = openHistory({ pool: watched });
   const builder = cast.builder as Uuid;
   const key = (i: number): Uuid => cast.keys[i] as Uuid;
-  const { rows } = await pool.query("select id from request where account_id = $1 order by id desc offset $2 limit 1", [
-    builder,
-    FAR - 1,
-  ]);
+  const { rows } = await pool.query(
+    "select id from (select id from request where account_id = $1 order by id desc limit $2) newest order by id limit 1",
+    [builder, FAR],
+  );
   const far = rows[0].id as Uuid;
   const filters: Record<string, Parameters<typeof history.list>[1]> = {
     "first page": { limit: PAGE },
@@ -115,8 +115,9 @@ async function ofStatement({ pool, watched, cast }: Setting): Promise<Question[]
   const statement = openStatement({ pool: watched });
   const builder = cast.builder as Uuid;
   const { rows } = await pool.query(
-    "select id::text from ledger_entry where account_id = $1 order by id desc offset $2 limit 1",
-    [builder, FAR - 1],
+    `select id::text from (select id from ledger_entry where account_id = $1 order by id desc limit $2) newest
+      order by newest.id limit 1`,
+    [builder, FAR],
   );
   return [undefined, rows[0].id as string].map((before) => ({
     name: `statement: ${before === undefined ? "first" : "1,000th"} page`,
@@ -128,8 +129,9 @@ async function ofEarnings({ pool, watched, cast }: Setting): Promise<Question[]>
   const earnings = openEarnings({ pool: watched });
   const host = cast.host as Uuid;
   const { rows } = await pool.query(
-    "select id from request where host_account_id = $1 order by id desc offset $2 limit 1",
-    [host, FAR - 1],
+    `select id from (select id from request where host_account_id = $1 order by id desc limit $2) newest
+      order by id limit 1`,
+    [host, FAR],
   );
   const node = (i: number): Uuid => cast.nodes[i] as Uuid;
   const pages: Record<string, Parameters<typeof earnings.lines>[1]> = {

@@ -7,7 +7,7 @@ import type pg from "pg";
 
 export const DAYS = 60;
 /** Most rows have the first of each; the last are rare: 1 in 1,000 of the keys, 1 in 10,000 of the models and nodes. */
-export const KEYS = ["production", "staging", "batch", "laptop", "demo"];
+const KEYS = ["production", "staging", "batch", "laptop", "demo"];
 export const MODELS = ["tiny-3b", "small-8b", "small-7b-alt", "reason-32b", "embed-m3", "mid-14b"];
 export const RARE_OUTCOME = "gateway_lost";
 const OTHERS = 100;

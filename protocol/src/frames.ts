@@ -19,7 +19,7 @@ import { FAILURE_MESSAGE_CHARS_MAX, JOB_BODY_BYTES_MAX, JOB_PIECES_MAX } from ".
 
 /** `<request suffix>-<attempt, two digits>`: unique per attempt, so that late frames of an abandoned attempt are told apart. */
 export const JOB_ID_FORM = /^[0-9a-z]{26}-[0-9]{2}$/;
-export const JobId = z.string().regex(JOB_ID_FORM);
+const JobId = z.string().regex(JOB_ID_FORM);
 const Id = z.string().regex(/^[0-9A-Za-z_]{1,64}$/);
 const ModelId = z.string().min(1).max(64);
 const Seq = z

@@ -7,5 +7,5 @@
  * place of `deltas`.
  */
 export const PROTOCOL_MAJOR = 1;
-export const PROTOCOL_MINOR = 1;
+const PROTOCOL_MINOR = 1;
 export const PROTOCOL_VERSION = `${PROTOCOL_MAJOR}.${PROTOCOL_MINOR}`;

@@ -1,11 +1,9 @@
 /** What is measured: a gateway in front of the fake engine, and the processes it consists of. */
 import { connect } from "node:net";
-import type { Engine } from "../engine/engine.ts";
-import { MODEL } from "../engine/pieces.ts";
-import type { Address } from "../load/requests.ts";
-import type { Child } from "../machine/children.ts";
-import type { Processors } from "../machine/processors.ts";
-import type { Watched } from "../machine/usage.ts";
+import { type Engine, MODEL } from "../engine.ts";
+import type { Address } from "../load.ts";
+import type { Child, Processors } from "../processes.ts";
+import type { Watched } from "../usage.ts";
 
 /** `agent` is the host's part of our own gateway; the others have none, nor a database. */
 export type Role = "gateway" | "postgres" | "agent";

@@ -10,8 +10,8 @@ import pg from "pg";
 import { readIfThere } from "../../../gateway/src/base/files.ts";
 import { dollars } from "../../../gateway/src/base/money.ts";
 import { findPrivatePostgres } from "../../../gateway/src/db/embedded.ts";
-import { MODEL } from "../engine/pieces.ts";
-import { Child, freePort } from "../machine/children.ts";
+import { MODEL } from "../engine.ts";
+import { Child, freePort } from "../processes.ts";
 import type { Role, StartTarget, Surroundings, Target } from "./target.ts";
 
 const OWN_CHECKOUT = fileURLToPath(new URL("../../..", import.meta.url));

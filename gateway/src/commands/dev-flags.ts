@@ -1,8 +1,8 @@
 /** The flags of `npm start`. Every mistake is reported, each naming its flag and rule. */
 import { parseArgs } from "node:util";
 
-export const ENGINES = ["auto", "demo", "scripted"] as const;
-export const PAYMENTS = ["none", "demo"] as const;
+const ENGINES = ["auto", "demo", "scripted"] as const;
+const PAYMENTS = ["none", "demo"] as const;
 
 export interface DevFlags {
   port: number;

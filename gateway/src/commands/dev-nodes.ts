@@ -19,7 +19,7 @@ const ONLINE_WITHIN_MS = 60_000;
 const STOP_WITHIN_MS = 10_000;
 const RESTART_AFTER_MS = 2_000;
 
-export interface NodeOptions {
+interface NodeOptions {
   name: string;
   gatewayUrl: string;
   hostToken: string;

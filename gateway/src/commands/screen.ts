@@ -1,7 +1,7 @@
 /** What a person sees of `npm start`: progress on one line while things start, then the few lines needed to begin. */
 import type { Online } from "./dev-nodes.ts";
 
-export interface Ready {
+interface Ready {
   baseUrl: string;
   consoleUrl: string;
   /** The page of the payment provider's stand-in, where there is one. */

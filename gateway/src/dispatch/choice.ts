@@ -1,7 +1,7 @@
 /** Which node gets a request. Pure. */
 import type { Random } from "../base/random.ts";
 
-export interface Candidate {
+interface Candidate {
   /** Jobs the node runs, as far as this gateway knows, and how many it can run. */
   outstanding: number;
   slots: number;

@@ -40,7 +40,7 @@ export interface DispatchResult {
   own?: boolean;
 }
 
-export interface Pace {
+interface Pace {
   nodeId: string;
   /** From the offer to the first output, and to the last. */
   ttftMs: number;
@@ -60,7 +60,7 @@ export interface Measured {
   own: boolean;
 }
 
-export interface TokenCounts {
+interface TokenCounts {
   prompt: number;
   output: number;
 }

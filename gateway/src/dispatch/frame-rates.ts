@@ -15,7 +15,7 @@ interface Rate {
   burst: number;
 }
 
-export type FrameKind = "states" | "malformed" | "idle";
+type FrameKind = "states" | "malformed" | "idle";
 
 export const FRAME_RATES: Record<FrameKind, Rate> = {
   states: { perSecond: 20, burst: 200 },
@@ -36,15 +36,15 @@ const CUT_AGAIN_MS = 5_000;
 /** By then every allowance is full again, and there is nothing to remember. */
 const FORGET_AFTER_MS = 120_000;
 
-interface Spoken {
+interface Allowance {
   /** What is left of each allowance. */
   left: Record<FrameKind, number>;
   at: number;
   /** Until when it is not listened to. */
-  deafUntil: number;
+  ignoredUntil: number;
 }
 
-export interface FrameRatesOptions {
+interface FrameRatesOptions {
   plane: Pick<Plane, "cut">;
   clock: Clock;
   log: Log;
@@ -53,7 +53,7 @@ export interface FrameRatesOptions {
 export class FrameRates {
   readonly #options: FrameRatesOptions;
   readonly #log: SparingLog;
-  readonly #nodes = new Map<string, Spoken>();
+  readonly #nodes = new Map<string, Allowance>();
   #forgetAt = 0;
 
   constructor(options: FrameRatesOptions) {
@@ -62,20 +62,20 @@ export class FrameRates {
   }
 
   /** Whether the node is listened to at all. */
-  hears(nodeId: string): boolean {
-    const spoken = this.#nodes.get(nodeId);
-    return spoken === undefined || spoken.deafUntil <= this.#options.clock.monotonic();
+  listensTo(nodeId: string): boolean {
+    const allowance = this.#nodes.get(nodeId);
+    return allowance === undefined || allowance.ignoredUntil <= this.#options.clock.monotonic();
   }
 
   /** Counts a frame of the node; false when that was too much, and the node is cut off. */
   count(nodeId: string, kind: FrameKind, cost = 1): boolean {
     const now = this.#options.clock.monotonic();
-    const spoken = this.#spoken(nodeId, now);
-    if (spoken.deafUntil > now) return false;
-    spoken.left[kind] -= cost;
-    if (spoken.left[kind] >= 0) return true;
-    spoken.left[kind] = 0;
-    spoken.deafUntil = now + CUT_AGAIN_MS;
+    const allowance = this.#allowance(nodeId, now);
+    if (allowance.ignoredUntil > now) return false;
+    allowance.left[kind] -= cost;
+    if (allowance.left[kind] >= 0) return true;
+    allowance.left[kind] = 0;
+    allowance.ignoredUntil = now + CUT_AGAIN_MS;
     this.#log.warn(nodeId, { node: nodeId, what: kind }, "a node sent more than it may and is cut off");
     this.#options.plane.cut(nodeId).catch((error) => {
       this.#log.error(nodeId, { node: nodeId, err: error }, "a node could not be cut off");
@@ -85,18 +85,18 @@ export class FrameRates {
 
   /** Its connections are gone: what comes from now on comes from a new one. */
   gone(nodeId: string): void {
-    const spoken = this.#nodes.get(nodeId);
-    if (spoken !== undefined) spoken.deafUntil = 0;
+    const allowance = this.#nodes.get(nodeId);
+    if (allowance !== undefined) allowance.ignoredUntil = 0;
   }
 
-  #spoken(nodeId: string, now: number): Spoken {
+  #allowance(nodeId: string, now: number): Allowance {
     const known = this.#nodes.get(nodeId);
     if (known === undefined) {
       this.#forget(now);
       const left = Object.fromEntries(Object.entries(FRAME_RATES).map(([kind, { burst }]) => [kind, burst]));
-      const spoken: Spoken = { left: left as Spoken["left"], at: now, deafUntil: 0 };
-      this.#nodes.set(nodeId, spoken);
-      return spoken;
+      const allowance: Allowance = { left: left as Allowance["left"], at: now, ignoredUntil: 0 };
+      this.#nodes.set(nodeId, allowance);
+      return allowance;
     }
     const seconds = (now - known.at) / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {

@@ -85,7 +85,7 @@ interface Live extends Attempt {
   over: (end: AttemptEnd) => void;
 }
 
-export interface OffersOptions {
+interface OffersOptions {
   plane: Plane;
   roster: Roster;
   clock: Clock;
@@ -184,7 +184,7 @@ export class Offers {
 
   #hear(nodeId: string | undefined, payload: Uint8Array): void {
     const { rates } = this.#options.roster;
-    if (nodeId === undefined || !rates.hears(nodeId)) return;
+    if (nodeId === undefined || !rates.listensTo(nodeId)) return;
     try {
       const frame = decode(payload);
       const cost = idleCost(payload.length, "deltas" in frame ? frame.deltas.length : 0);

@@ -1,4 +1,4 @@
-/** What every dispatch plane does, seen by ordinary NATS clients and by peers with no manners. */
+/** What every dispatch plane does, seen by ordinary NATS clients and by peers that break the rules. */
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, type TestContext, test } from "node:test";

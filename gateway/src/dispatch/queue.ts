@@ -12,7 +12,7 @@ interface Waiting {
   leave: (turn: Turn) => void;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   roster: Roster;
   clock: Clock;
   waitingMax: number;

@@ -350,7 +350,7 @@ const trustedSlots = (reported: number, licence: NodeLicence): number =>
 const elected = (reported: string[], { models }: NodeLicence): Set<string> =>
   new Set(reported.filter((model) => models.includes(model)));
 
-export interface RosterOptions {
+interface RosterOptions {
   plane: Plane;
   clock: Clock;
   random: Random;

@@ -10,13 +10,13 @@
  */
 
 /** To accept. */
-export const ACCEPT_MS_MAX = 2_000;
+const ACCEPT_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
-export const PAUSE_MS_MAX = 2_150;
+const PAUSE_MS_MAX = 2_150;
 /** The same as it is heard here. */
-export const SILENCE_MS_MAX = 2_300;
+const SILENCE_MS_MAX = 2_300;
 /** Reading a long prompt counts as a sign of life for at most this long. */
-export const PREFILL_MS_MAX = 60_000;
+const PREFILL_MS_MAX = 60_000;
 /** A timer that runs later than this was kept waiting by this process, and so was what nodes said meanwhile. */
 export const LATE_MS_MAX = 50;
 

@@ -2,7 +2,7 @@
  * How fast nodes are, as the gateway measures them: time to first token and tokens per second, each a moving median of a
  * node's last answers for a model. Nothing a node says of itself counts.
  */
-export interface Speed {
+interface Speed {
   /** From the offer to the first output. */
   ttftMs: number;
   /** Null for an answer too short to tell. */

@@ -5,7 +5,7 @@
 import type { Clock } from "../base/clock.ts";
 import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
 
-export interface WatchOptions {
+interface WatchOptions {
   clock: Clock;
   jobMsMax: number;
   passed: (event: "quiet" | "expire") => void;

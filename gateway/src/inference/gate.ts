@@ -20,7 +20,7 @@ export interface Visitor {
   endpoint: EndpointName;
 }
 
-export interface Pass {
+interface Pass {
   /** Ends the visit: the slot is free, and the tokens count against the minute. */
   leave(tokens: number): Promise<void>;
 }

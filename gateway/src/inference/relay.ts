@@ -12,7 +12,7 @@ import { StopMatcher } from "./stops.ts";
 import { TextPile } from "./text-pile.ts";
 import { ThinkingSplitter } from "./thinking.ts";
 
-export interface RelayOptions {
+interface RelayOptions {
   model: ActiveModel;
   meter: Meter;
   outputTokensMax: number;

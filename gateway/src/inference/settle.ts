@@ -14,7 +14,7 @@ import type { Gateway } from "./gateway.ts";
 /** A client does not wait longer than this for the books; the settlement goes on without it. */
 const WAIT_MAX_MS = 2_000;
 
-export interface Closing {
+interface Closing {
   call: Call;
   key: Holder;
   endpoint: EndpointName;

@@ -7,7 +7,7 @@
  * does not is passed on as it comes.
  */
 
-export interface Cut {
+interface Cut {
   /** What may be shown. */
   text: string;
   /** A stop string is complete: nothing after it is output. */

@@ -6,7 +6,7 @@
  */
 import type { Channel } from "@tollgate/protocol/frames.ts";
 
-export interface Part {
+interface Part {
   channel: Channel;
   text: string;
 }

@@ -29,7 +29,7 @@ export interface KeyLimits {
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
 /** Where a key stands after a check, for the `x-ratelimit-*` headers. */
-export interface Standing {
+interface Standing {
   limitRequests: number;
   remainingRequests: number;
   resetRequestsMs: number;
@@ -81,7 +81,7 @@ export class LimitsUnavailable extends Error {
 }
 
 /** What a key has used: in this minute, and now. */
-export interface Usage {
+interface Usage {
   requests: number;
   tokens: number;
   inFlight: number;

@@ -16,7 +16,7 @@ const CONNECT_TIMEOUT_MS = 2_000;
 /** An outage is over when the server answers and no question has failed for this long; a flapping one is one outage. */
 const QUIET_MS = 1_000;
 
-export interface LinkOptions {
+interface LinkOptions {
   url: string;
   clock: Clock;
   log: Log;

@@ -23,7 +23,7 @@ const ANSWER_TIMEOUT_MS = 500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
 
-export interface ValkeyOptions {
+interface ValkeyOptions {
   /** `redis://`, `rediss://`, `valkey://`, `valkeys://`, or the path of a socket. */
   url: string;
   clock: Clock;

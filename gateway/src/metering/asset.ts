@@ -20,7 +20,7 @@ import { invariant } from "../base/invariant.ts";
 
 export const ASSET_MAGIC = "TGTOKEN1";
 
-export interface SectionSize {
+interface SectionSize {
   name: string;
   byteLength: number;
 }
@@ -75,7 +75,7 @@ export async function readAsset(file: URL, sha256: string): Promise<Asset> {
   return parseAsset(bytes);
 }
 
-export function parseAsset(bytes: Buffer): Asset {
+function parseAsset(bytes: Buffer): Asset {
   invariant(bytes.toString("latin1", 0, ASSET_MAGIC.length) === ASSET_MAGIC, "not a tokenizer asset");
   // The default chunk is small and would be joined a few hundred times.
   const payload = zstdDecompressSync(bytes.subarray(ASSET_MAGIC.length), { chunkSize: 1024 * 1024 });

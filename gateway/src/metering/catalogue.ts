@@ -73,7 +73,7 @@ function isRegExp(text: string): boolean {
 const CatalogueFile = z.strictObject({ price_version: z.int().min(1), models: z.array(Model).min(1) });
 
 export type CatalogueEntry = z.infer<typeof Model>;
-export type Build = z.infer<typeof Build>;
+type Build = z.infer<typeof Build>;
 export type Canary = z.infer<typeof Canary>;
 
 /** A model that can be called. */

@@ -22,7 +22,7 @@ export interface PromptCount {
   over: OverLimit | null;
 }
 
-export interface OverLimit {
+interface OverLimit {
   /** The element of `texts`; otherwise 0. */
   index: number;
   /** Its tokens, or, when counting stopped before its end, no more than it has. */

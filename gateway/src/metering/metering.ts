@@ -14,7 +14,7 @@ const INLINE_UNITS_MAX = 16 * 1024;
 const WAITING_MAX = 256;
 const WAITING_UNITS_MAX = 64 * 1024 * 1024;
 
-export interface MeteringOptions {
+interface MeteringOptions {
   log: Log;
   /** Threads for long prompts. */
   workersMax?: number;

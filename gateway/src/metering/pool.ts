@@ -26,7 +26,7 @@ export interface PoolOptions {
   onCrash: (error: Error) => void;
 }
 
-export interface JobOptions {
+interface JobOptions {
   /** What the job weighs while it waits. */
   units: number;
   /** Whose turn it takes. */

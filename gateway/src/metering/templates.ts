@@ -11,7 +11,7 @@ import type { ChatMessage } from "./meter.ts";
 export type RenderedRole = "system" | "user" | "assistant" | "tool";
 
 /** A special token of the template, or text between two of them. */
-export type Segment = typeof SPECIAL | string;
+type Segment = typeof SPECIAL | string;
 export const SPECIAL = null;
 
 export interface ChatTemplate {

@@ -4,21 +4,21 @@ import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-export interface PackageFile {
+interface PackageFile {
   /** Name and exact version, as npm reads them. */
   spec: string;
   path: string;
   sha256: string;
 }
 
-export function check(bytes: Buffer, sha256: string, what: string): Buffer {
+function check(bytes: Buffer, sha256: string, what: string): Buffer {
   const found = createHash("sha256").update(bytes).digest("hex");
   if (found !== sha256) throw new Error(`${what} has SHA-256 ${found}, expected ${sha256}`);
   return bytes;
 }
 
 /** Packs the package into `folder`, once, and returns where its files are. */
-export function unpack(folder: string, spec: string): string {
+function unpack(folder: string, spec: string): string {
   const home = join(folder, spec.replaceAll(/[^\w.-]/g, "_"));
   mkdirSync(home, { recursive: true });
   const packed = execFileSync("npm", ["pack", spec, "--silent", "--pack-destination", home], { encoding: "utf8" });

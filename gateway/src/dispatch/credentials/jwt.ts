@@ -7,7 +7,7 @@ import { base32Encode, type SigningKey } from "./nkeys.ts";
 
 const HEADER = base64url({ typ: "JWT", alg: "ed25519-nkey" });
 
-export interface CommonClaims {
+interface CommonClaims {
   /** Unix seconds: a JWT knows no finer time. */
   iat: number;
   /** The public key of whom it is about. */

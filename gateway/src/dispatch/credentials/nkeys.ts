@@ -15,7 +15,7 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
-export type KeyRole = keyof typeof ROLES;
+type KeyRole = keyof typeof ROLES;
 
 export interface SigningKey {
   role: KeyRole;

@@ -29,7 +29,7 @@ export function issueSecond(nowMs: number, revokedUntilS: number | undefined): n
   return Math.max(Math.floor(nowMs / 1000), (revokedUntilS ?? -1) + 1);
 }
 
-export interface NodeGrant {
+interface NodeGrant {
   nodeId: string;
   /** Where the node connects. */
   url: string;

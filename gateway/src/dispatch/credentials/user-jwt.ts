@@ -75,7 +75,7 @@ export type JwtRefusal =
   | "not_yet_valid"
   | "expired";
 
-export type JwtVerdict = { ok: true; claims: Claims } | { ok: false; refusal: JwtRefusal };
+type JwtVerdict = { ok: true; claims: Claims } | { ok: false; refusal: JwtRefusal };
 
 const seconds = z.number().int().nonnegative();
 const patterns = z.object({ allow: z.array(z.string().max(256).refine(isPattern)).max(PATTERNS_MAX) });

@@ -11,25 +11,25 @@ const connectSchema = z.object({
   verbose: z.boolean().optional(),
 });
 
-export type Refusal = JwtRefusal | "bad_connect" | "revoked" | "wrong_key";
+type Refusal = JwtRefusal | "bad_connect" | "revoked" | "wrong_key";
 
-export type Verdict =
+type Verdict =
   | { ok: true; claims: Claims; verbose: boolean }
   | { ok: false; refusal: Refusal; nodeId: string | undefined };
 
-export interface Door {
+export interface Verifier {
   account: VerifyingKey;
   revocations: Revocations;
 }
 
-export function authenticate(door: Door, options: string, nonce: string, nowMs: number): Verdict {
+export function authenticate(verifier: Verifier, options: string, nonce: string, nowMs: number): Verdict {
   const connect = parseConnect(options);
   if (connect === undefined) return { ok: false, refusal: "bad_connect", nodeId: undefined };
-  const verdict = verifyJwt(door.account, connect.jwt, nowMs);
+  const verdict = verifyJwt(verifier.account, connect.jwt, nowMs);
   if (!verdict.ok) return { ...verdict, nodeId: undefined };
   const { claims } = verdict;
   const { nodeId } = claims;
-  if (door.revocations.refuses(nodeId, claims.issuedAtS)) return { ok: false, refusal: "revoked", nodeId };
+  if (verifier.revocations.refuses(nodeId, claims.issuedAtS)) return { ok: false, refusal: "revoked", nodeId };
   // Clients write the signature in either base64 alphabet; Buffer reads both.
   const proven = claims.user.verify(Buffer.from(nonce), Buffer.from(connect.sig, "base64"));
   if (!proven) return { ok: false, refusal: "wrong_key", nodeId };

@@ -10,18 +10,18 @@ import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { SparingLog } from "../../base/sparing-log.ts";
 import type { Claims } from "../credentials/user-jwt.ts";
-import { authenticate, type Door } from "./authenticate.ts";
-import { placeOf } from "./crowd.ts";
+import { authenticate, type Verifier } from "./authenticate.ts";
+import { networkOf } from "./connection-limits.ts";
 import type { HubLimits } from "./limits.ts";
 import { Outbox } from "./outbox.ts";
-import { createPace, type Pace } from "./pace.ts";
 import { type Operations, Parser, ProtocolViolation } from "./parser.ts";
+import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./permissions.ts";
+import { createRateLimit, type RateLimit } from "./rate-limit.ts";
 import type { Router } from "./router.ts";
-import { publishRefusal, type SubscribeAsk, subscribeRefusal } from "./rules.ts";
 
-/** The pace that all connections of a node share, or why this one may not be another of them. */
+/** The rate limit that all connections of a node share, or why this one may not be another of them. */
 export type Admission =
-  | Pace
+  | RateLimit
   | "too many connections of one node"
   | "a node connects too often"
   | "a node came back too soon after it was cut off";
@@ -31,9 +31,9 @@ export interface ConnectionHub {
   clock: Clock;
   log: Log;
   /** For lines that a peer can cause as often as it likes. */
-  strangers: SparingLog;
+  peerLog: SparingLog;
   limits: HubLimits;
-  door: Door;
+  verifier: Verifier;
   router: Router;
   /** Counts the connection to its node. */
   admit(connection: Connection, nodeId: string): Admission;
@@ -61,17 +61,16 @@ export class Connection implements Operations {
   readonly #socket: Socket;
   readonly #nonce: string;
   readonly #peer: string;
-  readonly #place: string;
+  readonly #network: string;
   readonly #parser: Parser;
   readonly #outbox: Outbox;
-  #pace: Pace;
+  #rate: RateLimit;
   readonly #subscriptions = new Map<string, Subscription>();
   #claims: Claims | undefined;
   #verbose = false;
   #ended = false;
   /** The last subject found publishable: a node says most things on one. */
   #publishable = "";
-  /** Since this chunk began. */
   /** What was handled costs so many operations more than it counts. */
   #surcharge = 0;
   #pingsOutstanding = 0;
@@ -85,10 +84,10 @@ export class Connection implements Operations {
     this.#socket = socket;
     this.#nonce = nonce;
     this.#peer = `${socket.remoteAddress}:${socket.remotePort}`;
-    this.#place = placeOf(socket.remoteAddress);
+    this.#network = networkOf(socket.remoteAddress);
     this.#parser = new Parser(hub.limits, this);
     this.#outbox = new Outbox(socket, hub.limits.outboundBytesMax);
-    this.#pace = createPace(hub.limits);
+    this.#rate = createRateLimit(hub.limits);
     this.#cancelDeadline = hub.clock.after(hub.limits.connectDeadlineMs, () => this.cut("Authentication Timeout"));
     socket.on("data", (chunk: Buffer) => this.#read(chunk));
     socket.on("end", () => this.#end("the peer left"));
@@ -105,9 +104,9 @@ export class Connection implements Operations {
     return this.#claims?.nodeId;
   }
 
-  /** For the log: the node, or where a stranger comes from. */
+  /** For the log: the node, or the network an unauthenticated peer comes from. */
   get #who(): string {
-    return this.nodeId ?? this.#place;
+    return this.nodeId ?? this.#network;
   }
 
   /** Ends the conversation and says why. */
@@ -128,29 +127,29 @@ export class Connection implements Operations {
   }
 
   connect(options: string): void {
-    const { clock, door, log, strangers, limits } = this.#hub;
-    const verdict = authenticate(door, options, this.#nonce, clock.now());
+    const { clock, verifier, log, peerLog, limits } = this.#hub;
+    const verdict = authenticate(verifier, options, this.#nonce, clock.now());
     if (!verdict.ok) {
       const { nodeId, refusal } = verdict;
-      strangers.info(this.#who, { peer: this.#peer, nodeId, refusal }, "plane: credential refused");
+      peerLog.info(this.#who, { peer: this.#peer, nodeId, refusal }, "plane: credential refused");
       this.cut("Authorization Violation");
       return;
     }
     const { claims } = verdict;
     const admission = this.#hub.admit(this, claims.nodeId);
     if (typeof admission === "string") {
-      strangers.warn(claims.nodeId, { peer: this.#peer, nodeId: claims.nodeId }, `plane: ${admission}`);
+      peerLog.warn(claims.nodeId, { peer: this.#peer, nodeId: claims.nodeId }, `plane: ${admission}`);
       this.cut("maximum connections exceeded");
       return;
     }
-    this.#pace = admission;
+    this.#rate = admission;
     this.#claims = claims;
     this.#verbose = verdict.verbose;
     this.#parser.limitPayload(claims.payloadBytesMax);
     this.#cancelDeadline();
     const leftMs = claims.expiresAtS * 1000 - clock.now();
     this.#cancelDeadline = clock.after(leftMs, () => this.cut("User Authentication Expired"));
-    this.#cancelPings = clock.every(limits.pingEveryMs, () => this.#checkPulse());
+    this.#cancelPings = clock.every(limits.pingEveryMs, () => this.#checkPings());
     log.debug({ peer: this.#peer, nodeId: claims.nodeId }, "plane: node connected");
     this.#ok();
   }
@@ -212,7 +211,7 @@ export class Connection implements Operations {
     if (this.#ended) return;
     const { clock } = this.#hub;
     const { position } = this.#parser;
-    const restMs = this.#pace.spend(operations + this.#surcharge, position - from, clock.monotonic());
+    const restMs = this.#rate.spend(operations + this.#surcharge, position - from, clock.monotonic());
     this.#surcharge = 0;
     const isWhole = position === chunk.length;
     if (isWhole && restMs === 0) {
@@ -228,13 +227,13 @@ export class Connection implements Operations {
   #fail(error: unknown): void {
     const who = { peer: this.#peer, nodeId: this.nodeId };
     if (error instanceof ProtocolViolation) {
-      this.#hub.strangers.info(this.#who, { ...who, violation: error.code }, "plane: protocol violation");
+      this.#hub.peerLog.info(this.#who, { ...who, violation: error.code }, "plane: protocol violation");
       this.cut(error.message);
       return;
     }
     // A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must not go on as if nothing
     // had happened: the end of the connection fails them in the way that is handled anyhow.
-    this.#hub.strangers.error(this.#who, { ...who, err: error }, "plane: a subscriber failed");
+    this.#hub.peerLog.error(this.#who, { ...who, err: error }, "plane: a subscriber failed");
     this.cut("Internal Error");
   }
 
@@ -254,7 +253,7 @@ export class Connection implements Operations {
     return true;
   }
 
-  #checkPulse(): void {
+  #checkPings(): void {
     if (this.#pingsOutstanding >= this.#hub.limits.pingsOutstandingMax) {
       this.cut("Stale Connection");
       return;
@@ -287,7 +286,7 @@ export class Connection implements Operations {
     // Without the subject, which the node chose: it could be anything, a prompt even.
     const [words = ""] = refusal.split('"', 1);
     const fields = { peer: this.#peer, nodeId: this.nodeId, refusal: words.trimEnd() };
-    this.#hub.strangers.warn(this.#who, fields, "plane: refused");
+    this.#hub.peerLog.warn(this.#who, fields, "plane: refused");
     this.#surcharge += REFUSAL_OPERATIONS;
     this.#say(`-ERR '${refusal}'`);
   }
@@ -302,7 +301,7 @@ export class Connection implements Operations {
 
   #sent(withinBounds: boolean): void {
     if (withinBounds) return;
-    this.#hub.strangers.warn(this.#who, { peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
+    this.#hub.peerLog.warn(this.#who, { peer: this.#peer, nodeId: this.nodeId }, "plane: slow consumer");
     this.cut("Slow Consumer");
   }
 }

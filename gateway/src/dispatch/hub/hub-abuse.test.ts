@@ -1,4 +1,4 @@
-/** What peers with no manners can do: be cut, and nothing to anybody else. */
+/** What peers that keep no rules can do: be cut, and nothing to anybody else. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { describe, test } from "node:test";
@@ -53,7 +53,7 @@ describe("before CONNECT", () => {
     await peer.closed;
   });
 
-  test("a crowd of strangers makes room for the next, oldest first", async (t) => {
+  test("unauthenticated connections make room for the next, oldest first", async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedMax: 3 } });
     const strangers = [];
     for (let i = 0; i < 3; i++) {
@@ -65,14 +65,14 @@ describe("before CONNECT", () => {
     await client.flush();
     await strangers[0]?.hears("-ERR 'Authentication Timeout'");
     assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
-    // The client does not count as a stranger any more, so the next one only fills up the crowd.
+    // The client does not count as unauthenticated any more, so the next one only fills up the number.
     const next = rawPeer(t, hub);
     await next.hears("INFO");
     await client.flush();
     assert.doesNotMatch(strangers[1]?.heard ?? "", /ERR/);
   });
 
-  test("a crowd from one address makes room among itself", { skip: oneLoopback }, async (t) => {
+  test("unauthenticated connections of one address make room among themselves", { skip: oneLoopback }, async (t) => {
     const hub = await openTestHub(t, { clock: manualClock(), limits: { unauthenticatedPerAddressMax: 2 } });
     const elsewhere = rawPeer(t, hub, { from: "127.0.0.2" });
     await elsewhere.hears("INFO");

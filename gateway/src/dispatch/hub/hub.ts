@@ -12,14 +12,14 @@ import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
 import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
-import { Pauses } from "../pauses.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
+import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
-import type { Door } from "./authenticate.ts";
+import type { Verifier } from "./authenticate.ts";
 import { type Admission, Connection, type ConnectionHub } from "./connection.ts";
-import { Crowd } from "./crowd.ts";
+import { ConnectionLimits } from "./connection-limits.ts";
 import { HUB_LIMITS, type HubLimits } from "./limits.ts";
-import { NodePaces } from "./node-paces.ts";
+import { NodeRateLimits } from "./node-rate-limits.ts";
 import { memoryRevocations } from "./revocations.ts";
 import { createRouter } from "./router.ts";
 
@@ -60,10 +60,10 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 class EmbeddedHub implements Hub, ConnectionHub {
   readonly clock: Clock;
   readonly log: Log;
-  readonly strangers: SparingLog;
+  readonly peerLog: SparingLog;
   readonly limits: HubLimits;
   readonly router = createRouter();
-  readonly door: Door;
+  readonly verifier: Verifier;
   readonly accountSeed: string;
   port: number;
   readonly #options: HubOptions;
@@ -71,10 +71,10 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #credentialTtlMs: number;
   readonly #secureContext: SecureContext | undefined;
   readonly #server: Server;
-  readonly #crowd: Crowd<Connection>;
+  readonly #connections: ConnectionLimits<Connection>;
   readonly #nodes = new Map<string, Set<Connection>>();
-  readonly #paces: NodePaces;
-  readonly #pauses: Pauses;
+  readonly #rates: NodeRateLimits;
+  readonly #backoff: ReconnectBackoff;
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
   #closing: Promise<void> | undefined;
 
@@ -82,18 +82,18 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#options = options;
     this.clock = options.clock;
     this.log = options.log;
-    this.strangers = sparingLog(options.log, options.clock);
+    this.peerLog = sparingLog(options.log, options.clock);
     this.limits = { ...HUB_LIMITS, ...options.limits };
-    this.#crowd = new Crowd(this.limits);
-    this.#pauses = new Pauses(options.clock);
-    this.#paces = new NodePaces(this.limits, options.clock, (nodeId) => this.#nodes.has(nodeId));
+    this.#connections = new ConnectionLimits(this.limits);
+    this.#backoff = new ReconnectBackoff(options.clock);
+    this.#rates = new NodeRateLimits(this.limits, options.clock, (nodeId) => this.#nodes.has(nodeId));
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
     const { accountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
     this.accountSeed = this.#account.seed;
     const account = parsePublicKey("account", this.#account.publicKey);
     invariant(account !== undefined, "an account's public key reads back");
-    this.door = { account, revocations: memoryRevocations() };
+    this.verifier = { account, revocations: memoryRevocations() };
     this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
     this.port = options.port;
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
@@ -140,7 +140,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     return issueNodeCredentials(this.#account, {
       nodeId,
       url: this.url,
-      issuedAtS: this.door.revocations.issueSecond(nodeId, nowMs),
+      issuedAtS: this.verifier.revocations.issueSecond(nodeId, nowMs),
       nowMs,
       ttlMs: this.#credentialTtlMs,
       limits: this.limits,
@@ -149,12 +149,12 @@ class EmbeddedHub implements Hub, ConnectionHub {
 
   async revoke(nodeId: string): Promise<void> {
     invariant(isNodeId(nodeId), "a node id is one plain token");
-    this.door.revocations.revoke(nodeId, this.clock.now());
+    this.verifier.revocations.revoke(nodeId, this.clock.now());
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Authentication Revoked");
   }
 
   async cut(nodeId: string): Promise<void> {
-    this.#pauses.begin(nodeId);
+    this.#backoff.start(nodeId);
     for (const connection of [...(this.#nodes.get(nodeId) ?? [])]) connection.cut("Maximum Message Rate Exceeded");
   }
 
@@ -162,7 +162,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#closing ??= new Promise((resolve, reject) => {
       // Calls back once the last socket is gone.
       this.#server.close((error) => (error === undefined ? resolve() : reject(error)));
-      for (const connection of this.#crowd.everybody()) connection.close();
+      for (const connection of this.#connections.all()) connection.close();
     });
     return this.#closing;
   }
@@ -170,15 +170,15 @@ class EmbeddedHub implements Hub, ConnectionHub {
   admit(connection: Connection, nodeId: string): Admission {
     const peers = this.#nodes.get(nodeId) ?? new Set();
     if (peers.size >= this.limits.connectionsPerNodeMax) return "too many connections of one node";
-    if (this.#pauses.leftMs(nodeId) > 0) return "a node came back too soon after it was cut off";
-    if (!this.#paces.mayConnect(nodeId)) return "a node connects too often";
-    this.#crowd.noStranger(connection);
+    if (this.#backoff.leftMs(nodeId) > 0) return "a node came back too soon after it was cut off";
+    if (!this.#rates.mayConnect(nodeId)) return "a node connects too often";
+    this.#connections.noLongerWaits(connection);
     this.#nodes.set(nodeId, peers.add(connection));
-    return this.#paces.paceOf(nodeId);
+    return this.#rates.ofSending(nodeId);
   }
 
   ended(connection: Connection): void {
-    this.#crowd.noStranger(connection);
+    this.#connections.noLongerWaits(connection);
     const { nodeId } = connection;
     const peers = nodeId === undefined ? undefined : this.#nodes.get(nodeId);
     if (nodeId === undefined || peers === undefined) return;
@@ -193,22 +193,22 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 
   closed(connection: Connection): void {
-    this.#crowd.leave(connection);
+    this.#connections.remove(connection);
   }
 
   #accept(raw: Socket): void {
     const { remoteAddress } = raw;
-    if (this.#closing !== undefined || !this.#crowd.hasRoom(remoteAddress)) {
+    if (this.#closing !== undefined || !this.#connections.hasRoom(remoteAddress)) {
       raw.on("error", (error) => this.log.debug({ reason: error.message }, "plane: a refused peer left"));
       raw.end("-ERR 'maximum connections exceeded'\r\n");
       raw.destroySoon();
       return;
     }
-    this.#crowd.whoMakesRoom(remoteAddress)?.cut("Authentication Timeout");
+    this.#connections.toEvict(remoteAddress)?.cut("Authentication Timeout");
     const nonce = this.#randomText(15);
     raw.write(`INFO ${this.#greeting(nonce)}\r\n`);
     const connection = new Connection(this, this.#secured(raw), nonce);
-    this.#crowd.enter(connection, remoteAddress);
+    this.#connections.add(connection, remoteAddress);
   }
 
   /** NATS greets in clear and then lets the client start TLS on the same socket. */

@@ -8,7 +8,7 @@
 import type { Socket } from "node:net";
 
 /** What something that waits takes besides its bytes. */
-export const ENTRY_COST_BYTES = 64;
+const ENTRY_COST_BYTES = 64;
 /** The socket gets at most about this much at a time. */
 const HANDED_BYTES_MAX = 1024 * 1024;
 

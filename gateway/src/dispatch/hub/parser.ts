@@ -5,7 +5,7 @@
  * then nothing else is read, let alone stored.
  */
 import type { HubLimits } from "./limits.ts";
-import type { SubscribeAsk } from "./rules.ts";
+import type { SubscribeAsk } from "./permissions.ts";
 
 export interface Operations {
   /** The JSON text after CONNECT, not yet parsed. */
@@ -28,7 +28,7 @@ const VIOLATIONS = {
   payload_too_large: "Maximum Payload Violation",
 } as const;
 
-export type ViolationCode = keyof typeof VIOLATIONS;
+type ViolationCode = keyof typeof VIOLATIONS;
 
 /** The stream cannot be read any further. The message is fit for the peer. */
 export class ProtocolViolation extends Error {

@@ -2,7 +2,7 @@
 import { invariant } from "../../base/invariant.ts";
 import { covers, hasWildcard, isPattern } from "../subjects-match.ts";
 
-export type Deliver = (subject: string, payload: Uint8Array) => void;
+type Deliver = (subject: string, payload: Uint8Array) => void;
 
 export interface Router {
   /** Returns the way out. */

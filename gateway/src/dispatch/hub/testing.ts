@@ -1,4 +1,4 @@
-/** For the tests of this folder: hubs, real clients, and a raw peer with no manners. */
+/** For the tests of this folder: hubs, real clients, and a raw peer that keeps no rules. */
 import { connect as connectTcp, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { type ConnectionOptions, connect, jwtAuthenticator, type NatsConnection } from "@nats-io/transport-node";
@@ -55,7 +55,7 @@ export function nextGone(hub: Hub): Promise<string> {
   return new Promise((resolve) => hub.onNodeGone(resolve));
 }
 
-export interface PeerOptions {
+interface PeerOptions {
   allowHalfOpen?: boolean;
   /** Its address: any of this machine. */
   from?: string;

@@ -7,7 +7,7 @@ import { mintUserJwt } from "../credentials/user-jwt.ts";
 import type { Login } from "./connect.ts";
 import { GATEWAY_SUBJECTS, INBOX_PREFIX } from "./subjects.ts";
 
-export interface GatewayIdentity {
+interface GatewayIdentity {
   url: string;
   gatewayId: string;
   random: Random;

@@ -22,7 +22,7 @@ import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { Roster } from "../roster.ts";
 import { NatsUnusable } from "./connect.ts";
-import { PlaneAway } from "./line.ts";
+import { PlaneAway } from "./reconnecting-connection.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 
@@ -40,7 +40,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   });
 
   describe("when its server goes away", () => {
-    test("every node is gone at once, nothing is kept for later, and the line comes back by itself", async (t) => {
+    test("every node is gone at once, nothing is kept for later, and the connection comes back by itself", async (t) => {
       const { log, lines } = recordingLog();
       const plane = await openTestPlane(t, server, { log });
       const heard: string[] = [];

@@ -18,15 +18,15 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import { Pauses } from "../pauses.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
+import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
 import { type AccountClaims, type RevokedKeys, readAccount, readRevoked, revokedUntilS } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
-import { readEvent } from "./events.ts";
+import { ConnectedNodes } from "./connected-nodes.ts";
+import { readEvent } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
-import { Line, PlaneAway } from "./line.ts";
-import { Presence } from "./presence.ts";
+import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
 import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS } from "./subjects.ts";
 import { type SystemUser, withSystem } from "./system.ts";
@@ -65,21 +65,21 @@ class NatsPlane implements Plane {
   readonly #options: NatsPlaneOptions;
   readonly #account: SigningKey;
   readonly #credentialTtlMs: number;
-  readonly #line: Line;
-  readonly #presence = new Presence();
+  readonly #connection: ReconnectingConnection;
+  readonly #connectedNodes = new ConnectedNodes();
   readonly #revoker: Revoker;
-  readonly #pauses: Pauses;
-  readonly #strangers: SparingLog;
+  readonly #backoff: ReconnectBackoff;
+  readonly #peerLog: SparingLog;
   readonly #goneListeners: ((nodeId: string) => void)[] = [];
 
   constructor(options: NatsPlaneOptions) {
     this.#options = options;
     const { clock, log, url, system } = options;
-    this.#pauses = new Pauses(clock);
-    this.#strangers = sparingLog(log, clock);
+    this.#backoff = new ReconnectBackoff(clock);
+    this.#peerLog = sparingLog(log, clock);
     this.#account = keyFromSeed(options.accountSeed, "account");
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
-    this.#line = new Line({
+    this.#connection = new ReconnectingConnection({
       dial: () => connectNats(gatewayLogin(this.#account, options)),
       back: () => this.#back(),
       away: () => this.#away(),
@@ -95,12 +95,12 @@ class NatsPlane implements Plane {
       clock,
       log,
     });
-    this.#line.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
-    this.#line.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
+    this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
+    this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
   }
 
   async open(): Promise<void> {
-    await this.#line.open();
+    await this.#connection.open();
     try {
       await this.#checkRights();
     } catch (error) {
@@ -113,12 +113,12 @@ class NatsPlane implements Plane {
   publish(subject: string, payload: Uint8Array): void {
     invariant(isSubject(subject), "a message is published to one plain subject");
     invariant(payload.length <= PAYLOAD_BYTES_MAX, "a message fits the plane's payload limit");
-    this.#line.publish(subject, payload);
+    this.#connection.publish(subject, payload);
   }
 
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
-    return this.#line.subscribe(pattern, (subject, payload) => {
-      if (subject.startsWith(STATES)) this.#presence.heard(subject.slice(STATES.length));
+    return this.#connection.subscribe(pattern, (subject, payload) => {
+      if (subject.startsWith(STATES)) this.#connectedNodes.heard(subject.slice(STATES.length));
       receive(subject, payload);
     });
   }
@@ -129,7 +129,7 @@ class NatsPlane implements Plane {
 
   async mint(nodeId: string): Promise<NodeCredentials> {
     const { clock, url, publicUrl } = this.#options;
-    const pauseMs = this.#pauses.leftMs(nodeId);
+    const pauseMs = this.#backoff.leftMs(nodeId);
     if (pauseMs > 0) throw new Error(`the node was cut off and stays away for another ${Math.ceil(pauseMs / 1000)} s`);
     const revoked = revokedUntilS(await this.#lookup(), nodeKey(this.#account, nodeId).publicKey);
     const nowMs = clock.now();
@@ -148,13 +148,13 @@ class NatsPlane implements Plane {
 
   /** The servers know no other way to drop a node than to refuse its credentials; it fetches new ones. */
   cut(nodeId: string): Promise<void> {
-    this.#pauses.begin(nodeId);
+    this.#backoff.start(nodeId);
     return this.revoke(nodeId);
   }
 
   async close(): Promise<void> {
     this.#revoker.close();
-    await this.#line.close();
+    await this.#connection.close();
   }
 
   /** What is needed for the first revocation had better be there before it. */
@@ -171,15 +171,15 @@ class NatsPlane implements Plane {
   }
 
   async #lookup(): Promise<AccountClaims> {
-    const account = readAccount(await this.#line.ask(ACCOUNT_LOOKUP));
+    const account = readAccount(await this.#connection.ask(ACCOUNT_LOOKUP));
     if (account === undefined) throw new Error("NATS did not answer with the account's JWT");
     return account;
   }
 
   /** Under a flood the answer to a flush comes late: the node that floods must not be able to put its own end off. */
   async #announce(revoked: RevokedKeys): Promise<void> {
-    this.#line.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
-    await Promise.race([this.#line.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
+    this.#connection.publish(REVOCATIONS, Buffer.from(JSON.stringify(revoked)));
+    await Promise.race([this.#connection.flush(), sleep(this.#options.clock, ANNOUNCE_MS_MAX)]);
   }
 
   #heardRevocations(payload: Uint8Array): void {
@@ -191,19 +191,19 @@ class NatsPlane implements Plane {
   #back(): void {
     this.#revoker.retry();
     // Nodes that stayed connected report at once.
-    this.#line.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
   }
 
   #away(): void {
-    for (const nodeId of this.#presence.clear()) this.#gone(nodeId);
+    for (const nodeId of this.#connectedNodes.clear()) this.#gone(nodeId);
   }
 
   #event(subject: string, payload: Uint8Array): void {
     const event = readEvent(subject, payload);
     if (event === undefined) return;
     const { kind, nodeId, connection } = event;
-    if (kind === "connect") this.#presence.connected(nodeId, connection);
-    else if (this.#presence.disconnected(nodeId, connection)) this.#gone(nodeId);
+    if (kind === "connect") this.#connectedNodes.connected(nodeId, connection);
+    else if (this.#connectedNodes.disconnected(nodeId, connection)) this.#gone(nodeId);
   }
 
   #gone(nodeId: string): void {
@@ -213,7 +213,7 @@ class NatsPlane implements Plane {
   /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
-    this.#strangers.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
+    this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
     if (nodeId !== undefined) this.#gone(nodeId);
   }
 }

@@ -26,7 +26,7 @@ const PAUSE_MS = 10;
 /** Servers of a cluster may be apart for a moment: look once more after this long. */
 const LOOK_AGAIN_MS = 5_000;
 
-export interface RevokerOptions {
+interface RevokerOptions {
   lookup: () => Promise<AccountClaims>;
   /** Runs `task` with the right to write a new version of the account's JWT. */
   withSystem: (task: (record: AccountRecord) => Promise<void>) => Promise<void>;

@@ -1,6 +1,6 @@
 /** The text of `nats-server.conf`. It holds public keys and JWTs, no secret; every server of a cluster may have the same. */
 
-export interface ServerFacts {
+interface ServerFacts {
   /** How gateways and nodes reach the server; its port is listened on. */
   url: string;
   operatorJwt: string;

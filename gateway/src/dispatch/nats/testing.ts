@@ -61,7 +61,7 @@ kill -KILL "$server" 2>/dev/null
 wait "$server"
 `;
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Another server's, to be one cluster with it. */
   setup?: PlaneSetup;
   /** More lines of configuration. */

@@ -15,7 +15,7 @@ const APOSTROPHE = 0x27;
 const BLANK = 0x20;
 const LONG_S = 0x17f;
 
-export interface PieceRules {
+interface PieceRules {
   classes: Uint8Array;
   digitsMax: number;
 }

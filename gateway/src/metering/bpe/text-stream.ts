@@ -15,7 +15,7 @@ const PIECE_UNITS_MAX = 64;
 /** NFC makes at most three bytes out of one. */
 const NFC_GROWTH_MAX = 3;
 
-export interface StreamMark {
+interface StreamMark {
   tokens: number;
   undecided: UndecidedMark;
   run: Run | null;

@@ -1,0 +1,119 @@
+/** A gateway from the plane to the reply: roster, dispatcher, relay and meter as they are, and one node. */
+import { nodeState, toGateway } from "@tollgate/protocol/subjects.ts";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { systemRandom } from "../../gateway/src/base/random.ts";
+import { type Dispatcher, openDispatcher } from "../../gateway/src/dispatch/dispatcher.ts";
+import { Roster } from "../../gateway/src/dispatch/roster.ts";
+import { FakeNode, MemoryPlane } from "../../gateway/src/dispatch/testing.ts";
+import { chat } from "../../gateway/src/http/openai/chat.ts";
+import type { Reply } from "../../gateway/src/inference/call.ts";
+import { Relay } from "../../gateway/src/inference/relay.ts";
+import type { ActiveModel } from "../../gateway/src/metering/catalogue.ts";
+import type { Metering } from "../../gateway/src/metering/metering.ts";
+
+const GATEWAY = "gw1";
+const NODE = "node_1";
+
+export interface JobOptions {
+  model: string;
+  cap: number;
+  stream?: boolean;
+  vectorsDue?: number;
+  stop?: string[];
+}
+
+export class GatewayUnderTest {
+  readonly #metering: Metering;
+  readonly #models: ReadonlyMap<string, ActiveModel>;
+  readonly #plane = new MemoryPlane();
+  readonly #roster: Roster;
+  readonly #dispatcher: Dispatcher;
+  readonly #node: FakeNode;
+  #jobs = 0;
+  /** How long each frame took. */
+  readonly frameMs: number[] = [];
+
+  constructor(metering: Metering, models: ReadonlyMap<string, ActiveModel>) {
+    this.#metering = metering;
+    this.#models = models;
+    const log = createLog("silent");
+    const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: [...models.keys()] });
+    this.#roster = new Roster({ plane: this.#plane, clock: systemClock, random: systemRandom(), log, licence });
+    this.#dispatcher = openDispatcher({
+      plane: this.#plane,
+      roster: this.#roster,
+      clock: systemClock,
+      log,
+      gatewayId: GATEWAY,
+      deadlineMs: 1000,
+    });
+    this.#node = new FakeNode(this.#plane, { id: NODE, gatewayId: GATEWAY });
+  }
+
+  /** Offers a job and has the node accept it. */
+  async job(options: JobOptions): Promise<{ id: string; relay: Relay }> {
+    this.#node.report({ models: [...this.#models.keys()], slots: 4096 });
+    await new Promise(setImmediate);
+    const model = this.#models.get(options.model) as ActiveModel;
+    const meter = this.#metering.meter(model.build.tokenizer);
+    if (meter === undefined) throw new Error(`no meter for ${model.id}`);
+    const writer = chat.stream?.({ suffix: "x", created: 0, model: model.id }, { includeUsage: false });
+    const { stop = [], stream = true, cap, vectorsDue = 0 } = options;
+    const relay = new Relay({
+      model,
+      meter,
+      outputTokensMax: cap,
+      vectorsDue,
+      stream: stream && writer !== undefined ? { writer, reply: joiningReply() } : null,
+      stop,
+    });
+    const request = String(++this.#jobs).padStart(26, "0");
+    const header = { model: model.id, endpoint: "chat", stream, output_tokens_max: cap, sampling: {} } as const;
+    const order = { request, header, body: { messages: [] } };
+    void this.#dispatcher.run(order, relay, new AbortController().signal);
+    const id = await this.#node.job(this.#jobs);
+    this.#node.say({ kind: "accepted", job: id });
+    return { id, relay };
+  }
+
+  /** A frame of the node's, timed. */
+  hear(bytes: Uint8Array): void {
+    this.timed(() => this.#plane.publish(toGateway(GATEWAY, NODE), bytes));
+  }
+
+  hearState(bytes: Uint8Array): void {
+    this.timed(() => this.#plane.publish(nodeState(NODE), bytes));
+  }
+
+  timed(work: () => void): void {
+    const start = performance.now();
+    work();
+    this.frameMs.push(performance.now() - start);
+  }
+
+  close(): void {
+    this.#dispatcher.close();
+    this.#roster.close();
+  }
+}
+
+/** Joins events as HttpReply does, until a turn is over. */
+function joiningReply(): Reply {
+  let pending = "";
+  const flush = (): void => {
+    Buffer.byteLength(pending);
+    pending = "";
+  };
+  return {
+    setHeaders: () => {},
+    json: () => {},
+    openStream: () => {},
+    endStream: () => {},
+    event: (data) => {
+      if (pending === "") queueMicrotask(flush);
+      pending += `data: ${data}\n\n`;
+    },
+  };
+}

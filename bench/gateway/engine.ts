@@ -1,0 +1,63 @@
+/** The fake engine as the bench sees it: a process to set and to ask. */
+import { fileURLToPath } from "node:url";
+import { Child } from "./processes.ts";
+
+const MAIN = fileURLToPath(new URL("./engine-process.ts", import.meta.url));
+
+/** The one model it serves. */
+export const MODEL = "fake-model";
+
+export interface Pace {
+  tokens: number;
+  /** Between two events of one stream; 0: no pause. */
+  delayMs: number;
+  /** Events per write where there is no pause. */
+  burst: number;
+}
+
+/** Since the pace was last set. */
+export interface EngineCounts {
+  requests: number;
+  live: number;
+  events: number;
+  aborted: number;
+}
+
+export class Engine {
+  readonly child: Child;
+  port = 0;
+
+  static async start(options: { processors: string | null; outDir: string }): Promise<Engine> {
+    const engine = new Engine(options);
+    engine.port = await engine.child.message((message) => {
+      const { type, port } = message as { type: string; port: number };
+      return type === "listening" ? port : undefined;
+    });
+    return engine;
+  }
+
+  private constructor(options: { processors: string | null; outDir: string }) {
+    this.child = new Child({ name: "engine", command: [process.execPath, MAIN], channel: true, ...options });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  async set(pace: Pace): Promise<void> {
+    await this.#ask({ type: "pace", pace });
+  }
+
+  counts(): Promise<EngineCounts> {
+    return this.#ask({ type: "counts" });
+  }
+
+  #ask(question: { type: "pace"; pace: Pace } | { type: "counts" }): Promise<EngineCounts> {
+    const answered = this.child.message((message) => {
+      const { type, counts } = message as { type: string; counts: EngineCounts };
+      return type === "counts" ? counts : undefined;
+    });
+    this.child.process.send(question);
+    return answered;
+  }
+}

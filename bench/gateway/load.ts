@@ -1,0 +1,253 @@
+/** Runs one scenario against one address: a closed loop, a fixed number of streams, or strictly alternating pairs. */
+import { type Answer, Connection } from "./connection.ts";
+import type { Scenario } from "./scenarios.ts";
+import { nowUs } from "./usage.ts";
+
+/** Connections are opened a few at a time: a burst would overflow the listeners' queues. */
+const OPENED_AT_ONCE = 50;
+const REOPEN_PAUSE_MS = 20;
+
+export interface LoadResult {
+  ok: number;
+  /** What went wrong, and how often. */
+  errors: Record<string, number>;
+  wallUs: number;
+  latencyMs: Summary | undefined;
+  /** To the first byte of the body. */
+  ttftMs: Summary | undefined;
+  /** From the engine's write of an event to our read of it. */
+  relayMs: Summary | undefined;
+  /** Of alternating pairs: the direct answers, and by how much the other took longer. */
+  paired: { direct: Summary | undefined; added: Summary | undefined } | undefined;
+}
+
+/** `look` is taken right before and right after: what lies between them is what is measured. */
+export async function runLoad<Sight>(options: {
+  address: Address;
+  direct: Address;
+  scenario: Scenario;
+  look: () => Promise<Sight>;
+}): Promise<{ result: LoadResult; before: Sight; after: Sight }> {
+  const { address, scenario, look } = options;
+  const load = new Load(address, scenario);
+  const direct = new Connection(options.direct.port);
+  const paired = scenario.mode === "paired";
+  await load.connect();
+  if (paired) await direct.open();
+  const before = await look();
+  const startedAt = nowUs();
+  const giveUp = setTimeout(() => load.abort(), scenario.secondsMax * 1000);
+  if (paired) await load.alternate(direct, requestsFor(options.direct, scenario));
+  else await load.repeat();
+  clearTimeout(giveUp);
+  const wallUs = nowUs() - startedAt;
+  const after = await look();
+  load.close();
+  direct.close();
+  return { result: load.result(wallUs), before, after };
+}
+
+class Load {
+  readonly #scenario: Scenario;
+  readonly #connections: Connection[];
+  readonly #next: () => Buffer;
+  readonly #latencies: number[] = [];
+  readonly #firstBytes: number[] = [];
+  readonly #stamps: number[] = [];
+  readonly #directTimes: number[] = [];
+  readonly #added: number[] = [];
+  readonly #errors: Record<string, number> = {};
+  #begun = 0;
+  #aborted = false;
+
+  constructor(address: Address, scenario: Scenario) {
+    this.#scenario = scenario;
+    this.#next = requestsFor(address, scenario);
+    const onStamp = scenario.stream && scenario.delayMs > 0 ? (ageUs: number) => this.#stamps.push(ageUs) : undefined;
+    this.#connections = Array.from({ length: scenario.concurrent }, () => new Connection(address.port, onStamp));
+  }
+
+  async connect(): Promise<void> {
+    for (let at = 0; at < this.#connections.length; at += OPENED_AT_ONCE) {
+      await Promise.all(this.#connections.slice(at, at + OPENED_AT_ONCE).map((connection) => connection.open()));
+    }
+  }
+
+  /** Every connection asks again as soon as it was answered, until the time or the number of requests is reached. */
+  async repeat(): Promise<void> {
+    const { seconds, total, rampMs } = this.#scenario;
+    const until = seconds === undefined ? Number.POSITIVE_INFINITY : nowUs() + seconds * 1e6;
+    const count = this.#connections.length;
+    await Promise.all(
+      this.#connections.map(async (connection, n) => {
+        if (rampMs > 0) await pause((rampMs * n) / count);
+        while (!this.#aborted && nowUs() < until && this.#begun < (total ?? Number.POSITIVE_INFINITY)) {
+          this.#begun++;
+          if (await this.#reopened(connection)) this.#record(await connection.ask(this.#next()));
+        }
+      }),
+    );
+  }
+
+  /** One request at a time, direct and through the gateway by turns: what disturbs one disturbs the other. */
+  async alternate(direct: Connection, nextDirect: () => Buffer): Promise<void> {
+    const until = nowUs() + (this.#scenario.seconds ?? 0) * 1e6;
+    const [through] = this.#connections;
+    for (let n = 0; through !== undefined && !this.#aborted && nowUs() < until; n++) {
+      if (!(await this.#reopened(through))) continue;
+      const first = n % 2 === 0 ? await direct.ask(nextDirect()) : undefined;
+      const answer = await through.ask(this.#next());
+      const plain = first ?? (await direct.ask(nextDirect()));
+      if (!this.#record(answer)) continue;
+      this.#directTimes.push(took(plain));
+      this.#added.push(took(answer) - took(plain));
+    }
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    for (const connection of this.#connections) connection.abort();
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+
+  result(wallUs: number): LoadResult {
+    const paired = { direct: summary(this.#directTimes), added: summary(this.#added) };
+    return {
+      ok: this.#latencies.length,
+      errors: this.#errors,
+      wallUs,
+      latencyMs: summary(this.#latencies),
+      ttftMs: this.#scenario.stream ? summary(this.#firstBytes) : undefined,
+      relayMs: summary(this.#stamps),
+      paired: this.#scenario.mode === "paired" ? paired : undefined,
+    };
+  }
+
+  async #reopened(connection: Connection): Promise<boolean> {
+    if (connection.isOpen) return true;
+    try {
+      await connection.open();
+      return true;
+    } catch (error) {
+      this.#count((error as NodeJS.ErrnoException).code ?? String(error));
+      await pause(REOPEN_PAUSE_MS);
+      return false;
+    }
+  }
+
+  /** Whether it was a good answer. One that came fast and short must not pass for a fast one. */
+  #record(answer: Answer): boolean {
+    const { stream, tokens } = this.#scenario;
+    const short = stream && (answer.events < tokens || !answer.done);
+    const failure = answer.failure ?? (short ? "short stream" : undefined);
+    if (failure !== undefined) {
+      this.#count(failure);
+      return false;
+    }
+    this.#latencies.push(took(answer));
+    this.#firstBytes.push(answer.firstByteAtUs - answer.sentAtUs);
+    return true;
+  }
+
+  #count(failure: string): void {
+    this.#errors[failure] = (this.#errors[failure] ?? 0) + 1;
+  }
+}
+
+const took = ({ sentAtUs, endedAtUs }: Answer): number => endedAtUs - sentAtUs;
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const TEMPLATES = 8;
+const NUMBER = "number 000000000000 ";
+const WORDS = (
+  "time person year way day thing man world life hand part child eye woman place work week case point government " +
+  "company number group problem fact be have do say get make go know take see come think look want give use find tell " +
+  "ask seem feel try leave call good new first last long great little own other old right big high quantization " +
+  'entropy "ledger" prepaid_balance idempotent naïve Zürich 3.14159 {json} https://example.com/a?b=1 throughput\n'
+).split(" ");
+
+/** Where requests go, and as whom. */
+export interface Address {
+  port: number;
+  models: { chat: string; embedding: string };
+  headers: Record<string, string>;
+}
+
+/**
+ * Gives the bytes of the next request of a scenario, serialised in advance. Every one that is sent carries a number of its own in its prompt, so
+ * that no cache can answer for work it did not do.
+ */
+function requestsFor(address: Address, scenario: Scenario): () => Buffer {
+  const templates = Array.from({ length: TEMPLATES }, (_, i) => {
+    const bytes = serialise(address, scenario, NUMBER + prose(scenario.promptBytes - NUMBER.length, 7919 * (i + 1)));
+    return { bytes, at: bytes.indexOf(NUMBER) + NUMBER.indexOf("0") };
+  });
+  let next = Math.floor(Math.random() * 1e9) * 100;
+  return () => {
+    const template = templates[next % TEMPLATES] as (typeof templates)[number];
+    const bytes = Buffer.from(template.bytes);
+    bytes.write(String(next++ % 1e12).padStart(12, "0"), template.at, "latin1");
+    return bytes;
+  };
+}
+
+function serialise({ port, models, headers }: Address, scenario: Scenario, prompt: string): Buffer {
+  const body = Buffer.from(JSON.stringify(bodyOf(models, scenario, prompt)));
+  const lines = [
+    `POST /v1/${scenario.endpoint === "embeddings" ? "embeddings" : "chat/completions"} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    "content-type: application/json",
+    `accept: ${scenario.stream ? "text/event-stream" : "application/json"}`,
+    "user-agent: bench/1",
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    `content-length: ${body.length}`,
+  ];
+  return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), body]);
+}
+
+function bodyOf(models: Address["models"], { endpoint, tokens, stream }: Scenario, prompt: string): object {
+  if (endpoint === "embeddings") return { model: models.embedding, input: prompt };
+  return {
+    model: models.chat,
+    messages: [
+      { role: "system", content: "You are a helpful assistant." },
+      { role: "user", content: prompt },
+    ],
+    // The engine knows how much to say. A gateway that counts by itself must not find the stamps in a stream too long.
+    max_tokens: 4 * tokens,
+    temperature: 0.7,
+    ...(stream ? { stream: true } : {}),
+  };
+}
+
+/** About so many bytes that look like language. */
+function prose(bytes: number, seed: number): string {
+  let state = seed;
+  let text = "";
+  while (text.length < bytes) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    text += `${WORDS[state % WORDS.length]} `;
+  }
+  return text.slice(0, bytes);
+}
+
+/** In milliseconds. */
+interface Summary {
+  count: number;
+  p50: number;
+  p95: number;
+  p99: number;
+  max: number;
+}
+
+/** Undefined where nothing was measured. */
+function summary(timesUs: readonly number[]): Summary | undefined {
+  if (timesUs.length === 0) return undefined;
+  const sorted = Float64Array.from(timesUs).sort();
+  const at = (share: number): number =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] as number) / 1000;
+  return { count: sorted.length, p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+}

@@ -1,0 +1,146 @@
+/**
+ * The processes of a run: started on their processors, their output kept in files, ended with the run. What is measured (a
+ * gateway and its database) has the last processor for itself; the engine, the host's agent and the load generator share the
+ * others. Requests per second are then those of one processor.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { createServer } from "node:net";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+
+export interface Processors {
+  /** As `taskset -c` takes it; null: wherever the system puts it. */
+  measured: string | null;
+  others: string | null;
+}
+
+export function shareProcessors(pin: boolean): Processors {
+  const count = availableParallelism();
+  if (!pin || count < 2 || spawnSync("taskset", ["--version"]).status !== 0) return { measured: null, others: null };
+  const others = count === 2 ? "0" : `0-${count - 2}`;
+  execFileSync("taskset", ["-acp", others, String(process.pid)], { stdio: "ignore" });
+  return { measured: String(count - 1), others };
+}
+
+/** The command line that starts a program on these processors. */
+function on(processors: string | null, command: string[]): [program: string, args: string[]] {
+  const [program = "", ...args] = processors === null ? command : ["taskset", "-c", processors, ...command];
+  return [program, args];
+}
+
+const STOP_WITHIN_MS = 15_000;
+const READY_WITHIN_MS = 90_000;
+
+interface StartOptions {
+  /** Names its log file. */
+  name: string;
+  command: string[];
+  processors: string | null;
+  outDir: string;
+  env?: Record<string, string>;
+  cwd?: string;
+  /** It speaks to us over an IPC channel, and ends when that breaks. */
+  channel?: boolean;
+}
+
+export class Child {
+  readonly process: ChildProcess;
+  readonly logFile: string;
+  readonly #name: string;
+  readonly #ended: Promise<void>;
+  #fate: string | undefined;
+
+  constructor(options: StartOptions) {
+    this.#name = options.name;
+    this.logFile = join(options.outDir, `${options.name}.log`);
+    const log = openSync(this.logFile, "w");
+    const [program, args] = on(options.processors, options.command);
+    this.process = spawn(program, args, {
+      cwd: options.cwd,
+      env: { ...process.env, NODE_ENV: "production", ...options.env },
+      stdio: ["ignore", log, log, ...(options.channel ? (["ipc"] as const) : [])],
+    });
+    closeSync(log);
+    this.#ended = new Promise((resolve) => {
+      this.process.once("error", (error) => {
+        this.#fate = error.message;
+        resolve();
+      });
+      this.process.once("exit", (code, signal) => {
+        this.#fate = `exit ${code ?? signal}`;
+        resolve();
+      });
+    });
+    // Whatever ends the run ends its children; each of them ends its own.
+    const end = (): void => void (this.#fate === undefined && this.process.kill("SIGTERM"));
+    process.once("exit", end);
+    void this.#ended.then(() => process.off("exit", end));
+  }
+
+  get pid(): number {
+    const { pid } = this.process;
+    if (pid === undefined) throw new Error(`${this.#name} did not start: ${this.#fate}`);
+    return pid;
+  }
+
+  /** The first message over the channel that `pick` takes. */
+  message<T>(pick: (message: unknown) => T | undefined): Promise<T> {
+    return this.#unlessItEnds(
+      new Promise((resolve) => {
+        const hear = (message: unknown): void => {
+          const picked = pick(message);
+          if (picked === undefined) return;
+          this.process.off("message", hear);
+          resolve(picked);
+        };
+        this.process.on("message", hear);
+      }),
+    );
+  }
+
+  /** Tries until it gives something: for what a process says to nobody. */
+  eventually<T>(look: () => Promise<T | undefined>): Promise<T> {
+    const until = performance.now() + READY_WITHIN_MS;
+    const tryOn = async (): Promise<T> => {
+      for (;;) {
+        const found = await look();
+        if (found !== undefined) return found;
+        if (performance.now() > until) throw new Error(`${this.#name} was not ready in time; see ${this.logFile}`);
+        await new Promise((resolve) => setTimeout(resolve, 50));
+      }
+    };
+    return this.#unlessItEnds(tryOn());
+  }
+
+  async stop(signal: "SIGINT" | "SIGTERM" = "SIGTERM"): Promise<void> {
+    if (this.#fate !== undefined) return;
+    this.process.kill(signal);
+    const kill = setTimeout(() => this.process.kill("SIGKILL"), STOP_WITHIN_MS);
+    await this.#ended;
+    clearTimeout(kill);
+  }
+
+  #unlessItEnds<T>(awaited: Promise<T>): Promise<T> {
+    const ended = this.#ended.then((): never => {
+      throw new Error(`${this.#name} ended (${this.#fate}); see ${this.logFile}`);
+    });
+    // Both stay handled, whichever comes first.
+    ended.catch(() => undefined);
+    awaited.catch(() => undefined);
+    return Promise.race([awaited, ended]);
+  }
+}
+
+/** A port that was free a moment ago, for programs that cannot choose one by themselves. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      if (address === null || typeof address === "string") throw new Error("a TCP server has a port");
+      server.close(() => resolve(address.port));
+    });
+  });
+}

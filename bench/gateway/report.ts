@@ -1,0 +1,293 @@
+/**
+ * The results of a run: a line while it runs, and at the end a summary in Markdown, how we stand to our aims and then a table for
+ * each scenario. Medians over repeats, ratios between targets of the same repeat. Reported, never asserted.
+ */
+import type { Payer, Row } from "./measure.ts";
+import { SCENARIOS, type ScenarioName } from "./scenarios.ts";
+
+export interface RunFacts {
+  startedAt: string;
+  quick: boolean;
+  repeats: number;
+  processor: string;
+  processors: number;
+  /** Which of them the targets had to themselves; null: none. */
+  measuredOn: string | null;
+  memoryGib: number;
+  node: string;
+  durableWriteMs: number;
+  /** Targets that could not run, and why. */
+  leftOut: string[];
+}
+
+export function summaryOf(facts: RunFacts, rows: Row[]): string {
+  const parts = [heading(facts), aimsTable(rows)];
+  for (const name of new Set(rows.map((row) => row.scenario))) {
+    parts.push(
+      scenarioPart(
+        name as ScenarioName,
+        rows.filter((row) => row.scenario === name),
+      ),
+    );
+  }
+  return `${parts.join("\n\n")}\n`;
+}
+
+function heading(facts: RunFacts): string {
+  const { processors, processor, measuredOn, memoryGib, node, durableWriteMs, repeats } = facts;
+  const pinned = measuredOn === null ? "not pinned" : "targets alone on one of them";
+  return [
+    `${facts.startedAt}: ${processors} × ${processor} (${pinned}), ${memoryGib} GiB, Node ${node.slice(1)}; a durable`,
+    `write takes ${durableWriteMs.toFixed(2)} ms. ${facts.quick ? "Quick: short runs, not for quoting" : `Median of ${repeats}`}.`,
+    ...(facts.leftOut.length === 0 ? [] : [`\nLeft out: ${facts.leftOut.join("; ")}.`]),
+  ].join("\n");
+}
+
+function scenarioPart(name: ScenarioName, rows: Row[]): string {
+  const { what, stream, mode } = SCENARIOS[name];
+  const columns = mode === "paired" ? pairedColumns : stream ? streamColumns : requestColumns;
+  const direct = rows.filter((row) => row.target === "direct");
+  const others = direct.length === 0 ? "" : `\n\n${surroundings(direct)}`;
+  return `### ${name}: ${what}\n\n${table(rows, columns)}${others}`;
+}
+
+/** What the engine and the generator take for themselves: no target can be measured to be faster. */
+function surroundings(direct: Row[]): string {
+  const [engine, generator] = [perRequest(direct, "engine"), perRequest(direct, "generator")];
+  return `Engine ${engine} and generator ${generator} µs per request in the direct runs.`;
+}
+
+/** A measured run in one line. */
+export function line(row: Row): string {
+  const { scenario, target, repeat, ok, latencyMs, cpuUs, engineEvents, gatewayPeakMib, slowestOverPace } = row;
+  const errors = Object.entries(row.errors).map(([what, count]) => `${count} × ${what}`);
+  const each = engineEvents > 0 && row.ttftMs !== undefined ? engineEvents : ok;
+  const unit = each === ok ? "request" : "event";
+  const cost = (["gateway", "postgres", "agent"] as const).flatMap((who) => {
+    const us = cpuUs[who];
+    return us === undefined ? [] : [`${who} ${(us / each).toFixed(1)}`];
+  });
+  const cores = (us: number | undefined): string => ((us ?? 0) / row.wallUs).toFixed(2);
+  return [
+    `${scenario.padEnd(16)} #${repeat} ${target.padEnd(9)}`,
+    `${ok} ok, ${((ok / row.wallUs) * 1e6).toFixed(0)}/s, p50 ${latencyMs?.p50.toFixed(2)} ms`,
+    cost.length === 0 ? "" : `µs per ${unit}: ${cost.join(", ")}`,
+    `processors: gateway ${cores(cpuUs.gateway)}, other ${cores(cpuUs.other)}`,
+    gatewayPeakMib === undefined ? "" : `${gatewayPeakMib.toFixed(0)} MiB`,
+    slowestOverPace === undefined ? "" : `slowest ${slowestOverPace.toFixed(3)} × pace`,
+    errors.length === 0 ? "" : `ERRORS ${errors.join(", ")}`,
+  ]
+    .filter((part) => part !== "")
+    .join("; ");
+}
+
+interface Column {
+  title: string;
+  /** The cell of one target; its rows, and all rows of the scenario to compare with. */
+  cell(own: Row[], all: Row[]): string;
+}
+
+function table(rows: Row[], columns: Column[]): string {
+  const names = [...new Set(rows.map((row) => row.target))].sort();
+  const lines = [
+    ["", ...columns.map(({ title }) => title)],
+    ["", ...columns.map(() => "")].map(() => "---"),
+    ...names.map((name) => {
+      const own = rows.filter((row) => row.target === name);
+      return [name, ...columns.map(({ cell }) => cell(own, rows))];
+    }),
+  ];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** A dash where nothing was measured. */
+function median(rows: Row[], figure: (row: Row) => number | undefined, digits: number): string {
+  const values = numbers(rows, figure);
+  return values.length === 0 ? "–" : middle(values).toFixed(digits);
+}
+
+/** The median with the least and the most, where there were several. */
+function spread(rows: Row[], figure: (row: Row) => number | undefined, digits: number): string {
+  const values = numbers(rows, figure);
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  const about = values.length > 1 ? ` (${least.toFixed(digits)}–${most.toFixed(digits)})` : "";
+  return `${median(rows, figure, digits)}${about}`;
+}
+
+/** How many times another target's figure this one's is, taken repeat by repeat. */
+function timesOf(own: Row[], other: Row[], figure: (row: Row) => number | undefined): string {
+  const ratios = own.flatMap((row) => {
+    const match = other.find(({ repeat }) => repeat === row.repeat);
+    const [a, b] = [figure(row), match === undefined ? undefined : figure(match)];
+    return a === undefined || b === undefined || b === 0 ? [] : [a / b];
+  });
+  return ratios.length === 0 ? "–" : middle(ratios).toFixed(2);
+}
+
+const cpuPerRequestUs =
+  (who: Payer) =>
+  (row: Row): number | undefined =>
+    per(row.cpuUs[who], row.ok);
+
+const cpuPerEventUs =
+  (who: Payer) =>
+  (row: Row): number | undefined =>
+    per(row.cpuUs[who], row.engineEvents);
+
+const perRequest = (rows: Row[], who: Payer): string => median(rows, cpuPerRequestUs(who), 0);
+
+const errorsOf = (rows: Row[]): number =>
+  rows.flatMap((row) => Object.values(row.errors)).reduce((sum, count) => sum + count, 0);
+
+function middle(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[(sorted.length - 1) >> 1], sorted[sorted.length >> 1]];
+  return ((low ?? Number.NaN) + (high ?? Number.NaN)) / 2;
+}
+
+function numbers(rows: Row[], figure: (row: Row) => number | undefined): number[] {
+  return rows.map(figure).filter((value): value is number => value !== undefined && Number.isFinite(value));
+}
+
+function per(us: number | undefined, count: number): number | undefined {
+  return us === undefined || count === 0 ? undefined : us / count;
+}
+
+interface Aim {
+  what: string;
+  scenario: ScenarioName;
+  aim: string;
+  digits: number;
+  figure(row: Row): number | undefined;
+}
+
+const AIMS: Aim[] = [
+  {
+    what: "gateway ms per chat, 64 at once",
+    scenario: "chat-c64",
+    aim: "≤ 0.35",
+    digits: 3,
+    figure: (row) => (cpuPerRequestUs("gateway")(row) ?? Number.NaN) / 1000,
+  },
+  {
+    what: "gateway µs per event, 100 paced streams",
+    scenario: "streams-100",
+    aim: "≤ 50",
+    digits: 1,
+    figure: cpuPerEventUs("gateway"),
+  },
+  {
+    what: "gateway µs per event, unpaced",
+    scenario: "streams-unpaced",
+    aim: "≤ 6",
+    digits: 1,
+    figure: cpuPerEventUs("gateway"),
+  },
+  {
+    what: "slowest of 500 streams ÷ pace",
+    scenario: "streams-500",
+    aim: "≤ 1.05",
+    digits: 3,
+    figure: (row) => row.slowestOverPace,
+  },
+  {
+    what: "added latency p50, ms",
+    scenario: "chat-pair",
+    aim: "≤ 1.5",
+    digits: 2,
+    figure: (row) => row.paired?.added?.p50,
+  },
+  {
+    what: "gateway MiB at 1,000 streams",
+    scenario: "streams-1000",
+    aim: "< 300",
+    digits: 0,
+    figure: (row) => row.gatewayPeakMib,
+  },
+];
+
+function aimsTable(rows: Row[]): string {
+  const others = [...new Set(rows.map((row) => row.target))].filter((name) => name !== "tollgate");
+  const names = ["tollgate", ...others.sort()];
+  const lines = AIMS.map(({ what, scenario, aim, digits, figure }) => {
+    const cell = (name: string): string =>
+      median(
+        rows.filter((row) => row.scenario === scenario && row.target === name),
+        figure,
+        digits,
+      );
+    return [what, aim, ...names.map(cell)];
+  });
+  const all = [["", "aim", ...names], ["---", "---", ...names.map(() => "---")], ...lines];
+  return all.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+const of = (all: Row[], target: string): Row[] => all.filter((row) => row.target === target);
+const requestsPerSecond = (row: Row): number => (row.ok / row.wallUs) * 1e6;
+const ms = (figure: (row: Row) => number | undefined) => (row: Row) => {
+  const us = figure(row);
+  return us === undefined ? undefined : us / 1000;
+};
+
+const common: Column[] = [
+  {
+    title: "MiB before / peak",
+    cell: (own) => `${median(own, (row) => row.gatewayBeforeMib, 0)} / ${median(own, (row) => row.gatewayPeakMib, 0)}`,
+  },
+  { title: "others' processors", cell: (own) => median(own, (row) => (row.cpuUs.other ?? 0) / row.wallUs, 2) },
+  { title: "errors", cell: (own) => String(errorsOf(own)) },
+];
+
+const perRequestMs = (title: string, who: Payer): Column => ({
+  title,
+  cell: (own) => median(own, ms(cpuPerRequestUs(who)), 3),
+});
+const perEventUs = (title: string, who: Payer): Column => ({
+  title,
+  cell: (own) => median(own, cpuPerEventUs(who), 1),
+});
+
+const requestColumns: Column[] = [
+  { title: "gateway ms", cell: (own) => spread(own, ms(cpuPerRequestUs("gateway")), 3) },
+  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerRequestUs("gateway")) },
+  perRequestMs("PostgreSQL ms", "postgres"),
+  perRequestMs("agent ms", "agent"),
+  { title: "requests/s", cell: (own) => median(own, requestsPerSecond, 0) },
+  {
+    title: "p50 / p99 ms",
+    cell: (own) => `${median(own, (row) => row.latencyMs?.p50, 2)} / ${median(own, (row) => row.latencyMs?.p99, 2)}`,
+  },
+  ...common,
+];
+
+const streamColumns: Column[] = [
+  { title: "gateway µs/event", cell: (own) => spread(own, cpuPerEventUs("gateway"), 1) },
+  { title: "× bare", cell: (own, all) => timesOf(own, of(all, "bare"), cpuPerEventUs("gateway")) },
+  perEventUs("PostgreSQL µs/event", "postgres"),
+  perEventUs("agent µs/event", "agent"),
+  {
+    title: "first byte p50 / p99 ms",
+    cell: (own) => `${median(own, (row) => row.ttftMs?.p50, 1)} / ${median(own, (row) => row.ttftMs?.p99, 1)}`,
+  },
+  {
+    title: "relay p50 / p99 ms",
+    cell: (own) => `${median(own, (row) => row.relayMs?.p50, 2)} / ${median(own, (row) => row.relayMs?.p99, 2)}`,
+  },
+  { title: "slowest ÷ pace", cell: (own) => median(own, (row) => row.slowestOverPace, 3) },
+  ...common,
+];
+
+const pairedColumns: Column[] = [
+  { title: "direct p50 ms", cell: (own) => median(own, (row) => row.paired?.direct?.p50, 3) },
+  { title: "through it p50 ms", cell: (own) => median(own, (row) => row.latencyMs?.p50, 3) },
+  { title: "added p50 ms", cell: (own) => spread(own, (row) => row.paired?.added?.p50, 3) },
+  { title: "added p95 / p99 ms", cell: (own) => addedTail(own) },
+  { title: "gateway ms", cell: (own) => median(own, ms(cpuPerRequestUs("gateway")), 3) },
+  perRequestMs("PostgreSQL ms", "postgres"),
+  perRequestMs("agent ms", "agent"),
+  ...common.slice(1),
+];
+
+function addedTail(own: Row[]): string {
+  return `${median(own, (row) => row.paired?.added?.p95, 2)} / ${median(own, (row) => row.paired?.added?.p99, 2)}`;
+}

@@ -1,0 +1,124 @@
+/** What our gateway is measured beside: the engine itself, a bare proxy, nginx and Portkey. */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { MODEL } from "../engine.ts";
+import { Child, freePort } from "../processes.ts";
+import { listening, passThrough, type StartTarget, Unavailable } from "./target.ts";
+
+/** The engine without anything in front of it: what the others are compared with. */
+export const direct: StartTarget = async ({ engine }) => ({
+  name: "direct",
+  address: { port: engine.port, models: { chat: MODEL, embedding: MODEL }, headers: {} },
+  parts: {},
+  inspectors: {},
+  stop: async () => {},
+});
+
+const PROXY = fileURLToPath(new URL("./bare-proxy.ts", import.meta.url));
+
+/** A proxy that does nothing but pass on (`bare-proxy.ts`). */
+export const bare: StartTarget = async ({ engine, processors, outDir }) => {
+  const child = new Child({
+    name: "bare",
+    command: [process.execPath, PROXY, String(engine.port)],
+    processors: processors.measured,
+    outDir,
+    channel: true,
+  });
+  const port = await child.message((message) => {
+    const { type, port } = message as { type: string; port: number };
+    return type === "listening" ? port : undefined;
+  });
+  return passThrough("bare", child, { port });
+};
+
+const NGINX_PLACES = ["/usr/sbin/nginx", "/usr/local/sbin/nginx", "/opt/homebrew/bin/nginx"];
+
+/** As a reverse proxy: one worker, kept-alive connections to the engine, no logs, nothing buffered on the way back. */
+export const nginx: StartTarget = async ({ engine, processors, outDir }) => {
+  const program = process.env.NGINX ?? NGINX_PLACES.find(existsSync);
+  if (program === undefined) throw new Unavailable("nginx is not installed (or set NGINX to its path)");
+  const home = join(outDir, "nginx");
+  await mkdir(home, { recursive: true });
+  const port = await freePort();
+  const config = join(home, "nginx.conf");
+  await writeFile(config, nginxConfiguration({ home, port, enginePort: engine.port }));
+  const child = new Child({
+    name: "nginx",
+    command: [program, "-p", home, "-e", join(home, "error.log"), "-c", config, "-g", "daemon off;"],
+    processors: processors.measured,
+    outDir,
+  });
+  await listening(child, port);
+  return passThrough("nginx", child, { port, withChildren: true });
+};
+
+function nginxConfiguration({ home, port, enginePort }: { home: string; port: number; enginePort: number }): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+    .map((what) => `  ${what}_temp_path ${join(home, what)};`)
+    .join("\n");
+  return `${process.getuid?.() === 0 ? "user root;\n" : ""}worker_processes 1;
+pid ${join(home, "nginx.pid")};
+error_log ${join(home, "error.log")} error;
+worker_rlimit_nofile 16384;
+events { worker_connections 8192; multi_accept on; }
+http {
+  access_log off;
+  tcp_nodelay on;
+${temporary}
+  client_body_buffer_size 512k;
+  client_max_body_size 16m;
+  keepalive_requests 1000000;
+  keepalive_timeout 600s;
+  upstream engine {
+    server 127.0.0.1:${enginePort};
+    keepalive 1024;
+    keepalive_requests 1000000;
+    keepalive_timeout 600s;
+  }
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      proxy_pass http://engine;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+      proxy_read_timeout 120s;
+    }
+  }
+}
+`;
+}
+
+const PORTKEY = fileURLToPath(new URL("../peers/portkey", import.meta.url));
+const PORTKEY_SERVER = `${PORTKEY}/node_modules/@portkey-ai/gateway/build/start-server.js`;
+const ON_LOOPBACK = new URL("./on-loopback.ts", import.meta.url).href;
+const INSTALL_WITHIN_MS = 180_000;
+
+/** Pinned with everything it needs in peers/portkey; installed there the first time it is measured. */
+export const portkey: StartTarget = async ({ engine, processors, outDir }) => {
+  installPortkey();
+  const port = await freePort();
+  const child = new Child({
+    name: "portkey",
+    command: [process.execPath, "--import", ON_LOOPBACK, PORTKEY_SERVER, `--port=${port}`, "--headless"],
+    processors: processors.measured,
+    outDir,
+    cwd: PORTKEY,
+  });
+  await listening(child, port);
+  const headers = { "x-portkey-provider": "openai", "x-portkey-custom-host": `${engine.url}/v1` };
+  return passThrough("portkey", child, { port, headers });
+};
+
+function installPortkey(): void {
+  if (existsSync(PORTKEY_SERVER)) return;
+  const options = { cwd: PORTKEY, encoding: "utf8", timeout: INSTALL_WITHIN_MS } as const;
+  const { status, error, stderr } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], options);
+  if (status === 0) return;
+  const why = error?.message ?? stderr.trim().split("\n").at(-1) ?? `npm ended with ${status}`;
+  throw new Unavailable(`it cannot be installed: ${why}`);
+}

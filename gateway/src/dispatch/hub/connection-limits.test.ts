@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { ConnectionLimits, networkOf } from "./connection-limits.ts";
+
+const limits = (): ConnectionLimits<string> =>
+  new ConnectionLimits({
+    connectionsMax: 6,
+    connectionsPerAddressMax: 4,
+    unauthenticatedMax: 4,
+    unauthenticatedPerAddressMax: 2,
+  });
+
+describe("connection limits", () => {
+  test("connections are bounded in all and by address, and whoever leaves makes room", () => {
+    const connections = limits();
+    for (const name of ["a1", "a2", "a3", "a4"]) {
+      assert.ok(connections.hasRoom("1.1.1.1"));
+      connections.add(name, "1.1.1.1");
+    }
+    assert.equal(connections.hasRoom("1.1.1.1"), false);
+    connections.add("b1", "2.2.2.2");
+    connections.add("b2", "2.2.2.2");
+    assert.equal(connections.hasRoom("3.3.3.3"), false);
+    connections.remove("a2");
+    connections.remove("a2");
+    assert.ok(connections.hasRoom("1.1.1.1"));
+    assert.deepEqual(connections.all(), ["a1", "a3", "a4", "b1", "b2"]);
+  });
+
+  test("the oldest unauthenticated one of the same address goes first, then the oldest of all", () => {
+    const connections = limits();
+    assert.equal(connections.toEvict("1.1.1.1"), undefined);
+    connections.add("b1", "2.2.2.2");
+    connections.add("a1", "1.1.1.1");
+    connections.add("a2", "1.1.1.1");
+    assert.equal(connections.toEvict("1.1.1.1"), "a1");
+    assert.equal(connections.toEvict("3.3.3.3"), undefined);
+    connections.add("c1", "3.3.3.3");
+    assert.equal(connections.toEvict("4.4.4.4"), "b1");
+    assert.equal(connections.toEvict("1.1.1.1"), "a1");
+    connections.noLongerWaits("a1");
+    assert.equal(connections.toEvict("1.1.1.1"), undefined);
+    connections.remove("b1");
+    assert.equal(connections.toEvict("4.4.4.4"), undefined);
+  });
+
+  test("an IPv6 address stands for the half that its owner was given", () => {
+    assert.equal(networkOf("10.0.0.1"), "10.0.0.1");
+    assert.equal(networkOf("::ffff:10.0.0.1"), "10.0.0.1");
+    assert.equal(networkOf("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2");
+    assert.equal(networkOf("2001:db8:1:2::6"), "2001:db8:1:2");
+    assert.equal(networkOf("2001:db8::6"), "2001:db8:0:0");
+    assert.equal(networkOf("fe80::1%eth0"), "fe80:0:0:0");
+    assert.equal(networkOf("::1"), "0:0:0:0");
+    assert.equal(networkOf(undefined), "");
+  });
+});

@@ -1,0 +1,91 @@
+/**
+ * The bounds on the hub's connections: so many in all, so many from one network, so many that have not authenticated. Of
+ * these the oldest is evicted for a new connection, of the new one's own network first: many connections from one place
+ * cannot push out the rest of the world. Knows nothing of what is said on a connection.
+ */
+import { isIPv6 } from "node:net";
+import type { HubLimits } from "./limits.ts";
+
+type Bounds = Pick<
+  HubLimits,
+  "connectionsMax" | "connectionsPerAddressMax" | "unauthenticatedMax" | "unauthenticatedPerAddressMax"
+>;
+
+export class ConnectionLimits<T> {
+  readonly #limits: Bounds;
+  /** Every connection, with the network it comes from. */
+  readonly #all = new Map<T, string>();
+  readonly #perNetwork = new Map<string, number>();
+  /** Oldest first. */
+  readonly #unauthenticated = new Set<T>();
+  readonly #unauthenticatedPerNetwork = new Map<string, Set<T>>();
+
+  constructor(limits: Bounds) {
+    this.#limits = limits;
+  }
+
+  hasRoom(address: string | undefined): boolean {
+    if (this.#all.size >= this.#limits.connectionsMax) return false;
+    return (this.#perNetwork.get(networkOf(address)) ?? 0) < this.#limits.connectionsPerAddressMax;
+  }
+
+  /** The unauthenticated connection that has to go before another one comes from this address, if one has to. */
+  toEvict(address: string | undefined): T | undefined {
+    const sameNetwork = this.#unauthenticatedPerNetwork.get(networkOf(address)) ?? new Set();
+    const full = sameNetwork.size >= this.#limits.unauthenticatedPerAddressMax;
+    if (!full && this.#unauthenticated.size < this.#limits.unauthenticatedMax) return undefined;
+    const [oldest] = full ? sameNetwork : this.#unauthenticated;
+    return oldest;
+  }
+
+  add(connection: T, address: string | undefined): void {
+    const network = networkOf(address);
+    this.#all.set(connection, network);
+    this.#perNetwork.set(network, (this.#perNetwork.get(network) ?? 0) + 1);
+    this.#unauthenticated.add(connection);
+    this.#unauthenticatedPerNetwork.set(
+      network,
+      (this.#unauthenticatedPerNetwork.get(network) ?? new Set()).add(connection),
+    );
+  }
+
+  /** It has authenticated, or takes no part any more. */
+  noLongerWaits(connection: T): void {
+    if (!this.#unauthenticated.delete(connection)) return;
+    const network = this.#all.get(connection) ?? "";
+    const sameNetwork = this.#unauthenticatedPerNetwork.get(network);
+    sameNetwork?.delete(connection);
+    if (sameNetwork?.size === 0) this.#unauthenticatedPerNetwork.delete(network);
+  }
+
+  remove(connection: T): void {
+    const network = this.#all.get(connection);
+    if (network === undefined) return;
+    this.noLongerWaits(connection);
+    this.#all.delete(connection);
+    const left = (this.#perNetwork.get(network) ?? 0) - 1;
+    if (left > 0) this.#perNetwork.set(network, left);
+    else this.#perNetwork.delete(network);
+  }
+
+  all(): T[] {
+    return [...this.#all.keys()];
+  }
+}
+
+/** The address itself; of an IPv6 one the first 64 bits: whoever has one has all that share them. */
+export function networkOf(address = ""): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address;
+  const [head = "", tail] = (address.split("%")[0] ?? "").split("::");
+  const groups = head === "" ? [] : head.split(":");
+  if (tail !== undefined) {
+    const after = tail === "" ? [] : tail.split(":");
+    while (groups.length + after.length < 8) groups.push("0");
+    groups.push(...after);
+  }
+  return groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":");
+}

@@ -1,0 +1,44 @@
+/**
+ * How long a node that was cut off stays away: a second, and twice as long each time it happens again soon, so that a loop
+ * of connecting and flooding ends up doing nothing. A node that behaves for a while starts anew.
+ */
+import type { Clock } from "../base/clock.ts";
+
+const BACKOFF_MS_MIN = 1_000;
+const BACKOFF_MS_MAX = 60_000;
+const FORGIVEN_AFTER_MS = 10 * 60_000;
+
+interface Backoff {
+  lastMs: number;
+  until: number;
+}
+
+export class ReconnectBackoff {
+  readonly #clock: Clock;
+  readonly #nodes = new Map<string, Backoff>();
+  #forgetAt = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(nodeId: string): void {
+    const now = this.#clock.monotonic();
+    this.#forget(now);
+    const last = this.#nodes.get(nodeId);
+    const again = last !== undefined && now - last.until < FORGIVEN_AFTER_MS;
+    const lastMs = again ? Math.min(BACKOFF_MS_MAX, 2 * last.lastMs) : BACKOFF_MS_MIN;
+    this.#nodes.set(nodeId, { lastMs, until: now + lastMs });
+  }
+
+  /** How long the node still has to stay away; 0 when it may come. */
+  leftMs(nodeId: string): number {
+    return Math.max(0, (this.#nodes.get(nodeId)?.until ?? 0) - this.#clock.monotonic());
+  }
+
+  #forget(now: number): void {
+    if (now < this.#forgetAt) return;
+    this.#forgetAt = now + FORGIVEN_AFTER_MS;
+    for (const [nodeId, { until }] of this.#nodes) if (now - until >= FORGIVEN_AFTER_MS) this.#nodes.delete(nodeId);
+  }
+}

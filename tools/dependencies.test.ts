@@ -1,0 +1,45 @@
+/** Holds docs/dependencies.md to the package files: every dependency has a row that says why, and no row is left behind. */
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const DOCUMENT = "docs/dependencies.md";
+const LISTS = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+
+/** Every dependency, with the package files that name it. */
+function readDependencies(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const exclude = (path: string): boolean => path.includes("node_modules");
+  for (const file of globSync("**/package.json", { cwd: root, exclude })) {
+    const manifest = JSON.parse(readFileSync(join(root, file), "utf8"));
+    for (const name of LISTS.flatMap((list) => Object.keys(manifest[list] ?? {}))) {
+      found.set(name, [...(found.get(name) ?? []), file]);
+    }
+  }
+  return found;
+}
+
+/** The rows of the document: package, licence, purpose, reason. */
+function readRows(): string[][] {
+  const rows = readFileSync(join(root, DOCUMENT), "utf8").matchAll(/^\| `([^`]+)` \|([^|]*)\|([^|]*)\|([^|]*)\|$/gm);
+  return [...rows].map(([, ...cells]) => cells.map((cell) => cell.trim()));
+}
+
+test("every dependency of every package file is in docs/dependencies.md, once, with its licence", () => {
+  const rows = readRows();
+  const dependencies = readDependencies();
+  assert.ok(dependencies.size > 30, "the package files were found");
+  const missing = [...dependencies].filter(([name]) => rows.filter(([known]) => known === name).length !== 1);
+  assert.deepEqual(missing, [], `each of these needs one row in ${DOCUMENT}`);
+  const unlicensed = rows.filter(([, licence]) => licence === "");
+  assert.deepEqual(unlicensed, []);
+});
+
+test("docs/dependencies.md names nothing that is no longer used", () => {
+  const dependencies = readDependencies();
+  const stale = readRows().filter(([name = ""]) => !dependencies.has(name));
+  assert.deepEqual(stale, []);
+});

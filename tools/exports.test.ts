@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { deadExports, readSources } from "./exports.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Declarations that are written for others to read, and modules that are loaded by a name put together at run time. */
+const LOOSE = /^console\/src\/api\/.*\.d\.ts|^e2e\/clients\/adapters\//;
+/** TEMPORARY: folders whose exports have not been gone through yet. To be emptied. */
+const NOT_YET = [
+  "console/",
+  "e2e/",
+  "gateway/src/accounts/",
+  "gateway/src/build",
+  "gateway/src/config.ts",
+  "gateway/src/db/",
+  "gateway/src/faults.ts",
+  "gateway/src/fleet/",
+  "gateway/src/history/",
+  "gateway/src/http/",
+  "gateway/src/keys/",
+  "gateway/src/ledger/",
+  "gateway/src/main.ts",
+  "gateway/src/operators/",
+  "gateway/src/payments/",
+  "gateway/src/server-secrets.ts",
+  "gateway/src/trust/",
+  "host/",
+];
+
+test("every export is imported by another file", () => {
+  const sources = readSources(root);
+  assert.ok(sources.size > 500, "the sources were found");
+  const dead = deadExports(sources).filter(
+    (name) => !LOOSE.test(name) && !NOT_YET.some((folder) => name.startsWith(folder)),
+  );
+  assert.deepEqual(dead, [], "take the `export` away, or the code");
+});
+
+test("an export that only its own file uses is found, and one that is used in any way is not", () => {
+  const sources = new Map([
+    ["host/src/a.ts", "export const a = 1;\nexport type B = 1;\nexport interface C {}\nconst d = a;\n"],
+    ["host/src/b.ts", 'import { a, type B as Bee } from "./a.ts";\nexport async function dead() {}\n'],
+    ["host/src/c.ts", "export class Whole {}\n"],
+    ["host/src/d.ts", 'await import("./c.ts");\nnew Worker(new URL("./e.ts", import.meta.url));\n'],
+    ["host/src/e.ts", "export const worker = 1;\n"],
+    ["protocol/src/f.ts", "export const far = 1;\n"],
+    ["gateway/src/g.ts", 'import { far } from "@tollgate/protocol/f.ts";\n'],
+  ]);
+  assert.deepEqual(deadExports(sources), ["host/src/a.ts › C", "host/src/b.ts › dead"]);
+});

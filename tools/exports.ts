@@ -1,0 +1,55 @@
+/**
+ * Reads what the sources export and who imports it. Exports are declarations (`export const x`); there are no barrels. A file
+ * that is imported as a whole (`import("./x.ts")`, `* as`, or by its path alone) exports what it likes.
+ */
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { resolve } from "./imports.ts";
+
+const FOLDERS = "{protocol,gateway,host,console,bench,tools,e2e}";
+const IMPORT = /(?:^|\n)\s*(?:import|export)\s+(?:type\s+)?([^"'`;]*?)\s*from\s*["']([^"']+)["']/g;
+const WHOLE = /import\(\s*["']([^"']+)["']\s*\)|new URL\(\s*["'](\.[^"']+)["']\s*,\s*import\.meta\.url/g;
+const EXPORT =
+  /(?:^|\n)export\s+(?:declare\s+)?(?:async\s+)?(?:abstract\s+)?(?:const|let|function\*?|class|interface|type)\s+(\w+)/g;
+
+/** The exports that no other file imports, as `path › name`. */
+export function deadExports(sources: Map<string, string>): string[] {
+  const used = new Set<string>();
+  for (const [file, source] of sources) for (const name of usedBy(file, source)) used.add(name);
+  return [...sources].flatMap(([file, source]) => {
+    if (used.has(`${file} › *`)) return [];
+    const names = new Set([...source.matchAll(EXPORT)].map(([, name]) => `${file} › ${name}`));
+    return [...names.difference(used)];
+  });
+}
+
+function usedBy(file: string, source: string): string[] {
+  const whole = [...source.matchAll(WHOLE)].map(([, imported, addressed]) => [imported ?? addressed ?? "", "*"]);
+  const named = [...source.matchAll(IMPORT)].flatMap(([, clause = "", specifier = ""]) =>
+    namesIn(clause).map((name) => [specifier, name]),
+  );
+  return [...whole, ...named].flatMap(([specifier = "", name]) => {
+    const to = resolve(file, specifier);
+    return to === undefined ? [] : [`${to} › ${name}`];
+  });
+}
+
+/** `{ a, type B as C }` → a, B; `* as x` → *. */
+function namesIn(clause: string): string[] {
+  const braced = /\{([^}]*)\}/.exec(clause)?.[1] ?? "";
+  const names = braced.split(",").map(
+    (part) =>
+      part
+        .trim()
+        .replace(/^type\s+/, "")
+        .split(/\s+as\s+/)[0] ?? "",
+  );
+  return [...names.filter((name) => name !== ""), ...(clause.includes("*") ? ["*"] : [])];
+}
+
+/** Every source file of ours, by its path from the root. */
+export function readSources(root: string): Map<string, string> {
+  const exclude = (path: string): boolean => /(^|\/)(node_modules|dist|peers|out)(\/|$)/.test(path);
+  const files = globSync(`${FOLDERS}/**/*.{ts,tsx,mjs}`, { cwd: root, exclude });
+  return new Map(files.map((file) => [file, readFileSync(join(root, file), "utf8")]));
+}
