@@ -15,6 +15,7 @@ const steps: [string, string[]][] = [
       "--test-reporter=dot",
       "tools/**/*.test.ts",
       "console/tools/*.test.ts",
+      "api/src/**/*.test.ts",
       "gateway/src/http/reference/*.test.ts",
     ],
   ],

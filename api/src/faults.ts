@@ -98,7 +98,7 @@ export const faults = {
     retry: "never",
     text: "The filter names an outcome that no request can have.",
   },
-  not_found: { status: 404, retry: "never", text: "No such request in your history." },
+  not_found: { status: 404, retry: "never", text: "There is nothing of yours by that id." },
   billing_disabled: { status: 404, retry: "never", text: "Credits cannot be bought on this deployment." },
   not_a_builder: { status: 403, retry: "never", text: "Only a builder account buys credits, and this is a host's." },
   unknown_pack: { status: 422, retry: "never", text: "No such pack. GET /console/api/packs lists what is offered." },
@@ -160,6 +160,9 @@ export function refusal<const Code extends FaultCode>(
 
 export const codes = <const Code extends FaultCode>(...list: Code[]): Refusal<Code>[] =>
   list.map((code) => refusal(code));
+
+/** Of a request, whoever asks for it: the builder who made it or the host who served it. */
+export const NO_SUCH_REQUEST = refusal("not_found", "No such request in your history.");
 
 /** 400: names the field, parameter or header and the rule it broke. */
 export function wrongField(param: string | null, message: string): Refusal<undefined> {

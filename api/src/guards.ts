@@ -10,7 +10,14 @@ export interface Access {
   /** Names of parameters in the document's components that every such route takes. */
   parameters: readonly string[];
   faults: readonly Refusal[];
+  /** Headers of every answer to those who were let in. */
+  headers?: readonly string[];
 }
+
+/** The limits of the key that asks, and what is left of them. */
+const RATE_LIMIT_HEADERS = ["requests", "tokens"].flatMap((what) =>
+  ["limit", "remaining", "reset"].map((which) => `x-ratelimit-${which}-${what}`),
+);
 
 const actingFor = (...others: Refusal[]): Access => ({
   open: false,
@@ -36,13 +43,23 @@ export const GUARDS = {
   operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
   /** A host's agent or command line, by its token. */
   hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
+  /** A builder's program, by its key. Every call counts against the key's limits. */
+  apiKey: {
+    open: false,
+    parameters: [],
+    faults: codes("invalid_api_key", "rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"),
+    headers: RATE_LIMIT_HEADERS,
+  },
 } as const satisfies Record<string, Access>;
 
 export type Guard = keyof typeof GUARDS;
 
-/** What the guards of the console refuse, and before them: what changes something has to come from our own pages. */
+/** Credentials that no browser sends by itself: no other site can make use of them. */
+const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
+
+/** What the guard refuses; before the console's, what changes something has to come from our own pages. */
 export function accessOf({ at, guard }: { at: string; guard: Guard }): Access {
   const access: Access = GUARDS[guard];
-  if (guard === "hostToken" || at.startsWith("GET ")) return access;
+  if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults] };
 }

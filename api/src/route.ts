@@ -5,6 +5,7 @@
 import type { z } from "zod";
 import type { FaultCode, Refusal } from "./faults.ts";
 import type { Guard } from "./guards.ts";
+import type { Example } from "./openapi/openapi.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -21,24 +22,37 @@ export interface Route {
   query?: z.ZodObject;
   /** What the query's fields mean, where no other list has them. */
   words?: Record<string, string>;
-  body?: { fields: z.ZodType; example: unknown };
+  body?: { fields: z.ZodType } & Shown;
   answer: Answer;
   /** Its own refusals, beside those of its guard and of what it takes. */
   faults?: readonly Refusal[];
 }
 
-export interface Answer {
+/** One example, or several by their names. */
+export interface Shown {
+  example?: unknown;
+  examples?: Record<string, Example>;
+}
+
+export interface Answer extends Shown {
   /** 200 unless it says otherwise. */
   status?: 200 | 201 | 302;
   description: string;
   /** Objects refuse unknown fields, so that a test notices one that nobody declared; the document leaves them open. */
   json?: z.ZodType;
-  example?: unknown;
   csv?: { description: string; example: string };
-  /** Server-sent events by name, each with the schema of its JSON. */
-  events?: { description: string; named: Record<string, z.ZodType>; example: string };
-  /** Beside x-request-id. */
+  events?: Events;
+  /** Beside x-request-id and those of the guard. */
   headers?: readonly string[];
+}
+
+/** Server-sent events. */
+export interface Events extends Shown {
+  description: string;
+  /** By their names, each with the schema of its JSON. */
+  named?: Record<string, z.ZodType>;
+  /** Without names: the one schema of them all, but for an error that ends the stream. */
+  each?: z.ZodType;
 }
 
 /** The routes of one tag by their operations' ids, which are stable: clients are generated from them. */

@@ -1,7 +1,8 @@
 /** The values that answers of the console and node APIs are made of. Objects refuse unknown fields, as in answers.ts. */
 import { z } from "zod";
 
-const SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
+/** The end of every id in an example. */
+export const SAMPLE_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
 
 export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`));
 
@@ -12,7 +13,7 @@ export const IdField = (prefix: string, rule: string) =>
 export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
 
 /** An id for examples. */
-export const sampleId = (prefix: string): string => `${prefix}_${SUFFIX}`;
+export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_SUFFIX}`;
 
 export const Money = z
   .string()

@@ -1,4 +1,5 @@
 /** The console API as a whole: its words, its tables of routes, and the names of its schemas in the document. */
+import { NO_SUCH_REQUEST } from "../faults.ts";
 import { ACCOUNT_HEADER } from "../guards.ts";
 import type { Api } from "../openapi/api.ts";
 import * as accounts from "./accounts.ts";
@@ -102,4 +103,5 @@ export const consoleApi: Api = {
       schema: { type: "string" },
     },
   },
+  refusals: { not_found: { faults: [NO_SUCH_REQUEST] } },
 };

@@ -1,6 +1,6 @@
 /** What a host earned, and the signed receipts of the requests that earned it. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
+import { codes, NO_SUCH_REQUEST } from "../faults.ts";
 import { SpanFields } from "../lists.ts";
 import { EarningList, Receipt } from "../nodes/answers.ts";
 import { EarningsQuery, NodeField } from "../nodes/fields.ts";
@@ -109,6 +109,6 @@ export const earningRoutes = routes({
     guard: "host",
     path: { id: "The request's id, `req_…`." },
     answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },
-    faults: codes("not_found"),
+    faults: [NO_SUCH_REQUEST],
   },
 });

@@ -1,6 +1,6 @@
 /** A builder's request history. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
+import { codes, NO_SUCH_REQUEST } from "../faults.ts";
 import { PageFields, SpanFields } from "../lists.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
@@ -141,7 +141,7 @@ export const requestRoutes = routes({
     guard: "builder",
     path: REQUEST_PATH,
     answer: { description: "The request.", json: Request, example: sampleRequest },
-    faults: codes("not_found"),
+    faults: [NO_SUCH_REQUEST],
   },
   getReceipt: {
     at: "GET /console/api/requests/{id}/receipt",
@@ -150,6 +150,6 @@ export const requestRoutes = routes({
     guard: "builder",
     path: REQUEST_PATH,
     answer: { description: "The receipt.", json: Receipt, example: sampleReceipt },
-    faults: codes("not_found"),
+    faults: [NO_SUCH_REQUEST],
   },
 });

@@ -1,4 +1,5 @@
 /** The node API as a whole: its words, and the names of its schemas in the document. */
+import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api.ts";
 import { Money, RequestOutcome } from "../values.ts";
 import * as answers from "./answers.ts";
@@ -68,4 +69,5 @@ export const nodeApi: Api = {
     Receipt: answers.Receipt,
   },
   tables: [{ tag: "Nodes", routes: nodeRoutes }],
+  refusals: { not_found: { faults: [NO_SUCH_REQUEST] } },
 };

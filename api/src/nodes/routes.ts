@@ -1,5 +1,5 @@
 /** The node API: what a host's agent and command line speak to. */
-import { codes, refusal } from "../faults.ts";
+import { codes, NO_SUCH_REQUEST, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
@@ -178,6 +178,6 @@ export const nodeRoutes = routes({
     guard: "hostToken",
     path: { id: "The request's id, `req_…`." },
     answer: { description: "The receipt.", json: answers.Receipt, example: samples.sampleReceipt },
-    faults: codes("not_found"),
+    faults: [NO_SUCH_REQUEST],
   },
 });

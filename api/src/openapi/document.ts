@@ -1,12 +1,13 @@
 /** The OpenAPI document of an API, from its declared routes. */
 import type { z } from "zod";
 import { accessOf } from "../guards.ts";
-import type { Answer, Route } from "../route.ts";
-import type { Api } from "./api.ts";
+import type { Events, Route, Shown } from "../route.ts";
+import type { Api, NamedRefusals } from "./api.ts";
 import { errorEnvelope, faultAnswers, faultsOf } from "./fault-answers.ts";
-import type { Document, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
+import type { Document, Example, Header, Media, Operation, Parameter, Ref, Response } from "./openapi.ts";
 import { describeFields, forAnswers, jsonSchemas, queryParameters } from "./schemas.ts";
 
+/** As every API has them, unless it describes them itself. */
 const HEADERS: Record<string, Header> = {
   "x-request-id": {
     description: "The request's id, on every response.",
@@ -40,7 +41,7 @@ export function documentOf(api: Api): Document {
     Object.entries(table.routes).map(([id, route]): Operated => ({ tag: table.tag, ...route, id })),
   );
   const refusals = new Map(operated.map((route) => [route, faultsOf(route)]));
-  const answers = { ...api.answers, Error: errorEnvelope([...refusals.values()].flat()) };
+  const answers = { ...api.answers, Error: api.error ?? errorEnvelope([...refusals.values()].flat()) };
   const names = new Map<z.ZodType, string>([
     ...Object.entries(api.requests).map(([name, { fields }]) => [fields, name] as const),
     ...Object.entries(answers).map(([name, schema]) => [schema, name] as const),
@@ -49,7 +50,8 @@ export function documentOf(api: Api): Document {
   const responses: Document["components"]["responses"] = {};
   for (const [route, faults] of refusals) {
     const [method = "", path = ""] = route.at.split(" ");
-    const { byStatus, shared } = faultAnswers(faults);
+    const { headers } = accessOf(route);
+    const { byStatus, shared } = faultAnswers(faults, { named: api.refusals, headers });
     paths[path] = { ...paths[path], [method.toLowerCase()]: operationOf(route, names, byStatus) };
     Object.assign(responses, shared);
   }
@@ -63,12 +65,12 @@ export function documentOf(api: Api): Document {
     components: {
       securitySchemes: { [credential.name]: credential.scheme },
       schemas: { ...requestSchemas(api), ...jsonSchemas(answers, forAnswers) },
-      responses,
+      responses: inNamedOrder(responses, api.refusals),
       headers: {},
       ...(Object.keys(parameters).length > 0 && { parameters }),
     },
   };
-  document.components.headers = usedHeaders(document);
+  document.components.headers = usedHeaders(document, { ...HEADERS, ...api.headers });
   return document;
 }
 
@@ -78,13 +80,23 @@ function requestSchemas({ requests }: Api): Record<string, ReturnType<typeof des
     forAnswers,
   );
   return Object.fromEntries(
-    Object.entries(schemas).map(([name, schema]) => [name, describeFields(schema, requests[name]?.words ?? {})]),
+    Object.entries(schemas).map(([name, schema]) => {
+      const words = requests[name]?.words;
+      return [name, words === undefined ? schema : describeFields(schema, words)];
+    }),
   );
 }
 
-function usedHeaders(document: Document): Record<string, Header> {
+/** The named ones follow the API's own order, in the places that they have. */
+function inNamedOrder(found: Record<string, Response>, named: NamedRefusals = {}): Record<string, Response> {
+  const inOrder = Object.keys(named).filter((name) => Object.hasOwn(found, name));
+  const names = Object.keys(found).map((name) => (Object.hasOwn(named, name) ? (inOrder.shift() as string) : name));
+  return Object.fromEntries(names.map((name) => [name, found[name] as Response]));
+}
+
+function usedHeaders(document: Document, known: Record<string, Header>): Record<string, Header> {
   const text = JSON.stringify(document);
-  return Object.fromEntries(Object.entries(HEADERS).filter(([name]) => text.includes(`#/components/headers/${name}"`)));
+  return Object.fromEntries(Object.entries(known).filter(([name]) => text.includes(`#/components/headers/${name}"`)));
 }
 
 type Names = ReadonlyMap<z.ZodType, string>;
@@ -102,12 +114,10 @@ function operationOf(route: Operated, names: Names, refusals: Operation["respons
     ...(body !== undefined && {
       requestBody: {
         required: true,
-        content: {
-          "application/json": { schema: refTo(names, body.fields), examples: { example: { value: body.example } } },
-        },
+        content: { "application/json": withExamples(refTo(names, body.fields), body) },
       },
     }),
-    responses: { [answer.status ?? 200]: answerOf(answer, names), ...refusals },
+    responses: { [answer.status ?? 200]: answerOf(route, names), ...refusals },
   };
 }
 
@@ -125,33 +135,42 @@ function parametersOf(route: Route): (Parameter | Ref)[] {
   ];
 }
 
-function answerOf(answer: Answer, names: Names): Response {
-  const { description, json, example, csv, events, headers = [] } = answer;
+function answerOf(route: Route, names: Names): Response {
+  const { description, json, csv, events, headers = [] } = route.answer;
   const content: Record<string, Media> = {
-    ...(json !== undefined && { "application/json": jsonMedia(refTo(names, json), example) }),
+    ...(json !== undefined && { "application/json": withExamples(refTo(names, json), route.answer) }),
     ...(csv !== undefined && {
-      "text/csv": {
-        schema: { type: "string", description: csv.description },
-        examples: { example: { value: csv.example } },
-      },
+      "text/csv": withExamples({ type: "string", description: csv.description }, csv),
     }),
     ...(events !== undefined && { "text/event-stream": eventMedia(events, names) }),
   };
-  const refs = ["x-request-id", ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }]);
+  const sent = ["x-request-id", ...(accessOf(route).headers ?? []), ...headers];
+  const refs = sent.map((name) => [name, { $ref: `#/components/headers/${name}` }]);
   return { description, headers: Object.fromEntries(refs), ...(Object.keys(content).length > 0 && { content }) };
 }
 
-function jsonMedia(schema: Ref, example: unknown): Media {
-  return example === undefined ? { schema } : { schema, examples: { example: { value: example } } };
+/** Everything that is shown of a body, by name. */
+export const examplesOf = ({ example, examples }: Shown): Record<string, Example> =>
+  examples ?? (example === undefined ? {} : { example: { value: example } });
+
+function withExamples(schema: Media["schema"], shown: Shown): Media {
+  const examples = examplesOf(shown);
+  return Object.keys(examples).length === 0 ? { schema } : { schema, examples };
 }
 
-function eventMedia({ description, named, example }: NonNullable<Answer["events"]>, names: Names): Media {
+/** The body of an event stream is text: the schemas of its events stand beside it. */
+function eventMedia(events: Events, names: Names): Media {
+  const { schema, examples } = withExamples({ type: "string", description: events.description }, events);
+  return { schema, ...eventSchemas(events, names), ...(examples !== undefined && { examples }) };
+}
+
+function eventSchemas(events: Events, names: Names): Omit<Media, "schema"> {
+  const { each, named = {} } = events;
+  if (each !== undefined) {
+    return { "x-event-schema": { anyOf: [{ ...refTo(names, each) }, { $ref: "#/components/schemas/Error" }] } };
+  }
   const schemas = Object.entries(named).map(([event, schema]) => [event, refTo(names, schema)]);
-  return {
-    schema: { type: "string", description },
-    "x-event-schemas": Object.fromEntries(schemas),
-    examples: { example: { value: example } },
-  };
+  return { "x-event-schemas": Object.fromEntries(schemas) };
 }
 
 function refTo(names: Names, schema: z.ZodType): Ref {

@@ -12,6 +12,7 @@ import {
 import { checkFields } from "../fields.ts";
 import { accessOf } from "../guards.ts";
 import type { Route } from "../route.ts";
+import type { NamedRefusals } from "./api.ts";
 import type { Example, Ref, Response } from "./openapi.ts";
 
 const TITLES: Record<number, string> = {
@@ -67,38 +68,70 @@ function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
 
 export interface FaultAnswers {
   byStatus: Record<string, Response | Ref>;
-  /** Those that are the catalogue's own words, which many endpoints share, by their codes. */
+  /** Those that the API names, and those in the catalogue's own words, by their codes: many endpoints share them. */
   shared: Record<string, Response>;
 }
 
-export function faultAnswers(faults: readonly Refusal[]): FaultAnswers {
+export interface FaultAnswersOptions {
+  named?: NamedRefusals | undefined;
+  /** Of answers to those whom the guard let in. */
+  headers?: readonly string[] | undefined;
+}
+
+export function faultAnswers(faults: readonly Refusal[], options: FaultAnswersOptions = {}): FaultAnswers {
+  const { named = {}, headers = [] } = options;
   const shared: FaultAnswers["shared"] = {};
   const byStatus = [...Map.groupBy(faults, ({ status }) => status)].map(([status, list]) => {
-    const answer = responseOf(status, list);
-    if (!list.every(isOfCatalogue)) return [status, answer] as const;
-    const name = list.map(({ code }) => code).join(".");
+    const [name, given] = Object.entries(named).find(([, one]) => areSame(one.faults, list)) ?? [nameOf(list, named)];
+    const answer = responseOf(status, { title: TITLES[status] ?? "Refused.", faults: list, ...given }, headers);
+    if (name === undefined) return [status, answer] as const;
     shared[name] = answer;
     return [status, { $ref: `#/components/responses/${name}` }] as const;
   });
   return { byStatus: Object.fromEntries(byStatus), shared };
 }
 
+/** Those without a code tell of whichever field was wrong: any of them stands for all. */
+const areSame = (named: readonly Refusal[], list: readonly Refusal[]): boolean =>
+  named.length === list.length &&
+  named.every(({ status, code, message }, i) => {
+    const other = list[i];
+    return status === other?.status && code === other.code && (code === undefined || message === other.message);
+  });
+
+/** Undefined where a route says it in words of its own, or where the name stands for something else. */
+function nameOf(list: readonly Refusal[], taken: NamedRefusals): string | undefined {
+  const name = list.map(({ code }) => code).join(".");
+  return list.every(isOfCatalogue) && !Object.hasOwn(taken, name) ? name : undefined;
+}
+
 const isOfCatalogue = ({ code, message, extra }: Refusal): boolean =>
   code !== undefined && catalogue[code].text === message && Object.keys(extra).length === 0;
 
-function responseOf(status: number, list: readonly Refusal[]): Response {
-  const lines = list.map(({ code, type, message }) =>
+interface Titled {
+  title: string;
+  faults: readonly Refusal[];
+}
+
+/** Who was not let in is told nothing else, and a fault of ours may come before anything is known. */
+const BEFORE_THE_GUARD_IS_DONE = [401, 500];
+
+function responseOf(status: number, { title, faults }: Titled, ofGuard: readonly string[]): Response {
+  const lines = faults.map(({ code, type, message }) =>
     code === undefined ? `- no code, type \`${type}\`` : `- \`${code}\`: ${message}`,
   );
-  const later = list.some(({ retry }) => retry === "later");
-  const headers = ["x-request-id", "x-should-retry", ...(later ? ["retry-after"] : [])];
+  const headers = [
+    ...["x-request-id", "x-should-retry"],
+    ...(faults.some(({ retry }) => retry === "later") ? ["retry-after"] : []),
+    ...(BEFORE_THE_GUARD_IS_DONE.includes(status) ? [] : ofGuard),
+  ];
   return {
-    description: `${TITLES[status] ?? "Refused."}\n\n${lines.join("\n")}`,
+    description: `${title}\n\n${lines.join("\n")}`,
     headers: Object.fromEntries(headers.map((name) => [name, { $ref: `#/components/headers/${name}` }])),
     content: {
       "application/json": {
         schema: { $ref: "#/components/schemas/Error" },
-        examples: faultExamples(list),
+        examples: faultExamples(faults),
       },
     },
   };
@@ -111,7 +144,7 @@ const ADVICE: Record<Retry, string> = {
 };
 
 /** Each fault as a client sees it, under its code. */
-export function faultExamples(list: readonly Refusal[]): Record<string, Example> {
+function faultExamples(list: readonly Refusal[]): Record<string, Example> {
   return Object.fromEntries(
     list.map((one) => [one.code ?? one.type, { summary: ADVICE[one.retry], value: envelopeOf(one) }]),
   );

@@ -33,7 +33,9 @@ export interface Found extends Record<Guard, object> {
   hostToken: { accountId: Uuid; payer: string };
 }
 
-export type Checks = { [G in Guard]: (call: OpenCall) => Promise<Found[G]> };
+/** Inference authenticates by itself: a key's limits are counted in the same step (inference/serve.ts). */
+export type CheckedGuard = Exclude<Guard, "apiKey">;
+export type Checks = { [G in CheckedGuard]: (call: OpenCall) => Promise<Found[G]> };
 
 export interface ConsoleGuardOptions {
   identities: Identities;

@@ -1,11 +1,22 @@
 /** GET /.well-known/tollgate-receipts: the public keys that verify usage receipts. */
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import { type JsonOf, methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
 import { sendCached } from "./cached.ts";
 import type { Parts } from "./parts.ts";
 
+const route = publicRoutes.listReceiptKeys;
+
 export function receiptKeyRoutes(app: FastifyInstance, { receipts }: Pick<Parts, "receipts">): void {
-  app.get("/.well-known/tollgate-receipts", async (request, reply) => {
-    const keys = { object: "receipt.keys", algorithm: "ed25519", keys: await receipts.keys() };
-    return sendCached(request, reply, { body: JSON.stringify(keys) });
+  app.route({
+    ...methodAndUrl(route),
+    async handler(request, reply) {
+      const keys: JsonOf<typeof route> = {
+        object: "receipt.keys",
+        algorithm: "ed25519",
+        keys: await receipts.keys(),
+      };
+      return sendCached(request, reply, { body: JSON.stringify(keys) });
+    },
   });
 }

@@ -18,13 +18,15 @@ import {
   type ParamsOf,
   type QueryOf,
   type Route,
-  type Routes,
 } from "@tollgate/api/route.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault, type FaultOptions, fault } from "../faults.ts";
 import { type DoorOptions, type OpenCall, takeOver } from "./door.ts";
 import { parseFields } from "./fields.ts";
-import type { Checks, Found } from "./guards.ts";
+import type { CheckedGuard, Checks, Found } from "./guards.ts";
+
+/** Routes whose guards are checked here. */
+type Guarded = Record<string, Route & { guard: CheckedGuard }>;
 
 /** What a handler is given: who asks, what was sent, and the words to refuse with. */
 export type Asked<R extends Route> = Found[R["guard"]] & {
@@ -59,9 +61,9 @@ export type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
         : never;
 
 export type Handler<R extends Route> = (asked: Asked<R>) => Promise<AnswerOf<R>>;
-export type Handlers<Table extends Routes> = { [Id in keyof Table]: Handler<Table[Id]> };
+export type Handlers<Table extends Guarded> = { [Id in keyof Table]: Handler<Table[Id]> };
 
-export interface ServeOptions<Table extends Routes> {
+export interface ServeOptions<Table extends Guarded> {
   door: DoorOptions;
   guards: Pick<Checks, Table[keyof Table]["guard"]>;
   /** Those whose handlers read the body by themselves, out of `call`. */
@@ -70,7 +72,7 @@ export interface ServeOptions<Table extends Routes> {
 
 type AnyHandler = (asked: object) => Promise<unknown>;
 
-export function serveRoutes<Table extends Routes>(
+export function serveRoutes<Table extends Guarded>(
   app: FastifyInstance,
   options: ServeOptions<Table>,
   table: Table,

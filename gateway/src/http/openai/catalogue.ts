@@ -1,4 +1,6 @@
 /** GET /v1/models and GET /v1/catalog/rates: the same catalogue in two shapes. */
+import type { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
 import type { MedianSpeed } from "../../dispatch/speeds.ts";
 import type { CatalogueEntry } from "../../metering/catalogue.ts";
@@ -7,14 +9,17 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
 export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
-  const data = entries.map((entry) => ({
-    id: entry.id,
-    object: "model",
-    created: Date.parse(entry.listed) / 1000,
-    owned_by: "tollgate",
-    vendor: factsOf(entry, speedOf(entry.id)),
-  }));
-  return JSON.stringify({ object: "list", data });
+  const list: JsonOf<typeof publicRoutes.listModels> = {
+    object: "list",
+    data: entries.map((entry) => ({
+      id: entry.id,
+      object: "model",
+      created: Date.parse(entry.listed) / 1000,
+      owned_by: "tollgate",
+      vendor: factsOf(entry, speedOf(entry.id)),
+    })),
+  };
+  return JSON.stringify(list);
 }
 
 /** What is ours to say of a model, and how fast its nodes are now. */
@@ -32,22 +37,26 @@ export function factsOf(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: Medi
 }
 
 export function rateSheet(entries: CatalogueEntry[]): string {
-  const data = entries.map((entry) => {
-    const separate = entry.build?.reasoning !== undefined;
-    return {
-      sku_id: entry.id,
-      class: entry.class,
-      quant_label: entry.quant_label,
-      context_limit: entry.context_limit,
-      price_in_micro_1m: entry.price_in_micro_1m,
-      price_out_micro_1m: entry.price_out_micro_1m,
-      status: entry.status,
-      reasoning: {
-        separate,
-        billed_as: separate ? "output" : null,
-        field: separate ? "vendor_reasoning_content" : null,
-      },
-    };
-  });
-  return JSON.stringify({ object: "list", payout_share: PAYOUT_SHARE, data });
+  const sheet: JsonOf<typeof publicRoutes.listRates> = {
+    object: "list",
+    payout_share: PAYOUT_SHARE,
+    data: entries.map((entry) => {
+      const separate = entry.build?.reasoning !== undefined;
+      return {
+        sku_id: entry.id,
+        class: entry.class,
+        quant_label: entry.quant_label,
+        context_limit: entry.context_limit,
+        price_in_micro_1m: entry.price_in_micro_1m,
+        price_out_micro_1m: entry.price_out_micro_1m,
+        status: entry.status,
+        reasoning: {
+          separate,
+          billed_as: separate ? "output" : null,
+          field: separate ? "vendor_reasoning_content" : null,
+        },
+      };
+    }),
+  };
+  return JSON.stringify(sheet);
 }

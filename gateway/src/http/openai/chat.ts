@@ -1,10 +1,12 @@
 /** POST /v1/chat/completions. */
-
-import { ChatRequest } from "@tollgate/api/public/fields.ts";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
 import { parseFields } from "../fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
+
+const route = publicRoutes.createChatCompletion;
 
 export const chat: Endpoint = {
   name: "chat",
@@ -12,7 +14,7 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(ChatRequest, body);
+    const fields = parseFields(route.body.fields, body);
     const messages = fields.messages.map(({ role, content }) => ({
       // What the template renders is what is counted, so it is also what the node is sent.
       role: renderedRole(role),
@@ -36,7 +38,7 @@ export const chat: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, message: { role: "assistant", content: text, ...thinking }, finish_reason: finish }],
       usage: usageObject(usage),
-    });
+    } satisfies JsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

@@ -1,9 +1,11 @@
 /** POST /v1/completions. An array of prompts is joined into one, and yields one completion. */
-
-import { CompletionRequest } from "@tollgate/api/public/fields.ts";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
 import { generationAsk, usageObject } from "./generation.ts";
+
+const route = publicRoutes.createCompletion;
 
 export const completions: Endpoint = {
   name: "completion",
@@ -11,7 +13,7 @@ export const completions: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(CompletionRequest, body);
+    const fields = parseFields(route.body.fields, body);
     const text = typeof fields.prompt === "string" ? fields.prompt : fields.prompt.join("\n");
     return {
       ...generationAsk(fields),
@@ -30,7 +32,7 @@ export const completions: Endpoint = {
       model: meta.model,
       choices: [{ index: 0, text, finish_reason: finish }],
       usage: usageObject(usage),
-    });
+    } satisfies JsonOf<typeof route>);
   },
 
   stream(meta, { includeUsage }) {

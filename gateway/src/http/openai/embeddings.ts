@@ -1,8 +1,13 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
-
-import { EmbeddingRequest } from "@tollgate/api/public/fields.ts";
+import { publicRoutes } from "@tollgate/api/public/routes.ts";
+import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
+
+const route = publicRoutes.createEmbedding;
+type List = JsonOf<typeof route>;
+/** Base64 is what the declaration does not know of: nobody gets it who can read floats. */
+type Entry = Omit<List["data"][number], "embedding"> & { embedding: number[] | string };
 
 /** `base64Compat`: answer base64 to the library versions that turn floats into zeros when they asked for base64. */
 export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }): Endpoint {
@@ -12,7 +17,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
     kind: "embedding",
 
     parse(body, sdk = null) {
-      const { model, input } = parseFields(EmbeddingRequest, body);
+      const { model, input } = parseFields(route.body.fields, body);
       const texts = typeof input === "string" ? [input] : input;
       const { encoding_format: asked } = body as { encoding_format?: unknown };
       return {
@@ -46,11 +51,14 @@ function* listParts(
   const shown = ask?.vectorsAs === "base64" ? base64 : (vector: Float32Array) => Array.from(vector);
   yield '{"object":"list","data":[';
   for (const [index, vector] of vectors.entries()) {
-    const entry = JSON.stringify({ object: "embedding", index, embedding: shown(vector) });
+    const entry = JSON.stringify({ object: "embedding", index, embedding: shown(vector) } satisfies Entry);
     yield index === 0 ? entry : `,${entry}`;
   }
   const { promptTokens } = usage;
-  const rest = { model: meta.model, usage: { prompt_tokens: promptTokens, total_tokens: promptTokens } };
+  const rest: Pick<List, "model" | "usage"> = {
+    model: meta.model,
+    usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
+  };
   yield `],${JSON.stringify(rest).slice(1)}`;
 }
 

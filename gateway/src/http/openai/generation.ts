@@ -1,11 +1,11 @@
 /** What chat and completions share: the decoding parameters and the shape of usage. */
-
+import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
 
-type Generation = z.infer<typeof ChatRequest> | z.infer<typeof CompletionRequest>;
+type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
 export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
   return {
@@ -30,7 +30,7 @@ function sampling(fields: Generation): Sampling {
   };
 }
 
-export function usageObject({ promptTokens, completionTokens }: Usage): Record<string, number> {
+export function usageObject({ promptTokens, completionTokens }: Usage): z.input<typeof UsageObject> {
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,

@@ -1,10 +1,9 @@
 /** Every API document there is: where it is committed and served, and how a person calls what it describes. */
-
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
-import { documentOf } from "@tollgate/api/openapi/document.ts";
-import type { Document, Endpoint } from "@tollgate/api/openapi/openapi.ts";
-import { publicApi } from "./public-api.ts";
+import type { Api } from "@tollgate/api/openapi/api.ts";
+import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
+import { publicApi } from "@tollgate/api/public/api.ts";
 
 export interface ApiDocument {
   name: string;
@@ -14,7 +13,8 @@ export interface ApiDocument {
   url: string;
   /** Where people read it. */
   pageUrl: string;
-  make: () => Document;
+  /** What it describes. */
+  api: Api;
   calling: Calling;
 }
 
@@ -47,7 +47,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     file: "public.json",
     url: "/openapi.json",
     pageUrl: "/docs",
-    make: publicApi,
+    api: publicApi,
     calling: bearer("TOLLGATE_API_KEY", "tsk_live_your_key", "no key needed"),
   },
   {
@@ -55,7 +55,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     file: "node.json",
     url: "/openapi/node.json",
     pageUrl: "/docs/node",
-    make: () => documentOf(nodeApi),
+    api: nodeApi,
     calling: bearer("TOLLGATE_HOST_TOKEN", "tht_live_your_token", "no token needed", ` ${IDS}`),
   },
   {
@@ -63,7 +63,7 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     file: "console.json",
     url: "/openapi/console.json",
     pageUrl: "/docs/console",
-    make: () => documentOf(consoleApi),
+    api: consoleApi,
     calling: {
       openNote: "no sign-in needed",
       variables: [],

@@ -1,18 +1,19 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { type Endpoint, follow, operationsOf, type Parameter } from "@tollgate/api/openapi/openapi.ts";
+import { publicApi } from "@tollgate/api/public/api.ts";
 import { curl } from "./curl.ts";
 import { type ApiDocument, DOCUMENTS } from "./documents.ts";
 import { fieldsOf } from "./fields-list.ts";
 import { html, inline, marked } from "./html.ts";
 import { referencePage } from "./page.ts";
-import { publicApi } from "./public-api.ts";
 
 const BASE_URL = "https://api.example.test";
 
 for (const api of DOCUMENTS) {
   describe(`the page of the ${api.name}`, () => {
-    const document = api.make();
+    const document = documentOf(api.api);
     const page = referencePage(api, { document, baseUrl: BASE_URL, all: DOCUMENTS });
 
     test("every operation has its anchor, its path and its curl line", () => {
@@ -83,7 +84,9 @@ interface Envelope {
 describe("curl", () => {
   const lineOf = (name: string, id: string): string => {
     const api = DOCUMENTS.find((one) => one.name === name);
-    const endpoint = operationsOf((api as ApiDocument).make()).find(({ operation }) => operation.operationId === id);
+    const endpoint = operationsOf(documentOf((api as ApiDocument).api)).find(
+      ({ operation }) => operation.operationId === id,
+    );
     return curl(endpoint as Endpoint, (api as ApiDocument).calling).replaceAll(" \\\n  ", " ");
   };
 
@@ -127,7 +130,7 @@ test("text put into a template cannot become markup", () => {
 });
 
 test("a schema is read out field by field", () => {
-  const document = publicApi();
+  const document = documentOf(publicApi);
   const fields = new Map(
     fieldsOf(document, { $ref: "#/components/schemas/ChatRequest" }).map((one) => [one.path, one]),
   );

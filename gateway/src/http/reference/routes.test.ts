@@ -1,12 +1,23 @@
 import assert from "node:assert/strict";
 import { after, describe, test } from "node:test";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { textOf } from "@tollgate/api/openapi/openapi.ts";
+import type { FastifyInstance } from "fastify";
+import { bareServer } from "../server.ts";
+import { refuseTheRest } from "../unknown-paths.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
-import { bareApp, door } from "./testing/app.ts";
+import { door } from "./testing/app.ts";
 
-const app = bareApp();
-referenceRoutes(app, { door, publicUrl: "https://api.example.test/" });
+function openReference(publicUrl?: string): FastifyInstance {
+  const app = bareServer(door);
+  const finish = refuseTheRest(app);
+  referenceRoutes(app, publicUrl === undefined ? {} : { publicUrl });
+  finish();
+  return app;
+}
+
+const app = openReference("https://api.example.test/");
 after(() => app.close());
 
 const URLS = [
@@ -17,11 +28,11 @@ const URLS = [
 
 describe("200", () => {
   test("each document is the one that is committed", async () => {
-    for (const { url, make } of DOCUMENTS) {
+    for (const { url, api } of DOCUMENTS) {
       const answer = await app.inject({ url });
       assert.equal(answer.statusCode, 200);
       assert.equal(answer.headers["content-type"], "application/json; charset=utf-8");
-      assert.equal(answer.payload, textOf(make()));
+      assert.equal(answer.payload, textOf(documentOf(api)));
     }
   });
 
@@ -91,8 +102,7 @@ test("405: other methods are told which one there is", async () => {
 });
 
 test("without a public address the examples name the one of npm start", async () => {
-  const local = bareApp();
-  referenceRoutes(local, { door });
+  const local = openReference();
   const { payload } = await local.inject({ url: "/docs" });
   assert.ok(payload.includes("TOLLGATE_BASE_URL=http://localhost:8080\n"));
   await local.close();

@@ -1,5 +1,9 @@
-/** The reference: a document of each API for programs, a page of each for people. Each is made once, when somebody first asks for it: a gateway that starts has better things to do. */
+/**
+ * The reference: a document of each API for programs, a page of each for people. Each is made once, when somebody first
+ * asks for it: a gateway that starts has better things to do.
+ */
 import { readFileSync } from "node:fs";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../cached.ts";
@@ -35,14 +39,14 @@ interface File {
 export function referenceRoutes(app: FastifyInstance, { publicUrl }: Partial<Pick<Parts, "publicUrl">>): void {
   const baseUrl = (publicUrl ?? LOCAL_URL).replace(/\/+$/, "");
   const files: File[] = [
-    ...DOCUMENTS.flatMap((api): File[] => {
-      const document = once(() => api.make());
+    ...DOCUMENTS.flatMap((one): File[] => {
+      const document = once(() => documentOf(one.api));
       return [
-        { urls: [api.url], type: "application/json; charset=utf-8", body: () => textOf(document()) },
+        { urls: [one.url], type: "application/json; charset=utf-8", body: () => textOf(document()) },
         {
-          urls: [api.pageUrl, `${api.pageUrl}/`],
+          urls: [one.pageUrl, `${one.pageUrl}/`],
           type: "text/html; charset=utf-8",
-          body: () => referencePage(api, { document: document(), baseUrl, all: DOCUMENTS }),
+          body: () => referencePage(one, { document: document(), baseUrl, all: DOCUMENTS }),
         },
       ];
     }),

@@ -1,9 +1,10 @@
 /** `node gateway/src/http/reference/write.ts` writes the committed API documents anew. A test fails when they are stale. */
 import { writeFileSync } from "node:fs";
+import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { mistakesIn, textOf } from "@tollgate/api/openapi/openapi.ts";
 import { DOCUMENTS } from "./documents.ts";
 
-const documents = DOCUMENTS.map(({ file, make }) => ({ file, document: make() }));
+const documents = DOCUMENTS.map(({ file, api }) => ({ file, document: documentOf(api) }));
 const mistakes = documents.flatMap(({ file, document }) =>
   mistakesIn(document).map((mistake) => `${file}: ${mistake}`),
 );

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { consoleApi } from "../console/api.ts";
+import { requestRoutes } from "../console/requests.ts";
+import { type FaultCode, faults } from "../faults.ts";
+import { checkFields } from "../fields.ts";
+import { PageFields } from "../lists.ts";
+import { nodeApi } from "../nodes/api.ts";
+import { publicApi } from "../public/api.ts";
+import type { Route } from "../route.ts";
+import type { Api } from "./api.ts";
+import { documentOf, examplesOf } from "./document.ts";
+import { errorEnvelope, faultsOf } from "./fault-answers.ts";
+import {
+  type Document,
+  follow,
+  mistakesIn,
+  operationsOf,
+  type Parameter,
+  type Response,
+  type Schema,
+  textOf,
+} from "./openapi.ts";
+import { describeFields, queryParameters } from "./schemas.ts";
+
+const APIS: [string, Api][] = [
+  ["public", publicApi],
+  ["node", nodeApi],
+  ["console", consoleApi],
+];
+
+for (const [name, api] of APIS) {
+  const document = documentOf(api);
+  const routes = api.tables.flatMap((table) => Object.entries<Route>(table.routes));
+
+  describe(`the ${name} API`, () => {
+    test("its document is the same each time it is made", () => {
+      assert.equal(textOf(documentOf(api)), textOf(document));
+    });
+
+    test("its document has no mistakes", () => {
+      assert.equal(document.openapi, "3.1.0");
+      assert.deepEqual(mistakesIn(document), []);
+    });
+
+    test("no schema has an address of its own, which would change what its references mean", () => {
+      assert.doesNotMatch(textOf(document), /"\$(id|schema|defs)"/);
+    });
+
+    test("no two routes have one id, and none is lost in the document", () => {
+      const ids = operationsOf(document).map(({ operation }) => operation.operationId);
+      assert.deepEqual(ids.sort(), routes.map(([id]) => id).sort());
+    });
+
+    test("each code is listed under the status that the catalogue of faults gives it", () => {
+      for (const { operation } of operationsOf(document)) {
+        for (const [status, response] of Object.entries(operation.responses)) {
+          if (Number(status) < 400) continue;
+          const examples = follow<Response>(document, response).content?.["application/json"]?.examples ?? {};
+          for (const code of Object.keys(examples)) {
+            if (!Object.hasOwn(faults, code)) assert.match(code, /^(invalid_request|not_found)_error$/);
+            else assert.equal(Number(status), faults[code as FaultCode].status, code);
+          }
+        }
+      }
+    });
+
+    test("every example of a refusal has the shape of an error", () => {
+      const envelope = api.error ?? errorEnvelope(routes.flatMap(([, route]) => faultsOf(route)));
+      const responses = operationsOf(document).flatMap(({ operation }) => Object.entries(operation.responses));
+      for (const [status, response] of responses) {
+        if (Number(status) < 400) continue;
+        const media = follow<Response>(document, response).content?.["application/json"];
+        assert.deepEqual(media?.schema, { $ref: "#/components/schemas/Error" });
+        for (const { value } of Object.values(media?.examples ?? {})) envelope.parse(value);
+      }
+    });
+
+    test("no example of an answer is one that its own schema does not allow", () => {
+      for (const [id, { answer }] of routes) {
+        for (const { value } of Object.values(examplesOf(answer))) {
+          const parsed = answer.json?.safeParse(value);
+          assert.ok(parsed?.success, `${id}: ${parsed?.error?.message}`);
+        }
+      }
+    });
+
+    test("a field that nobody declared, or that is missing, is noticed in every answer, at any depth", () => {
+      for (const [id, { answer }] of routes) {
+        for (const { value } of Object.values(examplesOf(answer))) {
+          for (const [path, spoiled] of withOneFieldMore(value)) {
+            assert.ok(!answer.json?.safeParse(spoiled).success, `${id} takes ${path}.undeclared`);
+          }
+          for (const field of requiredOf(document, id)) {
+            const { [field]: _left, ...rest } = value as Record<string, unknown>;
+            assert.ok(!answer.json?.safeParse(rest).success, `${id} does without ${field}`);
+          }
+        }
+      }
+    });
+
+    test("every request that is read has an example that is taken", () => {
+      for (const [id, { body }] of routes) {
+        if (body === undefined) continue;
+        const examples = Object.values(examplesOf(body));
+        assert.ok(examples.length > 0, id);
+        for (const { value } of examples) assert.ok("fields" in checkFields(body.fields, value), id);
+      }
+    });
+
+    test("a field that may be left out is not one that generated clients must send", () => {
+      for (const [request, { words }] of Object.entries(api.requests)) {
+        // Without words of the document's own, the schema is shown as it checks.
+        if (words === undefined) continue;
+        const { properties = {} } = document.components.schemas[request] as Schema;
+        for (const property of Object.values(properties)) assert.ok(!("default" in (property as object)), request);
+      }
+    });
+
+    test("a limit has the bounds that are checked", () => {
+      const limits = operationsOf(document).flatMap(({ operation }) =>
+        (operation.parameters ?? [])
+          .map((one) => follow<Parameter>(document, one))
+          .filter((one) => one.name === "limit"),
+      );
+      assert.equal(limits.length > 0, api !== publicApi);
+      for (const { schema } of limits) {
+        const { minimum = 0, maximum = 0, default: usual } = schema as Schema;
+        const isTaken = (limit: number) => PageFields.limit.safeParse(String(limit)).success;
+        assert.deepEqual([minimum - 1, minimum, maximum, maximum + 1].map(isTaken), [false, true, true, false]);
+        assert.equal(PageFields.limit.parse(undefined), usual);
+      }
+    });
+  });
+}
+
+/** Where any fields may stand: facts of a machine, of a case, of what an operator did; counts by a node's state. */
+const OPEN = /\.(hardware|evidence|details|nodes)(\.|$)/;
+
+/** The value again for each object in it, with a field more in that object. */
+function withOneFieldMore(value: unknown, path = "$"): [string, unknown][] {
+  if (typeof value !== "object" || value === null || OPEN.test(path)) return [];
+  const inside = Object.entries(value).flatMap(([key, inner]) =>
+    withOneFieldMore(inner, `${path}.${key}`).map(([at, spoiled]): [string, unknown] => [
+      at,
+      Array.isArray(value) ? value.with(Number(key), spoiled) : { ...value, [key]: spoiled },
+    ]),
+  );
+  return Array.isArray(value) ? inside : [[path, { ...value, undeclared: 1 }], ...inside];
+}
+
+function requiredOf(document: Document, id: string): string[] {
+  const found = operationsOf(document).find(({ operation }) => operation.operationId === id);
+  const [[, success] = []] = Object.entries(found?.operation.responses ?? {});
+  const media = success && follow<Response>(document, success).content?.["application/json"];
+  return media === undefined ? [] : (follow<Schema>(document, media.schema as Schema).required ?? []);
+}
+
+describe("mistakes", () => {
+  const chatOf = (d: Document): object => d.paths["/v1/chat/completions"]?.post ?? {};
+  const path = (name: string) => ({ name, in: "path", required: true, description: "x", schema: {} });
+
+  for (const [name, spoil, mistake] of [
+    ["a reference to nothing", (d) => delete d.components.schemas.Usage, /schemas\/Usage points nowhere/],
+    ["a schema that nothing uses", (d) => Object.assign(d.components.schemas, { Lost: {} }), /Lost is used nowhere/],
+    ["an operation without a summary", (d) => Object.assign(chatOf(d), { summary: "" }), /no summary/],
+    ["an operation without an answer", (d) => Object.assign(chatOf(d), { responses: {} }), /no answer of success/],
+    ["two operations of one id", (d) => Object.assign(chatOf(d), { operationId: "listModels" }), /listModels is taken/],
+    ["a scheme nobody declared", (d) => Object.assign(chatOf(d), { security: [{ x: [] }] }), /no security scheme x/],
+    [
+      "a part of the path nobody declared",
+      (d) => Object.assign(d.paths, { "/a/{b}": { get: chatOf(d) } }),
+      /\{b\} is no/,
+    ],
+    [
+      "a part that the path lacks",
+      (d) => Object.assign(chatOf(d), { parameters: [path("b")] }),
+      /b is not in the path/,
+    ],
+    ["a parameter twice", (d) => Object.assign(chatOf(d), { parameters: [path("b"), path("b")] }), /b is there twice/],
+  ] as [string, (d: Document) => unknown, RegExp][]) {
+    test(`${name} is found`, () => {
+      const copy = structuredClone(documentOf(publicApi));
+      spoil(copy);
+      assert.match(mistakesIn(copy).join("\n"), mistake);
+    });
+  }
+
+  test("words for a field or a parameter that is not there, and none for one that is", () => {
+    assert.throws(() => describeFields({ properties: { a: {} } }, { b: "x" }), /no field b/);
+    assert.throws(() => queryParameters(requestRoutes.listRequests.query, {}), /model has no description/);
+  });
+});

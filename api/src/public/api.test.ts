@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { envelopeOf, type FaultCode, faults, refusal } from "../faults.ts";
+import { checkFields } from "../fields.ts";
+import { documentOf } from "../openapi/document.ts";
+import { faultsOf } from "../openapi/fault-answers.ts";
+import { follow, operationsOf, type Response } from "../openapi/openapi.ts";
+import type { Route } from "../route.ts";
+import { publicApi } from "./api.ts";
+import { ErrorEnvelope, PUBLIC_CODES, REFUSALS } from "./faults.ts";
+import { publicRoutes } from "./routes.ts";
+import * as samples from "./samples.ts";
+
+const document = documentOf(publicApi);
+const routes = Object.values<Route>(publicRoutes);
+
+describe("errors", () => {
+  const listed = operationsOf(document).flatMap(({ operation }) =>
+    Object.entries(operation.responses).flatMap(([status, response]) => {
+      const { description, content } = follow<Response>(document, response);
+      const codes = Object.keys(content?.["application/json"]?.examples ?? {});
+      return codes.map((code) => ({ status: Number(status), code, description }));
+    }),
+  );
+
+  test("each public code stands under its status, with its text", () => {
+    for (const code of PUBLIC_CODES) {
+      const found = listed.filter((one) => one.code === code);
+      assert.ok(found.length > 0, `${code} is under no status`);
+      for (const { status, description } of found) {
+        assert.equal(status, faults[code].status, code);
+        assert.ok(description.includes(`\`${code}\`: ${faults[code].text}`), code);
+      }
+    }
+  });
+
+  test("the envelope knows the codes of the routes, and no others", () => {
+    const declared = routes.flatMap((route) => faultsOf(route).flatMap(({ code }) => code ?? []));
+    assert.deepEqual([...new Set(declared)].sort(), [...PUBLIC_CODES].sort());
+    for (const code of Object.keys(faults) as FaultCode[]) {
+      const taken = ErrorEnvelope.safeParse(envelopeOf(refusal(code))).success;
+      assert.equal(taken, PUBLIC_CODES.includes(code), code);
+    }
+  });
+
+  test("every refusal has a name of its own in the document, and every name is one of a refusal", () => {
+    assert.deepEqual(Object.keys(document.components.responses), Object.keys(REFUSALS));
+    for (const { operation } of operationsOf(document)) {
+      for (const [status, answer] of Object.entries(operation.responses)) {
+        assert.equal("$ref" in answer, Number(status) >= 400, `${operation.operationId} ${status}`);
+      }
+    }
+  });
+
+  test("the example of a wrong field is what a wrong field is told", () => {
+    const checked = checkFields(publicRoutes.createChatCompletion.body.fields, {
+      ...samples.chatRequest,
+      temperature: 3,
+    });
+    assert.deepEqual([(checked as { wrong: unknown }).wrong], REFUSALS.InvalidRequest?.faults);
+  });
+});
+
+test("every event of the streams that are shown is of the declared schema", () => {
+  const { createChatCompletion: chat, createCompletion: completion } = publicRoutes;
+  for (const event of samples.chatEvents) chat.answer.events.each.parse(event);
+  for (const event of samples.completionEvents) completion.answer.events.each.parse(event);
+  assert.match(samples.transcript(samples.chatEvents), /^data: \{.*\}\n\ndata: .*\n\ndata: \[DONE\]\n\n$/s);
+});
+
+test("every header of the key's limits is described", () => {
+  const used = Object.keys(document.components.headers);
+  assert.equal(used.filter((name) => name.startsWith("x-ratelimit-")).length, 6);
+  assert.deepEqual(used.sort(), Object.keys(publicApi.headers ?? {}).sort());
+});
+
+test("null and unknown fields are spoken of, because no schema says it", () => {
+  assert.match(document.info.description, /`null` in a field means that the field is absent/);
+  assert.match(document.info.description, /not listed here are ignored/);
+});

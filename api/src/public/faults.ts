@@ -1,0 +1,80 @@
+/** What the public API refuses with: the names of its answers, its codes, and the one shape of its errors. */
+import { z } from "zod";
+import { codes, compressedBody, type FaultCode, refusal, wrongField } from "../faults.ts";
+import type { NamedRefusals } from "../openapi/api.ts";
+
+/** Codes by the moment they can happen, in the order of the checks. */
+const KEY = ["invalid_api_key"] as const;
+const LIMITS = ["rate_limit_requests", "rate_limit_tokens", "rate_limit_streams"] as const;
+const MODEL = ["model_not_found", "rate_limit_sku_capacity"] as const;
+const MONEY = ["insufficient_credits", "hold_exceeds_balance"] as const;
+const NODES = ["no_capacity", "upstream_failed", "upstream_stall"] as const;
+
+/** What a streamed request is told in its terminal event, because its status has gone out. */
+export const STREAMED_CODES: readonly FaultCode[] = NODES;
+
+export const PUBLIC_CODES: readonly FaultCode[] = [
+  ...KEY,
+  "request_too_large",
+  ...LIMITS,
+  ...MODEL,
+  ...MONEY,
+  ...NODES,
+  "internal_error",
+];
+
+const NO_CREDIT = [
+  refusal("insufficient_credits"),
+  refusal("hold_exceeds_balance", undefined, { required_micro: 9831, available_micro: 2500 }),
+];
+
+/** Beside what a key and a body are refused with. */
+export const INFERENCE_FAULTS = [...codes(...MODEL), ...NO_CREDIT, ...codes(...NODES)];
+
+export const ErrorEnvelope = z
+  .strictObject({
+    error: z.strictObject({
+      message: z.string().describe("For people. The text may change."),
+      type: z.string().describe("Equal to code where there is one."),
+      code: z.enum(PUBLIC_CODES).optional().describe("The stable contract: branch on this. A 400 has none."),
+      param: z.string().optional().describe("400 only: the field that is wrong, such as `messages[2].content`."),
+      required_micro: z.int().optional().describe("hold_exceeds_balance only: the reservation, in microdollars."),
+      available_micro: z.int().optional().describe("hold_exceeds_balance only: what is free, in microdollars."),
+    }),
+  })
+  .describe("The one shape of every error.");
+
+export const REFUSALS: NamedRefusals = {
+  InvalidRequest: {
+    title: "The body is not valid JSON, or a field is wrong. The message names the field and the rule.",
+    faults: [wrongField("temperature", "temperature must be between 0 and 2")],
+  },
+  Unauthorized: { title: "No valid API key.", faults: codes(...KEY) },
+  PaymentRequired: {
+    title: "Not enough credit for the reservation that the request needs.",
+    faults: NO_CREDIT,
+  },
+  ModelNotFound: {
+    title: "The model does not exist, is not out yet, or is of the wrong kind for this endpoint.",
+    faults: codes("model_not_found"),
+  },
+  RequestTooLarge: { title: "The body is too large.", faults: codes("request_too_large") },
+  UnsupportedEncoding: { title: "The body is compressed.", faults: [compressedBody("gzip")] },
+  Limited: {
+    title: "A limit of the key, or the platform's ceiling for the model, is reached.",
+    faults: codes(...LIMITS, "rate_limit_sku_capacity"),
+  },
+  InternalError: {
+    title: "A fault of ours. The message holds the request's id.",
+    faults: codes("internal_error"),
+  },
+  NodeFailed: {
+    title: "The node that took the request did not finish it. On a stream that has begun: the terminal error event.",
+    faults: codes("upstream_failed", "upstream_stall"),
+  },
+  NoCapacity: {
+    title: "The platform could not take the request in time. On a stream that has begun: the terminal error event.",
+    faults: codes("no_capacity"),
+  },
+  KeyLimited: { title: "A limit of the key is reached.", faults: codes(...LIMITS) },
+};

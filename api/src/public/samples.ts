@@ -1,0 +1,154 @@
+/** The examples of the public API. A test of the gateway holds that its endpoints answer with exactly these. */
+import type { z } from "zod";
+import { SAMPLE_SUFFIX, SAMPLE_TIME } from "../values.ts";
+import type * as answers from "./answers.ts";
+import type { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
+
+const QUESTION = { role: "user", content: "Name three rivers of Europe." } as const;
+const ANSWER = "The Danube, the Rhine and the Volga.";
+const USAGE = { prompt_tokens: 14, completion_tokens: 9, total_tokens: 23 };
+
+export const chatRequest: z.input<typeof ChatRequest> = { model: "small-8b", messages: [QUESTION], max_tokens: 64 };
+export const streamRequest: z.input<typeof ChatRequest> = {
+  ...chatRequest,
+  stream: true,
+  stream_options: { include_usage: true },
+};
+export const completionRequest: z.input<typeof CompletionRequest> = {
+  model: "tiny-3b",
+  prompt: "The longest river of Europe is",
+  max_tokens: 16,
+};
+export const embeddingRequest: z.input<typeof EmbeddingRequest> = {
+  model: "embed-m3",
+  input: ["the Danube", "the Rhine"],
+};
+
+const chatHead = { id: `chatcmpl-${SAMPLE_SUFFIX}`, object: "chat.completion", created: SAMPLE_TIME } as const;
+
+export const chatAnswer: z.input<typeof answers.ChatCompletion> = {
+  ...chatHead,
+  model: "small-8b",
+  choices: [{ index: 0, message: { role: "assistant", content: ANSWER }, finish_reason: "stop" }],
+  usage: USAGE,
+};
+
+export const reasoningAnswer: z.input<typeof answers.ChatCompletion> = {
+  ...chatHead,
+  model: "reason-32b",
+  choices: [
+    {
+      index: 0,
+      message: { role: "assistant", content: ANSWER, vendor_reasoning_content: "Any three will do." },
+      finish_reason: "stop",
+    },
+  ],
+  usage: USAGE,
+};
+
+const completionHead = {
+  id: `cmpl-${SAMPLE_SUFFIX}`,
+  object: "text_completion",
+  created: SAMPLE_TIME,
+  model: "tiny-3b",
+} as const;
+
+export const completionAnswer: z.input<typeof answers.TextCompletion> = {
+  ...completionHead,
+  choices: [{ index: 0, text: " the Volga.", finish_reason: "stop" }],
+  usage: USAGE,
+};
+
+/** The vectors are cut to three numbers: real ones have the model's native width. */
+export const embeddingAnswer: z.input<typeof answers.EmbeddingList> = {
+  object: "list",
+  data: [
+    { object: "embedding", index: 0, embedding: [0.015625, -0.0625, 0.25] },
+    { object: "embedding", index: 1, embedding: [-0.03125, 0.125, 0.5] },
+  ],
+  model: "embed-m3",
+  usage: { prompt_tokens: 14, total_tokens: 14 },
+};
+
+type ChatChunk = z.input<typeof answers.ChatCompletionChunk>;
+type ChatChoice = ChatChunk["choices"][number];
+
+const chatChunk = (delta: ChatChoice["delta"], finish_reason: ChatChoice["finish_reason"] = null): ChatChunk => ({
+  ...chatHead,
+  object: "chat.completion.chunk",
+  model: "small-8b",
+  choices: [{ index: 0, delta, finish_reason }],
+  usage: null,
+});
+
+/** With usage. */
+export const chatEvents: ChatChunk[] = [
+  chatChunk({ role: "assistant", content: "" }),
+  chatChunk({ content: "The Danube," }),
+  chatChunk({ content: " the Rhine and the Volga." }),
+  chatChunk({}, "stop"),
+  { ...chatChunk({}), choices: [], usage: USAGE },
+];
+
+type TextChunk = z.input<typeof answers.TextCompletionChunk>;
+
+const textChunk = (text: string, finish_reason: "stop" | null = null): TextChunk => ({
+  ...completionHead,
+  choices: [{ index: 0, text, finish_reason }],
+});
+
+/** Without usage. */
+export const completionEvents: TextChunk[] = [textChunk(" the"), textChunk(" Volga."), textChunk("", "stop")];
+
+/** As it goes over the wire. */
+export function transcript(events: object[]): string {
+  return [...events.map((event) => JSON.stringify(event)), "[DONE]"].map((data) => `data: ${data}\n\n`).join("");
+}
+
+const LISTED = Date.parse("2026-09-01") / 1000;
+
+const active = {
+  class: "reasoning",
+  quant_label: "4-bit",
+  context_limit: 32_768,
+  price_in_micro_1m: 100_000,
+  price_out_micro_1m: 300_000,
+  status: "active",
+} as const;
+const coming = {
+  class: "large",
+  quant_label: "unannounced",
+  context_limit: null,
+  price_in_micro_1m: null,
+  price_out_micro_1m: null,
+  status: "coming",
+} as const;
+
+const model = { object: "model", created: LISTED, owned_by: "tollgate" } as const;
+
+export const models: z.input<typeof answers.ModelList> = {
+  object: "list",
+  data: [
+    { id: "reason-32b", ...model, vendor: { ...active, ttft_p50_ms: 180, tps_p50: 42.5 } },
+    { id: "large-70b", ...model, vendor: { ...coming, ttft_p50_ms: null, tps_p50: null } },
+  ],
+};
+
+export const rates: z.input<typeof answers.RateSheet> = {
+  object: "list",
+  payout_share: 0.7,
+  data: [
+    {
+      sku_id: "reason-32b",
+      ...active,
+      reasoning: { separate: true, billed_as: "output", field: "vendor_reasoning_content" },
+    },
+    { sku_id: "large-70b", ...coming, reasoning: { separate: false, billed_as: null, field: null } },
+  ],
+};
+
+export const receiptKeys: z.input<typeof answers.ReceiptKeys> = {
+  object: "receipt.keys",
+  algorithm: "ed25519",
+  keys: [{ id: "3f1c9a0b7d5e2846", public_key: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }],
+};
