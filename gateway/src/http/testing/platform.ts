@@ -81,7 +81,7 @@ export type TestPlatformOptions = Partial<
   }
 >;
 
-const CATALOGUE = new URL("../../catalogue/models.json", import.meta.url);
+const CATALOGUE = new URL("../../../catalogue/models.json", import.meta.url);
 /** One gateway alone: nobody to tell, nobody to hear. */
 const SILENCE: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };
 const NO_SPEED = { ttftMs: null, tokensPerSecond: null };
