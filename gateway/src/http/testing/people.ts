@@ -1,7 +1,7 @@
 /** People with a browser who are signed in, and what a refusal looks like to them. */
 import assert from "node:assert/strict";
-import { type TestPlatform } from "./platform.ts";
 import { type Answer, Browser } from "./browser.ts";
+import type { TestPlatform } from "./platform.ts";
 
 export type Accounts = Parameters<TestPlatform["person"]>[0];
 export type Person = Awaited<ReturnType<TestPlatform["person"]>> & { browser: Browser };
