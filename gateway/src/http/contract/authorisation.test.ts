@@ -113,6 +113,14 @@ test("every guard refuses with what it declares, and declares what it refuses wi
   }
 });
 
+test("what is below operator/ is for operators alone, and only signing in is for anyone", () => {
+  for (const { at, guard } of CONSOLE) {
+    assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
+    if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/"), at);
+  }
+  for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
+});
+
 test("no row is of an operation that is gone", () => assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
 
 describe("another site", () => {

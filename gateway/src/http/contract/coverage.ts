@@ -3,6 +3,7 @@
  * answered, so that what is declared and never answered shows too. What guards refuse with is in authorisation.test.ts.
  */
 import assert from "node:assert/strict";
+import type { Refusal } from "@tollgate/api/faults.ts";
 import { GUARDS } from "@tollgate/api/guards.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
@@ -35,7 +36,8 @@ const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity)$/;
 
 export function openCoverage(api: Api): Coverage {
   const operations = operationsOf(api);
-  const envelope = errorEnvelope(operations.flatMap(faultsOf));
+  const faults = new Map(operations.map((operation) => [operation, faultsOf(operation)]));
+  const envelope = errorEnvelope([...faults.values()].flat());
   const met = new Set<string>();
 
   const find = (id: string): Operation => {
@@ -48,7 +50,7 @@ export function openCoverage(api: Api): Coverage {
     if (answer.status < 400) checkSuccess(operation, answer);
     else {
       envelope.parse(answer.body);
-      checkRefusal(operation, answer);
+      checkRefusal(operation.id, faults.get(operation) ?? [], answer);
     }
     met.add(nameOf(operation, { status: answer.status, ...answer.body.error }));
     return answer;
@@ -117,11 +119,11 @@ function checkSuccess({ id, answer: declared }: Operation, { status, headers, te
   assert.ok(headers.location);
 }
 
-function checkRefusal(operation: Operation, { status, headers, text, body }: Answer): void {
+function checkRefusal(id: string, faults: Refusal[], { status, headers, text, body }: Answer): void {
   const { code } = body.error ?? {};
-  const declared = faultsOf(operation).find((one) => one.status === status && one.code === code);
-  assert.ok(declared !== undefined, `${operation.id} does not declare ${status} ${code}: ${text}`);
-  const what = `${operation.id} ${status} ${code}`;
+  const declared = faults.find((one) => one.status === status && one.code === code);
+  assert.ok(declared !== undefined, `${id} does not declare ${status} ${code}: ${text}`);
+  const what = `${id} ${status} ${code}`;
   if (declared.retry === "never") {
     assert.equal(headers["x-should-retry"], "false", what);
     assert.equal(headers["retry-after"], undefined, what);
