@@ -14,9 +14,9 @@ const SHOWN = 20;
 
 /** The slow ones, for a clone where nothing has run yet. Only the order matters. */
 const SLOW = [
-  "gateway/src/http/console/auth.test.ts",
-  "gateway/src/http/console/auth-passwords.test.ts",
-  "gateway/src/http/reference/console/served.test.ts",
+  "gateway/src/http/console/sign-in.test.ts",
+  "gateway/src/http/console/sign-in-passwords.test.ts",
+  "gateway/src/http/contract/console.test.ts",
   "gateway/src/dispatch/plane.test.ts",
   "host/src/engines/llama-cpp/llama-cpp.test.ts",
 ];

@@ -1,23 +1,25 @@
-/** The wrong method of a path is told which there are, on every door; what is no path is a 404. */
+/** What the server serves is what is declared; the wrong method of a path is told which there are; what is no path is a 404. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { consoleApi } from "@tollgate/api/console/api.ts";
+import { nodeApi } from "@tollgate/api/nodes/api.ts";
+import type { Api } from "@tollgate/api/openapi/api.ts";
+import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
-import { receiptKeyRoutes } from "./receipt-keys.ts";
-import { consoleApiTable } from "./reference/console/api.ts";
-import { nodeApiTable } from "./reference/nodes/api.ts";
-import { referenceRoutes } from "./reference/routes.ts";
-import { door } from "./reference/testing/app.ts";
-import { openPlatform, type TestPlatform } from "./reference/testing/platform.ts";
+import { operationsOf } from "./contract/operations.ts";
 import { internalServer } from "./server.ts";
+import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] as const;
+const ROOTS = [/^\/console\/api(\/|$)/, /^\/node\/v1(\/|$)/];
 
 let platform: TestPlatform;
 let internal: FastifyInstance;
 before(async () => {
-  platform = await openPlatform();
-  receiptKeyRoutes(platform.app, { door, keys: async () => [] });
-  referenceRoutes(platform.app, { door });
+  platform = await openTestPlatform({
+    // Nothing is bought here, but what sells is served.
+    payments: () => ({}) as unknown as NonNullable<TestPlatform["parts"]["payments"]>,
+  });
   internal = internalServer({ ready: async () => undefined, metrics: async () => ({ contentType: "x", text: "" }) });
 });
 after(async () => {
@@ -25,20 +27,43 @@ after(async () => {
   await platform.close();
 });
 
-/** The methods of every path of a documented API. */
-function documented({ endpoints }: typeof nodeApiTable): [string, string[]][] {
-  const methods = new Map<string, string[]>();
-  for (const { at } of endpoints) {
-    const [method, path] = at.split(" ") as [string, string];
-    const url = path.replaceAll(/\{[^}]*\}/g, "x");
-    methods.set(url, [...(methods.get(url) ?? []), method]);
-  }
-  return [...methods];
+/** The methods of every path of a declared API. */
+function declared(api: Api): [string, string[]][] {
+  const routes = operationsOf(api).map(methodAndUrl);
+  return [...Map.groupBy(routes, ({ url }) => url)].map(([url, list]) => [url, list.map(({ method }) => method)]);
 }
 
+/** Every path that the router knows, out of its picture: a line is a part of a path, the deeper the further in. */
+function pathsOf(app: FastifyInstance): string[] {
+  const parts: string[] = [];
+  const lines = app.printRoutes({ commonPrefix: false }).split("\n");
+  const paths = lines.flatMap((line) => {
+    const [, indent, part] = /^([│├└─ ]*)(\S+)/.exec(line) ?? [];
+    if (indent === undefined || part === undefined) return [];
+    parts.splice(indent.length / 4 - 1, Number.POSITIVE_INFINITY, part);
+    return [parts.join("")];
+  });
+  return [...new Set(paths)];
+}
+
+test("every route of the console and of the node API is declared, and everything declared is a route", async () => {
+  const { app } = platform;
+  await app.ready();
+  const served: [string, string[]][] = [];
+  for (const url of pathsOf(app).filter((path) => ROOTS.some((root) => root.test(path)))) {
+    // The router itself tells which methods a path takes.
+    const { statusCode, headers } = await app.inject({ method: "OPTIONS", url });
+    if (url === "/console/api" || url === "/console/api/*") assert.equal(statusCode, 404, url);
+    else served.push([url, String(headers.allow).split(", ")]);
+  }
+  const sorted = (paths: [string, string[]][]) => paths.map(([url, methods]) => `${url} ${methods.sort()}`).sort();
+  assert.ok(served.length > 50);
+  assert.deepEqual(sorted(served), sorted([...declared(consoleApi), ...declared(nodeApi)]));
+});
+
 const DOORS: [string, () => FastifyInstance, [string, string[]][]][] = [
-  ["the node API", () => platform.app, documented(nodeApiTable)],
-  ["the console API", () => platform.app, documented(consoleApiTable)],
+  ["the node API", () => platform.app, declared(nodeApi)],
+  ["the console API", () => platform.app, declared(consoleApi)],
   ["the receipts' keys", () => platform.app, [["/.well-known/tollgate-receipts", ["GET"]]]],
   ["the reference", () => platform.app, ["/docs", "/openapi.json", "/openapi/node.json"].map((url) => [url, ["GET"]])],
   ["the internal port", () => internal, ["/healthz", "/readyz", "/metrics"].map((url) => [url, ["GET"]])],

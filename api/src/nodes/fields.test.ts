@@ -1,18 +1,13 @@
 /** What a host may write of its node when it registers it. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Fault } from "../../faults.ts";
-import { parseFields } from "../fields.ts";
-import { Registration } from "./desk.ts";
+import { checkFields } from "../fields.ts";
+import { Registration } from "./fields.ts";
 
 /** The field that a refusal names and the rule; undefined when it is taken. */
 function refusal(fields: object): [param: unknown, message: string] | undefined {
-  try {
-    parseFields(Registration, { name: "box", ...fields });
-    return undefined;
-  } catch (error) {
-    return [(error as Fault).extra.param, (error as Fault).message];
-  }
+  const checked = checkFields(Registration, { name: "box", ...fields });
+  return "wrong" in checked ? [checked.wrong.extra.param, checked.wrong.message] : undefined;
 }
 
 const nested = (levels: number): unknown => (levels === 0 ? 1 : { in: nested(levels - 1) });

@@ -1,18 +1,17 @@
 /** For tests: a stream of server-sent events, read as it comes. */
 import type { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Browser } from "../../testing/browser.ts";
-import type { SeenAnswer } from "./witness.ts";
+import type { Answer, Browser } from "../testing/browser.ts";
 
 export interface EventReader {
   /** What came before the first event. */
-  answer: SeenAnswer;
+  answer: Answer;
   /** The JSON of the first event of that name. */
   event(name: string): Promise<unknown>;
   close(): void;
 }
 
-export async function readEvents(app: FastifyInstance, browser: Browser, url: string): Promise<EventReader> {
+export async function openEvents(app: FastifyInstance, browser: Browser, url: string): Promise<EventReader> {
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   const response = await app.inject({ url, headers: { host: "console.test", cookie }, payloadAsStream: true });
   const stream: Readable = response.stream();
@@ -22,7 +21,7 @@ export async function readEvents(app: FastifyInstance, browser: Browser, url: st
   });
   const find = (name: string) => new RegExp(`^event: ${name}\\ndata: (.*)\\n\\n`, "m").exec(text)?.[1];
   return {
-    answer: { status: response.statusCode, headers: response.headers, text: "" },
+    answer: { status: response.statusCode, headers: response.headers, text: "", body: {} },
     event: (name) =>
       new Promise((resolve, reject) => {
         const look = (): void => {

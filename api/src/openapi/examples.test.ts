@@ -1,0 +1,54 @@
+/** What the documents show as examples is what the schemas allow, and what is sent in them is taken. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { consoleApi } from "../console/api.ts";
+import { keyRoutes } from "../console/keys.ts";
+import { checkFields } from "../fields.ts";
+import { nodeApi } from "../nodes/api.ts";
+
+for (const api of [consoleApi, nodeApi]) {
+  const routes = api.tables.flatMap((table) => Object.entries(table.routes));
+
+  test(`${api.title}: every example of an answer is one`, () => {
+    for (const [id, { answer }] of routes) {
+      const { json, example } = answer;
+      if (json === undefined || example === undefined) continue;
+      assert.deepEqual(json.safeParse(example).error?.issues ?? [], [], id);
+    }
+  });
+
+  test(`${api.title}: every example of a body is taken`, () => {
+    for (const [id, { body }] of routes) {
+      if (body !== undefined) assert.ok("fields" in checkFields(body.fields, body.example), id);
+    }
+  });
+
+  test(`${api.title}: every event of a stream is in its example, and is one`, () => {
+    for (const [id, { answer }] of routes) {
+      for (const [name, schema] of Object.entries(answer.events?.named ?? {})) {
+        const [, data = ""] = new RegExp(`^event: ${name}\\ndata: (.*)$`, "m").exec(answer.events?.example ?? "") ?? [];
+        assert.deepEqual(schema.safeParse(JSON.parse(data)).error?.issues ?? [], [], `${id} ${name}`);
+      }
+    }
+  });
+}
+
+test("a field of an answer that nobody declared, or that is missing or of another kind, is noticed at any depth", () => {
+  const { json, example } = keyRoutes.listKeys.answer;
+  const list = example as { data: Record<string, object>[] };
+  const [key] = list.data;
+  const { start: _start, ...cut } = key as { start: unknown };
+  for (const [spoiled, at] of [
+    [{ ...list, more: 1 }, ""],
+    [{ ...list, data: [{ ...key, more: 1 }] }, "data.0"],
+    [{ ...list, data: [{ ...key, limits: { ...key?.limits, more: 1 } }] }, "data.0.limits"],
+    [{ ...list, data: [cut] }, "data.0.start"],
+    [{ ...list, data: [{ ...key, created_at: null }] }, "data.0.created_at"],
+    [{ ...list, next_cursor: undefined }, "next_cursor"],
+  ] as [object, string][]) {
+    assert.deepEqual(
+      json.safeParse(spoiled).error?.issues.map(({ path }) => path.join(".")),
+      [at],
+    );
+  }
+});

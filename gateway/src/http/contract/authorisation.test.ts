@@ -1,0 +1,277 @@
+/**
+ * Every route of the console and of the node API against every kind of person and token: who is let in, what the others are
+ * told, that nobody sees or changes what is another's, and that no other site can make a browser change anything.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { consoleApi } from "@tollgate/api/console/api.ts";
+import { type FaultCode, faults } from "@tollgate/api/faults.ts";
+import { type Guard as AnyGuard, GUARDS } from "@tollgate/api/guards.ts";
+import { nodeApi } from "@tollgate/api/nodes/api.ts";
+import { publicId, type Uuid } from "../../base/ids.ts";
+import type { PrivateResult } from "../../inference/private-job.ts";
+import type { Answer } from "../testing/browser.ts";
+import { type Access, accessOf, rowsWithout } from "./access.ts";
+import { openEvents } from "./events.ts";
+import { type Fixture, openFixture, PEOPLE, type Who } from "./fixture.ts";
+import { addressOf, isStream } from "./operations.ts";
+
+type Guard = Exclude<AnyGuard, "hostToken">;
+const EVERYBODY_PASSES: Record<Guard, string> = {
+  anyone: "passes",
+  signedIn: "passes",
+  builder: "passes",
+  buyer: "passes",
+  host: "passes",
+  operator: "passes",
+};
+const builder = { ...EVERYBODY_PASSES, host: "host_only", operator: "operator_only" };
+const host = { ...EVERYBODY_PASSES, builder: "member_only", buyer: "not_a_builder", operator: "operator_only" };
+const noneOf = (code: string) => ({
+  ...EVERYBODY_PASSES,
+  builder: code,
+  buyer: code,
+  host: code,
+  operator: "operator_only",
+});
+/** What each guard tells each person. */
+const TOLD: Record<Who, Record<Guard, string>> = {
+  nobody: { ...noneOf("not_authenticated"), signedIn: "not_authenticated", operator: "not_authenticated" },
+  "no account": noneOf("no_account"),
+  builder,
+  host,
+  operator: { ...EVERYBODY_PASSES, builder: "member_only", buyer: "member_only", host: "host_only" },
+  "suspended builder": noneOf("account_suspended"),
+  "suspended host": noneOf("account_suspended"),
+  "other builder": builder,
+  "other host": host,
+};
+/** Who owns what a route names. Operators own everything that theirs name. */
+const OWNER: Record<Guard, Who> = {
+  anyone: "builder",
+  signedIn: "builder",
+  builder: "builder",
+  buyer: "builder",
+  host: "host",
+  operator: "operator",
+};
+
+const CONSOLE = accessOf(consoleApi);
+const NODES = accessOf(nodeApi);
+const guardOf = ({ guard }: Access): Guard => guard as Guard;
+
+let fixture: Fixture;
+before(async () => {
+  fixture = await openFixture();
+});
+after(() => fixture.close());
+
+async function call(access: Access, who: Who, id: string, headers?: Record<string, string>): Promise<Answer> {
+  const { browser } = fixture.people[who];
+  const { method, url } = addressOf(access, id);
+  if (isStream(access) && TOLD[who][guardOf(access)] === "passes") return beginning(access, who);
+  const { sent: body } = access;
+  return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
+}
+
+/** One of the same kind that nobody has. */
+const another = (id: string): string =>
+  publicId("usr", fixture.platform.newId()).replace("usr_", id.slice(0, id.indexOf("_") + 1));
+
+/** An answer that does not end, up to its first events. */
+async function beginning({ id, answer, at }: Access, who: Who): Promise<Answer> {
+  const { url } = addressOf({ at } as Access);
+  const stream = await openEvents(fixture.platform.app, fixture.people[who].browser, url);
+  const events: unknown[] = [];
+  for (const name of Object.keys(answer.events?.named ?? {})) events.push(await stream.event(name));
+  stream.close();
+  assert.ok(events.length > 0, id);
+  return { ...stream.answer, text: JSON.stringify(events) };
+}
+
+function assertRefusal(answer: Answer, code: string, what: string): void {
+  assert.equal(answer.body.error?.code, code, `${what}: ${answer.text}`);
+  assert.deepEqual(Object.keys(answer.body), ["error"]);
+  assert.equal(answer.status, faults[code as FaultCode].status, what);
+}
+
+/** Nobody is shown what is the builder's or the host's: a builder not even which node served it, a host not for whom it worked. */
+function assertHidden({ text }: Answer, who: Who): void {
+  if (who === "operator") return;
+  for (const owner of ["builder", "host"] as const) {
+    // What earned is told by its request's id, which opens nothing.
+    const marks = fixture.marks[owner].filter((mark) => who !== owner && !(who === "host" && mark.startsWith("req_")));
+    for (const mark of marks) assert.ok(!text.includes(mark), `${who} is shown ${mark}`);
+  }
+}
+
+test("every guard refuses with what it declares, and declares what it refuses with", () => {
+  for (const guard of Object.keys(EVERYBODY_PASSES) as Guard[]) {
+    const declared = GUARDS[guard].faults.flatMap(({ code }) => code ?? []);
+    const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
+    assert.deepEqual(new Set(told), new Set<string>(declared), guard);
+  }
+});
+
+test("what is below operator/ is for operators alone, and only signing in is for anyone", () => {
+  for (const { at, guard } of CONSOLE) {
+    assert.equal(guard === "operator", at.includes(" /console/api/operator/"), at);
+    if (guard === "anyone") assert.ok(at.includes(" /console/api/auth/"), at);
+  }
+  for (const { at, guard } of NODES) assert.equal(guard, "hostToken", at);
+});
+
+test("no row is of an operation that is gone", () => assert.deepEqual(rowsWithout([consoleApi, nodeApi]), []));
+
+describe("another site", () => {
+  /** As browsers send them: a form on a foreign page, a script of one, a sister site, a sandbox, and whatever says nothing. */
+  const ATTEMPTS: Record<string, Record<string, string>> = {
+    "a form of another site": {
+      "sec-fetch-site": "cross-site",
+      origin: "https://evil.test",
+      "content-type": "application/x-www-form-urlencoded",
+    },
+    "a script of another site": { "sec-fetch-site": "cross-site", origin: "https://evil.test" },
+    "a script of another site that claims to be ours": {
+      "sec-fetch-site": "cross-site",
+      origin: "http://console.test",
+    },
+    "a sister site": { "sec-fetch-site": "same-site", origin: "http://other.console.test" },
+    "an old browser on another site": { origin: "https://evil.test" },
+    "an old browser in a sandbox": { origin: "null" },
+    "no header at all": {},
+  };
+  const changing = CONSOLE.filter(({ at }) => !at.startsWith("GET "));
+
+  test("changes nothing, whoever's browser it is, on any route that changes anything", async () => {
+    assert.ok(changing.length > 30);
+    const ids = new Map<Access, string>();
+    for (const access of changing) {
+      ids.set(access, access.thing === undefined ? "none" : await fixture.make(access.thing));
+    }
+    const before = await fixture.snapshot();
+    for (const [access, id] of ids) {
+      for (const [attempt, headers] of Object.entries(ATTEMPTS)) {
+        const answer = await call(access, OWNER[guardOf(access)], id, headers);
+        assertRefusal(answer, "cross_site_blocked", `${attempt}, ${access.at}`);
+      }
+      assertRefusal(await call(access, "nobody", id, {}), "cross_site_blocked", `nobody, ${access.at}`);
+    }
+    assert.equal(await fixture.snapshot(), before);
+  });
+
+  test("is never allowed to read an answer", async () => {
+    const headers = { "sec-fetch-site": "cross-site", origin: "https://evil.test" };
+    for (const access of CONSOLE.filter((one) => !isStream(one))) {
+      const answer = await call(access, "nobody", "none", headers);
+      const preflight = await fixture.platform.app.inject({ method: "OPTIONS", url: addressOf(access).url, headers });
+      assert.equal(preflight.statusCode, 405);
+      for (const name of [...Object.keys(answer.headers), ...Object.keys(preflight.headers)]) {
+        assert.doesNotMatch(name, /^access-control-/, access.at);
+      }
+    }
+  });
+});
+
+describe("every route, every person", () => {
+  for (const access of CONSOLE) {
+    const { at, thing, absent, status, except } = access;
+    const guard = guardOf(access);
+    const isRefused = (who: Who): boolean => TOLD[who][guard] !== "passes";
+    test(at, async () => {
+      const id = thing === undefined ? "none" : await fixture.make(thing);
+      const none = absent && (await call(access, OWNER[guard], another(id)));
+      if (none !== undefined) assertRefusal(none, absent as string, "one that does not exist");
+
+      const before = await fixture.snapshot();
+      for (const who of PEOPLE.filter(isRefused)) assertRefusal(await call(access, who, id), TOLD[who][guard], who);
+      for (const [who, code] of Object.entries(except)) assertRefusal(await call(access, who as Who, id), code, who);
+      const strangers = PEOPLE.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
+      for (const who of none === undefined ? [] : strangers) {
+        const answer = await call(access, who, id);
+        assert.deepEqual([answer.status, answer.body], [404, none?.body], `${who}: as if it did not exist`);
+      }
+      assert.equal(await fixture.snapshot(), before, "nothing that was refused changed anything");
+
+      const mine = await call(access, OWNER[guard], id);
+      assert.equal(mine.status, status, mine.text);
+      assertHidden(mine, OWNER[guard]);
+      for (const who of none === undefined ? strangers : []) {
+        const answer = await call(access, who, id);
+        assert.equal(answer.status, status, `${who}: ${answer.text}`);
+        assertHidden(answer, who);
+      }
+    });
+  }
+});
+
+describe("every route of the node API, every token", () => {
+  const TRIED: PrivateResult = {
+    end: "finished",
+    finish: "stop",
+    text: "Hi.",
+    reasoning: "",
+    vectors: [],
+    promptTokens: 1,
+    completionTokens: 1,
+    ttftMs: 1,
+    tokensPerSecond: null,
+  };
+  const CREDENTIALS = { url: "nats://plane.test:4222", jwt: "a.jwt", seed: "SU", expiresAt: 1_900_000_000_000 };
+  const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+  let own: string;
+  let others: string;
+  let refused: Record<string, Record<string, string>>;
+  before(async () => {
+    const { hostTokens, apiKeys } = fixture.platform.parts;
+    const { host, "other host": other, "suspended host": suspended, builder } = fixture.people;
+    const tokenOf = async ({ accountIds: [id] }: { accountIds: Uuid[] }, secrets = hostTokens) =>
+      secrets.issue(id as Uuid, "a token");
+    own = (await tokenOf(host)).token;
+    others = (await tokenOf(other)).token;
+    const revoked = await tokenOf(host);
+    await hostTokens.revoke(host.accountIds[0] as Uuid, revoked.id);
+    refused = {
+      "no token": {},
+      "a revoked token": bearer(revoked.token),
+      "a token with another secret": bearer(`${own.slice(0, -1)}${own.endsWith("x") ? "y" : "x"}`),
+      "a suspended host's token": bearer((await tokenOf(suspended)).token),
+      "an API key": bearer((await tokenOf(builder, apiKeys)).token),
+      "a token of another scheme": { authorization: `Basic ${own}` },
+    };
+    Object.assign(fixture.platform.outside, { mint: async () => CREDENTIALS, tried: TRIED });
+    // The host's own browser asks: its session is worth nothing here.
+    await host.browser.enter(fixture.platform, host.identityId);
+  });
+
+  for (const access of NODES) {
+    const { at, thing, sent: body, absent, status } = access;
+    const send = (id: string, headers: Record<string, string>): Promise<Answer> => {
+      const { method, url } = addressOf(access, id);
+      return fixture.people.host.browser.send(method, url, { body, headers });
+    };
+    test(at, async () => {
+      const id = thing === undefined ? "none" : await fixture.make(thing);
+      // When a token was last used is written down later.
+      const before = await fixture.snapshot(["host_token"]);
+      for (const [what, headers] of Object.entries(refused)) {
+        assertRefusal(await send(id, headers), "invalid_host_token", what);
+      }
+      const none = absent && (await send(another(id), bearer(own)));
+      if (none !== undefined) {
+        assertRefusal(none, absent as string, "one that does not exist");
+        const answer = await send(id, bearer(others));
+        assert.deepEqual([answer.status, answer.body], [404, none.body], "another's: as if it did not exist");
+      }
+      assert.equal(await fixture.snapshot(["host_token"]), before, "nothing that was refused changed anything");
+
+      const mine = await send(id, bearer(own));
+      assert.equal(mine.status, status, mine.text);
+      assertHidden(mine, "host");
+      if (none !== undefined) return;
+      const theirs = await send(id, bearer(others));
+      assert.equal(theirs.status, status, theirs.text);
+      assertHidden(theirs, "other host");
+    });
+  }
+});

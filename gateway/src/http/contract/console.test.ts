@@ -1,0 +1,79 @@
+/**
+ * The console API as it is served, held to its declaration: every operation is called, every answer is what is declared, and
+ * every refusal that is declared is met.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { consoleApi } from "@tollgate/api/console/api.ts";
+import { thingOf } from "./access.ts";
+import * as builders from "./builders.ts";
+import { openCoverage } from "./coverage.ts";
+import { type Fixture, openFixture, type Thing, type Who } from "./fixture.ts";
+import * as hosts from "./hosts.ts";
+import type { Operation } from "./operations.ts";
+import * as operators from "./operators.ts";
+import * as signIn from "./sign-in.ts";
+import { unknownIds, wrongInputs } from "./wrong-input.ts";
+
+const coverage = openCoverage(consoleApi);
+let fixture: Fixture;
+before(async () => {
+  fixture = await openFixture();
+});
+after(() => fixture.close());
+
+/** Somebody whom the guard lets in. */
+function browserFor({ guard }: Operation) {
+  const who: Who = guard === "host" || guard === "operator" ? guard : "builder";
+  return fixture.people[who].browser;
+}
+
+describe("what everybody is refused for", () => {
+  test("a body, a query or a header that is wrong", async () => {
+    const made = new Map<Thing | undefined, string>();
+    for (const operation of coverage.operations) {
+      const thing = thingOf(operation);
+      if (thing !== undefined && !made.has(thing)) made.set(thing, await fixture.make(thing));
+      for (const sent of wrongInputs(operation, made.get(thing)))
+        await coverage.send(browserFor(operation), operation.id, sent);
+    }
+  });
+
+  test("naming what is not there", async () => {
+    for (const operation of coverage.operations) {
+      for (const id of unknownIds(operation)) {
+        await coverage.ask(browserFor(operation), 404, operation.id, { id, body: operation.body?.example });
+      }
+    }
+  });
+});
+
+describe("what they are answered", () => {
+  for (const [name, call] of Object.entries({
+    "signing up, in and out": signIn.callSignIn,
+    "the second factor": signIn.callTwoFactor,
+    "mailed links": signIn.callMailedLinks,
+    "OpenID providers": signIn.callProviders,
+    "too many attempts": signIn.callTooOften,
+    "accounts and sessions": builders.callAccounts,
+    keys: builders.callKeys,
+    requests: builders.callRequests,
+    usage: builders.callUsage,
+    money: builders.callMoney,
+    models: builders.callModels,
+    "live numbers": builders.callLive,
+    "host tokens": hosts.callTokens,
+    nodes: hosts.callNodes,
+    "earnings and their receipts": hosts.callEarnings,
+    "operators: the platform": operators.callPlatform,
+    "operators: nodes": operators.callPlatformNodes,
+    "operators: accounts": operators.callPlatformAccounts,
+    "operators: payouts": operators.callPayouts,
+  })) {
+    test(name, () => call(fixture, coverage));
+  }
+});
+
+test("nothing is declared that was not answered above, but for faults of ours and want of room", () => {
+  assert.deepEqual(coverage.unmet(), []);
+});

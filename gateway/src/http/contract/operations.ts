@@ -1,0 +1,21 @@
+/** For tests: the operations of an API as it declares them, and how each is called. */
+import type { Api } from "@tollgate/api/openapi/api.ts";
+import { type Method, methodAndUrl, type Route } from "@tollgate/api/route.ts";
+
+export interface Operation extends Route {
+  id: string;
+}
+
+export const operationsOf = (api: Api): Operation[] =>
+  api.tables.flatMap(({ routes }) => Object.entries(routes).map(([id, route]) => ({ ...route, id })));
+
+/** Its method and its address with that id in its path. */
+export function addressOf(operation: Route, id = "none", query = ""): { method: Method; url: string } {
+  const { method, url } = methodAndUrl(operation);
+  return { method, url: url.replace(/:\w+/, id) + (query && `?${query}`) };
+}
+
+/** How the id in its path begins, by the declaration's own words: `key` where they are "The key's id, `key_…`." */
+export const idPrefixOf = ({ path }: Route): string | undefined => /`(\w+)_…`/.exec(path?.id ?? "")?.[1];
+
+export const isStream = ({ answer }: Route): boolean => answer.events !== undefined;
