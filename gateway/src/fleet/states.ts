@@ -2,7 +2,8 @@
  * A node's standing, apart from whether it is connected: registered → ready (it elected models) ⇄ paused; any of these →
  * quarantined → (release) paused; any → retired. "Online" is ready and connected, which only the dispatch plane knows.
  */
-export type NodeStanding = "registered" | "ready" | "paused" | "quarantined" | "retired";
+import type { NodeStanding } from "../base/states.ts";
+
 export type NodeMove = "elect" | "unelect" | "pause" | "resume" | "quarantine" | "release" | "retire";
 
 const next: Record<NodeStanding, Partial<Record<NodeMove, NodeStanding>>> = {
