@@ -16,7 +16,10 @@ const CHECKED = Symbol("rows are checked");
 
 /** A pool, or a client of one. */
 export interface Queryable {
-  query(config: { name?: string; text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
+  query(
+    query: string | { name: string; text: string; values: unknown[] },
+    values?: unknown[],
+  ): Promise<{ rows: unknown[] }>;
   [CHECKED]?: true;
 }
 
@@ -64,7 +67,7 @@ export async function queryRows<Row>(
   query: QueryText,
   values: unknown[] = [],
 ): Promise<Row[]> {
-  const { rows } = await db.query(typeof query === "string" ? { text: query, values } : { ...query, values });
+  const { rows } = await (typeof query === "string" ? db.query(query, values) : db.query({ ...query, values }));
   if (db[CHECKED] === true) for (const [index, value] of rows.entries()) check(schema, query, index, value);
   return rows as Row[];
 }
