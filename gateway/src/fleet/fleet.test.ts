@@ -6,7 +6,7 @@ import { systemRandom } from "../base/random.ts";
 import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
-import { moveNode, type NodeMove } from "./states.ts";
+import { moveNode, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 

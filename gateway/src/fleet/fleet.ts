@@ -5,8 +5,15 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { NODE_RULES, type NodeRules, type Probation, trustOf, type Withheld } from "./rules.ts";
-import { moveNode, type NodeMove } from "./states.ts";
+import {
+  moveNode,
+  NODE_RULES,
+  type NodeMove,
+  type NodeRules,
+  type Probation,
+  trustOf,
+  type Withheld,
+} from "./rules.ts";
 
 export interface Node {
   id: Uuid;

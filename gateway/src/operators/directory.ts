@@ -7,8 +7,7 @@ import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 import { openUsage, type Usage } from "../history/usage.ts";
-import { type NodeDirectory, openNodeDirectory } from "./nodes.ts";
-import { partOf } from "./text-search.ts";
+import { type NodeDirectory, openNodeDirectory, partOf } from "./nodes.ts";
 
 const AccountEntry = row({
   id: column.uuid,

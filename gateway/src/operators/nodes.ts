@@ -6,7 +6,6 @@ import type { NodeStanding } from "../base/states.ts";
 import { queryRow, queryRows } from "../db/rows.ts";
 import { LISTED_NODE, type ListedNode, ListedNodeRow, NODE, type Node, NodeRow, toNode } from "../fleet/fleet.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
-import { partOf } from "./text-search.ts";
 
 export interface ListedEntry extends ListedNode {
   hostName: string;
@@ -58,3 +57,10 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
     },
   };
 }
+
+/**
+ * For `ilike`: what has this text as a part. Null where nothing is looked for. What are wildcards to the database are plain
+ * characters to people.
+ */
+export const partOf = (text: string | undefined): string | null =>
+  text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;
