@@ -46,7 +46,7 @@ export class Line {
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
   #stopWaiting = (): void => {};
-  #kept: Promise<void> = Promise.resolve();
+  #maintained: Promise<void> = Promise.resolve();
 
   constructor(options: LineOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class Line {
       if (error instanceof NatsUnusable) throw error;
       this.#failed(error);
     }
-    this.#kept = this.#keep();
+    this.#maintained = this.#maintain();
   }
 
   publish(subject: string, payload: Uint8Array): void {
@@ -103,11 +103,11 @@ export class Line {
       await this.#flush(connection);
       await connection.close();
     }
-    await this.#kept;
+    await this.#maintained;
   }
 
   /** Runs until `close`. */
-  async #keep(): Promise<void> {
+  async #maintain(): Promise<void> {
     for (let failures = 0; !this.#closing; ) {
       const connection = this.#connection;
       if (connection !== undefined) {
