@@ -257,21 +257,21 @@ export class ConfigError extends Error {
 
 export function parseConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is one that is not set, as container files write it.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
-  const result = Environment.safeParse(given);
+  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const result = Environment.safeParse(variables);
   const mistakes = result.success ? [] : result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
-  if (given.DATABASE_URL !== undefined && given.KEY_PEPPER === undefined) {
+  if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
     mistakes.push(
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
     );
   }
-  if ((given.STRIPE_SECRET_KEY === undefined) !== (given.STRIPE_WEBHOOK_SECRET === undefined)) {
+  if ((variables.STRIPE_SECRET_KEY === undefined) !== (variables.STRIPE_WEBHOOK_SECRET === undefined)) {
     mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
   }
   if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
     mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
   }
-  mistakes.push(...planeMistakes(given), ...signInMistakes(given));
+  mistakes.push(...planeMistakes(variables), ...signInMistakes(variables));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -314,14 +314,14 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   };
 }
 
-function signInMistakes(given: Record<string, string | undefined>): string[] {
+function signInMistakes(variables: Record<string, string | undefined>): string[] {
   const mistakes: string[] = [];
-  if ((given.SMTP_URL === undefined) !== (given.MAIL_FROM === undefined)) {
+  if ((variables.SMTP_URL === undefined) !== (variables.MAIL_FROM === undefined)) {
     mistakes.push("SMTP_URL and MAIL_FROM must be set together");
   }
   // Links and redirects lead there; a request's own Host would let its sender choose.
   for (const name of ["SMTP_URL", "OIDC_PROVIDERS"]) {
-    if (given[name] !== undefined && given.PUBLIC_URL === undefined) {
+    if (variables[name] !== undefined && variables.PUBLIC_URL === undefined) {
       mistakes.push(`PUBLIC_URL must be set beside ${name}`);
     }
   }
@@ -331,13 +331,13 @@ function signInMistakes(given: Record<string, string | undefined>): string[] {
 /** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
-function planeMistakes(given: Record<string, string | undefined>): string[] {
+function planeMistakes(variables: Record<string, string | undefined>): string[] {
   const mistakes: string[] = [];
-  if ((given.PLANE_TLS_CERT === undefined) !== (given.PLANE_TLS_KEY === undefined)) {
+  if ((variables.PLANE_TLS_CERT === undefined) !== (variables.PLANE_TLS_KEY === undefined)) {
     mistakes.push("PLANE_TLS_CERT and PLANE_TLS_KEY must be set together");
   }
-  if (given.NATS_URL === undefined) return mistakes;
-  const missing = BESIDE_NATS_URL.filter((name) => given[name] === undefined);
+  if (variables.NATS_URL === undefined) return mistakes;
+  const missing = BESIDE_NATS_URL.filter((name) => variables[name] === undefined);
   return [...mistakes, ...missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`)];
 }
 

@@ -9,12 +9,12 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readIfThere } from "./base/files.ts";
 
-const Kept = z.object({
+const SecretsFile = z.object({
   key_pepper: z.string().min(32),
   receipt_seed: z.string().length(43).optional(),
   plane_seed: z.string().optional(),
 });
-type Kept = z.infer<typeof Kept>;
+type SecretsFile = z.infer<typeof SecretsFile>;
 
 export interface ServerSecrets {
   pepper: string;
@@ -25,48 +25,48 @@ export interface ServerSecrets {
   keepPlaneSeed(seed: string): Promise<void>;
 }
 
-export interface GivenSecrets {
+export interface ConfiguredSecrets {
   dataDir: string;
   pepper: string | undefined;
   receiptSeed: string | undefined;
   planeSeed: string | undefined;
 }
 
-export async function serverSecrets(given: GivenSecrets): Promise<ServerSecrets> {
-  const { pepper, receiptSeed, planeSeed } = given;
+export async function serverSecrets(configured: ConfiguredSecrets): Promise<ServerSecrets> {
+  const { pepper, receiptSeed, planeSeed } = configured;
   if (pepper !== undefined && receiptSeed !== undefined && planeSeed !== undefined) {
     // Nothing is read from disk that need not be there.
     return { pepper, receiptSeed, planeSeed, keepPlaneSeed: async () => {} };
   }
-  const file = join(given.dataDir, "secrets.json");
+  const file = join(configured.dataDir, "secrets.json");
   const before = await read(file);
-  const kept = {
+  const stored = {
     ...before,
     key_pepper: before?.key_pepper ?? randomBytes(32).toString("base64url"),
     receipt_seed: before?.receipt_seed ?? randomBytes(32).toString("base64url"),
   };
-  if (before?.receipt_seed === undefined) await write(file, kept);
+  if (before?.receipt_seed === undefined) await write(file, stored);
   return {
-    pepper: pepper ?? kept.key_pepper,
-    receiptSeed: receiptSeed ?? kept.receipt_seed,
-    planeSeed: planeSeed ?? kept.plane_seed,
+    pepper: pepper ?? stored.key_pepper,
+    receiptSeed: receiptSeed ?? stored.receipt_seed,
+    planeSeed: planeSeed ?? stored.plane_seed,
     keepPlaneSeed: async (seed) => {
-      if (planeSeed === undefined && kept.plane_seed !== seed) await write(file, { ...kept, plane_seed: seed });
+      if (planeSeed === undefined && stored.plane_seed !== seed) await write(file, { ...stored, plane_seed: seed });
     },
   };
 }
 
-async function read(file: string): Promise<Kept | undefined> {
+async function read(file: string): Promise<SecretsFile | undefined> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
-  const kept = Kept.safeParse(parse(text));
+  const stored = SecretsFile.safeParse(parse(text));
   // Making a new pepper would silently kill every key: rather stop.
-  if (!kept.success) throw new Error(`${file} is damaged. Restore it from a backup: every key depends on it.`);
-  return kept.data;
+  if (!stored.success) throw new Error(`${file} is damaged. Restore it from a backup: every key depends on it.`);
+  return stored.data;
 }
 
 /** Whole or not at all: half a file would lose every key. */
-async function write(file: string, secrets: Kept): Promise<void> {
+async function write(file: string, secrets: SecretsFile): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   await writeFile(`${file}.new`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });
   await rename(`${file}.new`, file);

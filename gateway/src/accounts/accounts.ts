@@ -1,15 +1,19 @@
 /** Builder and host accounts. Their money is the ledger's business; here is only who they are. */
 import type pg from "pg";
+import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
+import { column, queryRow, row } from "../db/rows.ts";
 
-export type AccountKind = "builder" | "host";
+export type { AccountKind };
 
-export interface Account {
-  id: Uuid;
-  kind: AccountKind;
-  name: string;
-  suspended: boolean;
-}
+export const Account = row({
+  id: column.uuid,
+  kind: z.enum(ACCOUNT_KINDS),
+  name: z.string(),
+  suspended: z.boolean(),
+});
+export type Account = z.infer<typeof Account>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
@@ -20,13 +24,13 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
   const { pool, newId } = options;
   return {
     open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
-    async find(id) {
-      const { rows } = await pool.query(
+    find: (id) =>
+      queryRow(
+        pool,
+        Account,
         "select id, kind, name, suspended_at is not null as suspended from account where id = $1",
         [id],
-      );
-      return rows[0];
-    },
+      ),
   };
 }
 

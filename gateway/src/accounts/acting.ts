@@ -3,7 +3,8 @@
  * the only one of the kind that is not suspended.
  */
 import type { Uuid } from "../base/ids.ts";
-import type { Account, AccountKind } from "./accounts.ts";
+import type { AccountKind } from "../base/states.ts";
+import type { Account } from "./accounts.ts";
 
 /**
  * `no_account`: there is none at all. `account_suspended`: the one named is, or all are. `other_kind`: none of this kind

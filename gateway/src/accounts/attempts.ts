@@ -5,6 +5,8 @@
 import { createHmac } from "node:crypto";
 import { isIPv6 } from "node:net";
 import type pg from "pg";
+import { z } from "zod";
+import { column, queryOne, row } from "../db/rows.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 export interface Rule {
@@ -25,6 +27,9 @@ export const RULES = {
   usedCode: { attempts: 1, windowS: 120 },
 } as const satisfies Record<string, Rule>;
 
+/** `waitS` is not above zero when the window has just ended. */
+const Counted = row({ attempts: column.count, waitS: z.int() });
+
 export interface Attempts {
   /** Counts an attempt; refuses it with the seconds to wait when there were too many. */
   take(what: keyof typeof RULES, subject: string): Promise<void>;
@@ -39,17 +44,18 @@ export function openAttempts({ pool, secret }: { pool: pg.Pool; secret: string }
   return {
     async take(what, subject) {
       const { attempts, windowS } = RULES[what];
-      const { rows } = await pool.query<{ attempts: number; wait_s: number }>(
+      const counted = await queryOne(
+        pool,
+        Counted,
         `insert into identity_attempt as a (subject, attempts, ends_at) values ($1, 1, now() + make_interval(secs => $2))
          on conflict (subject) do update set
            attempts = case when a.ends_at <= now() then 1 else a.attempts + 1 end,
            ends_at = case when a.ends_at <= now() then excluded.ends_at else a.ends_at end
-         returning attempts, ceil(extract(epoch from ends_at - now()))::integer as wait_s`,
+         returning attempts, ceil(extract(epoch from ends_at - now()))::integer as "waitS"`,
         [keyOf(what, subject), windowS],
       );
-      const [counted] = rows;
-      if (counted !== undefined && counted.attempts > attempts) {
-        throw new SignInRefusal("too_many_attempts", { waitS: Math.max(1, counted.wait_s) });
+      if (counted.attempts > attempts) {
+        throw new SignInRefusal("too_many_attempts", { waitS: Math.max(1, counted.waitS) });
       }
     },
     async forget(what, subject) {

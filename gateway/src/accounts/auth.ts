@@ -5,15 +5,13 @@
  * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
  * by the rule of our contract, and a second rule beside it would only disagree with it at times.
  */
-import { APIError, betterAuth } from "better-auth";
-import { isAPIError } from "better-auth/api";
+import { APIError, type BetterAuthPlugin, betterAuth } from "better-auth";
+import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
 import type pg from "pg";
 import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
-import { ACCOUNT_TABLE, SESSION_TABLE, TWO_FACTOR_TABLES, USER_TABLE, VERIFICATION_TABLE } from "./auth-tables.ts";
-import { challengePlugin } from "./challenge.ts";
 import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "./enrolment.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
@@ -28,6 +26,59 @@ export const COOKIE_PREFIX = "tollgate";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
+
+/** Our tables by the names that better-auth knows: its models, their columns. The tables are in gateway/sql. */
+const USER_TABLE = {
+  modelName: "identity",
+  fields: { emailVerified: "email_verified", createdAt: "created_at", updatedAt: "updated_at" },
+};
+
+const SESSION_TABLE = {
+  modelName: "identity_session",
+  fields: {
+    userId: "identity_id",
+    ipAddress: "ip_address",
+    userAgent: "user_agent",
+    expiresAt: "expires_at",
+    createdAt: "created_at",
+    updatedAt: "updated_at",
+  },
+};
+
+const ACCOUNT_TABLE = {
+  modelName: "identity_credential",
+  fields: {
+    userId: "identity_id",
+    providerId: "provider",
+    accountId: "subject",
+    password: "password_hash",
+    accessToken: "access_token",
+    refreshToken: "refresh_token",
+    idToken: "id_token",
+    accessTokenExpiresAt: "access_token_expires_at",
+    refreshTokenExpiresAt: "refresh_token_expires_at",
+    createdAt: "created_at",
+    updatedAt: "updated_at",
+  },
+};
+
+const VERIFICATION_TABLE = {
+  modelName: "identity_verification",
+  fields: { expiresAt: "expires_at", createdAt: "created_at", updatedAt: "updated_at" },
+};
+
+const TWO_FACTOR_TABLES = {
+  user: { fields: { twoFactorEnabled: "two_factor_enabled" } },
+  twoFactor: {
+    modelName: "identity_two_factor",
+    fields: {
+      userId: "identity_id",
+      backupCodes: "backup_codes",
+      failedVerificationCount: "failed_verification_count",
+      lockedUntil: "locked_until",
+    },
+  },
+};
 
 export interface AuthOptions {
   pool: pg.Pool;
@@ -134,6 +185,33 @@ function secondFactor() {
   const afterPassword = ask.matcher;
   ask.matcher = (context) => afterPassword(context) || context.path === "/callback/:id";
   return plugin;
+}
+
+/** Where it is asked: answers `{identity}`, or refuses where nobody's code is asked for. */
+export const CHALLENGE_PATH = "/two-factor/challenge";
+/** The library's names: of its cookie, and of the refusal where there is no challenge behind it. */
+const COOKIE = "two_factor";
+const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";
+
+/**
+ * Whose second step it is. The library finds that out and looks at the code in one go; a guess must be counted against its
+ * identity before it is looked at, so the first half is asked for alone. The challenge's cookie is signed by us and given
+ * only to whoever gave the password (or came from an OpenID provider).
+ */
+function challengePlugin(): BetterAuthPlugin {
+  return {
+    id: "tollgate-challenge",
+    endpoints: {
+      challenge: createAuthEndpoint(CHALLENGE_PATH, { method: "GET" }, async (request) => {
+        const { context } = request;
+        const key = await request.getSignedCookie(context.createAuthCookie(COOKIE).name, context.secret);
+        // False where the signature is not ours.
+        const found = key ? await context.internalAdapter.findVerificationValue(key) : null;
+        if (found === null || found === undefined) throw new APIError("UNAUTHORIZED", { code: NO_CHALLENGE });
+        return request.json({ identity: found.value });
+      }),
+    },
+  };
 }
 
 /**

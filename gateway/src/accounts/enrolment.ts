@@ -1,6 +1,8 @@
 /** Identities that the platform makes itself, rather than people by signing up: the only way to become an operator. */
 import pg from "pg";
+import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { column, queryRow, row } from "../db/rows.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
 
 export const PASSWORD_CHARS_MIN = 8;
@@ -49,6 +51,8 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
   return id;
 }
 
+const Found = row({ id: column.uuid, emailVerified: z.boolean() });
+
 export interface OperatorMade {
   id: Uuid;
   /** An identity that was there already became an operator; it signs in as before. */
@@ -63,11 +67,8 @@ export async function createOperator(
   options: EnrolmentOptions,
   { email, password, name }: { email: string; password: string | undefined; name: string },
 ): Promise<OperatorMade> {
-  const { rows } = await options.pool.query<{ id: Uuid; email_verified: boolean }>(
-    "select id, email_verified from identity where email = $1",
-    [email.toLowerCase()],
-  );
-  const [found] = rows;
+  const text = `select id, email_verified as "emailVerified" from identity where email = $1`;
+  const found = await queryRow(options.pool, Found, text, [email.toLowerCase()]);
   if (found === undefined) {
     if (password === undefined) throw new IdentityError(`Nobody signs in as ${email} yet: give a password.`);
     return { id: await createIdentity(options, { email, password, name, operator: true }), promoted: false };
@@ -75,7 +76,7 @@ export async function createOperator(
   if (password !== undefined) {
     throw new IdentityError(`${email} signs in already; leave out the password to make that identity an operator.`);
   }
-  if (!found.email_verified) {
+  if (!found.emailVerified) {
     throw new IdentityError(`${email} has not been confirmed: somebody else may have signed up with it.`);
   }
   await options.pool.query("update identity set operator = true, updated_at = now() where id = $1", [found.id]);

@@ -5,8 +5,10 @@
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
-import { type Account, type AccountKind, insertAccount } from "./accounts.ts";
+import { queryRows } from "../db/rows.ts";
+import { Account, insertAccount } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import { openAuth, originOf } from "./auth.ts";
@@ -151,12 +153,13 @@ async function own(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uui
   ]);
 }
 
-async function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Account[]> {
-  const { rows } = await db.query(
+function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Account[]> {
+  return queryRows(
+    db,
+    Account,
     `select a.id, a.kind, a.name, a.suspended_at is not null as suspended
        from account_owner o join account a on a.id = o.account_id where o.identity_id = $1
       order by a.created_at, a.id`,
     [identityId],
   );
-  return rows;
 }

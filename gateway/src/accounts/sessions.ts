@@ -1,17 +1,20 @@
 /** Where an identity is signed in, and ending that. A session that is gone from the table is over at once. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 
 /** A new session beyond these ends the oldest. The database sees to it (gateway/sql/functions/identity_sessions_are_bounded.sql). */
 export const SESSIONS_MAX = 100;
 
-export interface OpenSession {
-  id: Uuid;
-  address: string | null;
-  userAgent: string | null;
-  createdAt: Date;
-  expiresAt: Date;
-}
+const OpenSession = row({
+  id: column.uuid,
+  address: z.string().nullable(),
+  userAgent: z.string().nullable(),
+  createdAt: column.moment,
+  expiresAt: column.moment,
+});
+export type OpenSession = z.infer<typeof OpenSession>;
 
 export interface Sessions {
   /** Newest first. */
@@ -24,15 +27,15 @@ export interface Sessions {
 
 export function openSessions({ pool }: { pool: pg.Pool }): Sessions {
   return {
-    async of(identityId) {
-      const { rows } = await pool.query(
+    of: (identityId) =>
+      queryRows(
+        pool,
+        OpenSession,
         `select id, ip_address as address, user_agent as "userAgent", created_at as "createdAt",
                 expires_at as "expiresAt"
            from identity_session where identity_id = $1 and expires_at > now() order by created_at desc, id desc`,
         [identityId],
-      );
-      return rows;
-    },
+      ),
     async end(identityId, sessionId) {
       const { rowCount } = await pool.query("delete from identity_session where identity_id = $1 and id = $2", [
         identityId,

@@ -1,9 +1,10 @@
 /** Signing up, in and out with an e-mail address, a password and, where it is on, a code. */
 import type pg from "pg";
+import { z } from "zod";
+import { queryRows, row } from "../db/rows.ts";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
-import { COOKIE_PREFIX } from "./auth.ts";
-import { CHALLENGE_PATH } from "./challenge.ts";
+import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
@@ -33,6 +34,8 @@ export interface SignInOptions {
 }
 
 const CONFLICT = 409;
+
+const Address = row({ address: z.string() });
 
 export function openSignIn({ ask, attempts, pool, verifyEmails }: SignInOptions): SignIn {
   return {
@@ -116,12 +119,14 @@ async function isKnown(pool: pg.Pool, email: string): Promise<boolean> {
 }
 
 async function isAtHome(pool: pg.Pool, email: string, address: string): Promise<boolean> {
-  const { rows } = await pool.query<{ address: string }>(
+  const homes = await queryRows(
+    pool,
+    Address,
     `select distinct s.ip_address as address from identity_session s join identity i on i.id = s.identity_id
       where i.email = $1 and s.ip_address is not null and s.expires_at > now()`,
     [email],
   );
-  return rows.some((row) => networkOf(row.address) === networkOf(address));
+  return homes.some((home) => networkOf(home.address) === networkOf(address));
 }
 
 function withoutSession(cookie: string | undefined): string | undefined {

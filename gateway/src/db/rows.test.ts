@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { createLog } from "../base/log.ts";
 import { inTransaction, openPool } from "./pool.ts";
@@ -61,7 +64,7 @@ test("rows of a transaction's client are checked like the pool's", async () => {
 });
 
 test("a query that must give a row and gives none is a bug", async () => {
-  await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /a row of: select/);
+  await assert.rejects(queryOne(database.pool, Item, `${FITS} where false`), /no row came of: select/);
 });
 
 test("a pool that nobody marked passes rows as they are, unparsed", async () => {
@@ -81,4 +84,17 @@ test("a pool that nobody marked passes rows as they are, unparsed", async () => 
   } finally {
     await checked.end();
   }
+});
+
+test("no code of the gateway reads rows that no schema describes", () => {
+  const root = fileURLToPath(new URL("..", import.meta.url));
+  const files = globSync("**/*.ts", { cwd: root }).filter(
+    (file) => !/\btesting\b|\.test\.ts$|^db\/rows\.ts$/.test(file),
+  );
+  assert.ok(files.length > 100, "the sources were found");
+  const onFaith = /\.query<|[\w)]\.rows\b|\{[^{}]*\brows\b[^{}]*\} = await [^;]*\.query\(/;
+  assert.deepEqual(
+    files.filter((file) => onFaith.test(readFileSync(join(root, file), "utf8"))),
+    [],
+  );
 });

@@ -154,8 +154,8 @@ async function dropTemplates(admin: Connection): Promise<void> {
 }
 
 async function openServer(): Promise<TestServer> {
-  const { TEST_DATABASE_URL: given, TEST_DATABASE_TEMPLATE: template } = process.env;
-  if (given) return { admin: { connectionString: given }, user: undefined, template };
+  const { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template } = process.env;
+  if (url) return { admin: { connectionString: url }, user: undefined, template };
   const admin = await startThrowAway();
   await administer(admin, `create role ${USER} login`);
   return { admin, user: USER };

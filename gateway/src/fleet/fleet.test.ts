@@ -3,9 +3,10 @@ import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
+import type { NodeStanding } from "../base/states.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Fleet, type MoveOutcome, type Node, openFleet } from "./fleet.ts";
-import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
+import { moveNode, type NodeMove } from "./rules.ts";
 
 const newId = newIds(systemClock, systemRandom());
 

@@ -1,9 +1,19 @@
 /** Nodes as their hosts enrolled them: registration, elections, standing. A node of another account looks absent. */
 import type pg from "pg";
+import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { NODE_STANDINGS, type NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
-import { NODE_RULES, type NodeRecord, type NodeRules, type Probation, trustOf, type Withheld } from "./rules.ts";
-import { moveNode, type NodeMove, type NodeStanding } from "./states.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import {
+  moveNode,
+  NODE_RULES,
+  type NodeMove,
+  type NodeRules,
+  type Probation,
+  trustOf,
+  type Withheld,
+} from "./rules.ts";
 
 export interface Node {
   id: Uuid;
@@ -86,9 +96,23 @@ const HOST_QUARANTINED = `n.cleared_at is null and exists (
          union all select theirs.account_id from account_owner mine
            join account_owner theirs on theirs.identity_id = mine.identity_id where mine.account_id = n.account_id))`;
 
-/** Nodes as `toListed` reads them; a condition may follow, of `n` and its account `a`. */
+/** `LISTED_NODE` and `NODE` select these rows, which `toNode` reads; a condition may follow, of `n` and its account `a`. */
+export const ListedNodeRow = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  hostSuspended: z.boolean(),
+  name: z.string(),
+  standing: z.enum(NODE_STANDINGS),
+  agent: z.string(),
+  models: z.array(z.string()),
+  createdAt: column.moment,
+  honestAnswers: column.count,
+  hostQuarantined: z.boolean(),
+  /** Out of JSON, which has no moments. */
+  quarantine: row({ reason: z.string(), evidence: column.json, by: z.string(), at: z.string() }).nullable(),
+});
+export const NodeRow = ListedNodeRow.extend({ hardware: column.json });
 export const LISTED_NODE = nodeColumns([]);
-/** Nodes as `toNode` reads them. */
 export const NODE = nodeColumns(["n.hardware"]);
 
 function nodeColumns(more: string[]): string {
@@ -102,6 +126,11 @@ function nodeColumns(more: string[]): string {
   left join node_quarantine q on q.node_id = n.id and q.released_at is null`;
 }
 
+const Id = row({ id: column.uuid });
+/** Null where the account has as many nodes as it may. */
+const Registered = row({ id: column.uuid.nullable() });
+const Answered = row({ through: z.boolean() });
+
 /** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
 interface Beside {
   sql: string[];
@@ -112,11 +141,9 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
   const { pool, newId, rules = NODE_RULES } = options;
 
   const find = async (owner: Owner, id: Uuid): Promise<Node | undefined> => {
-    const { rows } = await pool.query(`${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`, [
-      id,
-      owner,
-    ]);
-    return rows[0] === undefined ? undefined : toNode(rows[0], rules);
+    const text = `${NODE} where n.id = $1 and ($2::uuid is null or n.account_id = $2)`;
+    const found = await queryRow(pool, NodeRow, text, [id, owner]);
+    return found === undefined ? undefined : toNode(found, rules);
   };
 
   const move = async (
@@ -130,7 +157,9 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     const to = moveNode(node.standing, name);
     if (to === undefined) return { kind: "refused", standing: node.standing };
     // The old standing in the condition: of two moves at once, one sees the other's result.
-    const { rows } = await pool.query(
+    const moved = await queryRow(
+      pool,
+      Id,
       `with moved as (
          update node set state = $3, state_changed_at = case when state = $3 then state_changed_at else now() end,
                          honest_answers = case when $3 = 'quarantined' then 0 else honest_answers end
@@ -139,7 +168,7 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
        select id from moved`,
       [id, node.standing, to, ...beside.values],
     );
-    if (rows.length === 0) return move(owner, id, name, beside);
+    if (moved === undefined) return move(owner, id, name, beside);
     return { kind: "moved", node: (await find(owner, id)) as Node };
   };
 
@@ -149,24 +178,19 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     move,
     async register(accountId, { name, hardware, agent }) {
       // A host that registers the same name again means the same node: a re-installed machine, a lost file.
-      const { rows } = await pool.query<{ id: Uuid | null }>("select node_register($1, $2, $3, $4, $5, $6) as id", [
-        newId(),
-        accountId,
-        name,
-        hardware,
-        agent,
-        NODES_MAX,
-      ]);
-      const id = rows[0]?.id ?? undefined;
-      if (id === undefined) throw new TooManyNodes(`an account has at most ${NODES_MAX} nodes`);
+      const values = [newId(), accountId, name, hardware, agent, NODES_MAX];
+      const { id } = await queryOne(pool, Registered, "select node_register($1, $2, $3, $4, $5, $6) as id", values);
+      if (id === null) throw new TooManyNodes(`an account has at most ${NODES_MAX} nodes`);
       return (await find(accountId, id)) as Node;
     },
     async list(accountId, { after, limit }) {
-      const { rows } = await pool.query(
+      const rows = await queryRows(
+        pool,
+        ListedNodeRow,
         `${LISTED_NODE} where n.account_id = $1 and ($2::uuid is null or n.id > $2) order by n.id limit $3`,
         [accountId, after ?? null, limit],
       );
-      return rows.map((row) => toListed(row, rules));
+      return rows.map((found) => toNode(found, rules));
     },
     elect: (owner, id, models) =>
       move(owner, id, models.length === 0 ? "unelect" : "elect", {
@@ -210,15 +234,19 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     },
     async answered(id, answers) {
       // Only while it is on probation: no write for every request of a node that is trusted.
-      const { rows } = await pool.query<{ through: boolean }>(
+      const answered = await queryRow(
+        pool,
+        Answered,
         `update node set honest_answers = honest_answers + $2
           where id = $1 and honest_answers < $3 and state <> 'quarantined' returning honest_answers >= $3 as through`,
         [id, answers, rules.probationAnswers],
       );
-      return rows[0]?.through ?? false;
+      return answered?.through ?? false;
     },
     async barredSince(moment) {
-      const { rows } = await pool.query(
+      const rows = await queryRows(
+        pool,
+        Id,
         "select id from node where state in ('quarantined', 'retired') and state_changed_at > $1",
         [moment],
       );
@@ -227,14 +255,11 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
   };
 }
 
-export const toNode = (row: Record<string, unknown>, rules: NodeRules): Node => toListed(row, rules) as Node;
-
-export function toListed(row: Record<string, unknown>, rules: NodeRules): ListedNode {
-  const { quarantine, honestAnswers, hostQuarantined, ...rest } = row as unknown as NodeRecord & {
-    quarantine: (Omit<Quarantine, "at"> & { at: string }) | null;
-  };
+/** What else the row has comes through as it is. */
+export function toNode<Row extends z.infer<typeof ListedNodeRow>>(found: Row, rules: NodeRules) {
+  const { quarantine, honestAnswers, hostQuarantined, ...rest } = found;
   return {
-    ...(rest as unknown as ListedNode),
+    ...rest,
     ...trustOf({ honestAnswers, hostQuarantined }, rules),
     quarantine: quarantine === null ? null : { ...quarantine, at: new Date(quarantine.at) },
   };

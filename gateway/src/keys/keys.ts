@@ -3,6 +3,7 @@
  * both bounded in number), so that a busy key costs no query and a wrong one no more than a query a minute.
  */
 import type pg from "pg";
+import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
@@ -10,6 +11,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { keepLastUsed } from "./last-used.ts";
 import { bearerToken, cacheKeyOf, hashToken, makeSecret, referenceOf, type SecretKind, sameHash } from "./secrets.ts";
 
@@ -20,20 +22,25 @@ const REMEMBERED_MAX = 50_000;
 export const OPEN_MAX = { api_key: 500, host_token: 100 } as const;
 
 /** Limits that an operator set for one key; null where the default holds. */
-export interface LimitOverrides {
-  requestsPerMinute: number | null;
-  tokensPerMinute: number | null;
-  inFlight: number | null;
-}
+const LimitOverrides = row({
+  requestsPerMinute: column.count.nullable(),
+  tokensPerMinute: column.count.nullable(),
+  inFlight: column.count.nullable(),
+});
+export type LimitOverrides = z.infer<typeof LimitOverrides>;
 
 /** Whom a verified secret acts for. */
-export interface Holder {
-  id: Uuid;
-  name: string;
-  accountId: Uuid;
+const Holder = row({
+  id: column.uuid,
+  name: z.string(),
+  accountId: column.uuid,
   /** Null for a host token. */
-  overrides: LimitOverrides | null;
-}
+  overrides: LimitOverrides.nullable(),
+});
+export type Holder = z.infer<typeof Holder>;
+
+/** With the hash that the secret is compared with. */
+const StoredHolder = Holder.extend({ hash: column.bytes });
 
 export interface Secrets {
   /** The token is returned here and never again. Throws `TooManyOpen` where the account has as many as it may. */
@@ -71,17 +78,20 @@ export class TooManyOpen extends Error {
 }
 
 /** What may be shown of a secret. */
-export interface SecretRecord {
-  id: Uuid;
-  accountId: Uuid;
-  name: string;
+const SecretRecord = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  name: z.string(),
   /** The public part of the token, `tsk_live_<reference>_…`. */
-  reference: string;
-  limits: LimitOverrides | null;
-  createdAt: Date;
-  lastUsedAt: Date | null;
-  revokedAt: Date | null;
-}
+  reference: z.string(),
+  limits: LimitOverrides.nullable(),
+  createdAt: column.moment,
+  lastUsedAt: column.moment.nullable(),
+  revokedAt: column.moment.nullable(),
+});
+export type SecretRecord = z.infer<typeof SecretRecord>;
+
+const Open = row({ open: column.count });
 
 interface Options {
   pool: pg.Pool;
@@ -105,6 +115,12 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
   const lastUsed = keepLastUsed(table, options);
   const record = `select k.id, k.account_id as "accountId", k.name, k.reference, ${overrides} as limits,
     k.created_at as "createdAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" from ${table} k`;
+  const findHolder = {
+    name: `find_${table}`,
+    text: `select k.id, k.name, k.account_id as "accountId", k.secret_hash as hash, ${overrides} as overrides
+             from ${table} k join account a on a.id = k.account_id
+            where k.reference = $1 and k.revoked_at is null and a.suspended_at is null`,
+  };
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
   /** Grows with every change that was heard of: what was read before one is not remembered after it. */
   let changes = 0;
@@ -131,16 +147,10 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
   };
 
   const lookUp = async (reference: string, hash: Buffer): Promise<Holder | undefined> => {
-    const { rows } = await pool.query({
-      name: `find_${table}`,
-      text: `select k.id, k.name, k.account_id, k.secret_hash, ${overrides} as overrides
-               from ${table} k join account a on a.id = k.account_id
-              where k.reference = $1 and k.revoked_at is null and a.suspended_at is null`,
-      values: [reference],
-    });
-    const row = rows[0];
-    if (row === undefined || !sameHash(row.secret_hash, hash)) return undefined;
-    return { id: row.id, name: row.name, accountId: row.account_id, overrides: row.overrides };
+    const found = await queryRow(pool, StoredHolder, findHolder, [reference]);
+    if (found === undefined || !sameHash(found.hash, hash)) return undefined;
+    // Not the whole row: it is remembered, and the hash need not be.
+    return { id: found.id, name: found.name, accountId: found.accountId, overrides: found.overrides };
   };
 
   return {
@@ -150,11 +160,13 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       await inTransaction(pool, async (client) => {
         // One at a time for each account, so that the count holds.
         await client.query("select from account where id = $1 for no key update", [accountId]);
-        const { rows } = await client.query<{ open: number }>(
+        const { open } = await queryOne(
+          client,
+          Open,
           `select count(*)::int as open from ${table} where account_id = $1 and revoked_at is null`,
           [accountId],
         );
-        if ((rows[0]?.open ?? 0) >= OPEN_MAX[table]) throw new TooManyOpen(table);
+        if (open >= OPEN_MAX[table]) throw new TooManyOpen(table);
         await client.query(
           `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
           [id, accountId, name, reference, hash],
@@ -187,19 +199,17 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       return holder;
     },
 
-    async list(accountId, { after, limit }) {
-      const { rows } = await pool.query(
+    list: (accountId, { after, limit }) =>
+      queryRows(
+        pool,
+        SecretRecord,
         `${record} where k.account_id = $1
             and ($2::boolean is null or (k.revoked_at is not null) > $2 or ((k.revoked_at is not null) = $2 and k.id < $3))
           order by k.revoked_at is not null, k.id desc limit $4`,
         [accountId, after?.revoked ?? null, after?.id ?? null, limit],
-      );
-      return rows;
-    },
-    async find(accountId, id) {
-      const { rows } = await pool.query(`${record} where k.account_id = $1 and k.id = $2`, [accountId, id]);
-      return rows[0];
-    },
+      ),
+    find: (accountId, id) =>
+      queryRow(pool, SecretRecord, `${record} where k.account_id = $1 and k.id = $2`, [accountId, id]),
     rename: async (accountId, id, name) =>
       changed(
         id,

@@ -1,6 +1,8 @@
 /** The log of what operators did: written before the act, and told how it ended. */
 import type pg from "pg";
+import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
+import { column, queryRows, row } from "../db/rows.ts";
 
 export interface OperatorAct {
   /** The operator's e-mail address, or "command line". */
@@ -12,11 +14,17 @@ export interface OperatorAct {
   details?: Record<string, unknown>;
 }
 
-export interface OperatorAction extends Required<OperatorAct> {
-  id: Uuid;
-  at: Date;
-  outcome: string | null;
-}
+const OperatorAction = row({
+  id: column.uuid,
+  at: column.moment,
+  operator: z.string(),
+  action: z.string(),
+  subject: z.string(),
+  details: column.json,
+  /** `done`, the code of the refusal, or `failed`; null while it runs. */
+  outcome: z.string().nullable(),
+});
+export type OperatorAction = z.infer<typeof OperatorAction>;
 
 export interface Audit {
   /** Runs `act` on the record. What it throws is recorded by its code and thrown on. */
@@ -44,13 +52,13 @@ export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Aud
         throw error;
       }
     },
-    async list({ before, limit }) {
-      const { rows } = await pool.query(
+    list: ({ before, limit }) =>
+      queryRows(
+        pool,
+        OperatorAction,
         `select id, at, operator, action, subject, details, outcome from operator_action
           where $1::uuid is null or id < $1 order by id desc limit $2`,
         [before ?? null, limit],
-      );
-      return rows;
-    },
+      ),
   };
 }

@@ -1,28 +1,31 @@
 /** Every account, as operators see it: found by name, owner or id; suspended and restored. Every node stands beside them. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
 import { ACCOUNT_TOPIC, announce } from "../db/broadcast.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 import { openUsage, type Usage } from "../history/usage.ts";
-import { type NodeDirectory, openNodeDirectory } from "./nodes.ts";
-import { partOf } from "./text-search.ts";
+import { type NodeDirectory, openNodeDirectory, partOf } from "./nodes.ts";
 
-export interface AccountEntry {
-  id: Uuid;
-  kind: "builder" | "host";
-  name: string;
-  suspendedAt: Date | null;
-  createdAt: Date;
-  balance: Pico;
-  held: Pico;
-  owners: string[];
-}
+const AccountEntry = row({
+  id: column.uuid,
+  kind: z.enum(ACCOUNT_KINDS),
+  name: z.string(),
+  suspendedAt: column.moment.nullable(),
+  createdAt: column.moment,
+  balance: column.pico,
+  held: column.pico,
+  /** Their e-mail addresses. */
+  owners: z.array(z.string()),
+});
+export type AccountEntry = z.infer<typeof AccountEntry>;
 
 export interface AccountSearch {
   /** A part of the account's name or of an owner's address. */
   text?: string | undefined;
-  kind?: "builder" | "host" | undefined;
+  kind?: AccountKind | undefined;
   before?: Uuid | undefined;
   limit: number;
 }
@@ -48,21 +51,18 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
   return {
     spendByKey: (accountId, since) => usage.byKey(accountId, since),
     nodes: openNodeDirectory({ pool, rules }),
-    async search({ text, kind, before, limit }) {
-      const { rows } = await pool.query(
+    search: ({ text, kind, before, limit }) =>
+      queryRows(
+        pool,
+        AccountEntry,
         `${ENTRY} where ($1::uuid is null or a.id < $1) and ($2::text is null or a.kind = $2)
             and ($3::text is null or a.name ilike $3 or exists (
                   select from account_owner o join identity i on i.id = o.identity_id
                    where o.account_id = a.id and i.email ilike $3))
           order by a.id desc limit $4`,
         [before ?? null, kind ?? null, partOf(text), limit],
-      );
-      return rows.map(toEntry);
-    },
-    async find(id) {
-      const { rows } = await pool.query(`${ENTRY} where a.id = $1`, [id]);
-      return rows[0] === undefined ? undefined : toEntry(rows[0]);
-    },
+      ),
+    find: (id) => queryRow(pool, AccountEntry, `${ENTRY} where a.id = $1`, [id]),
     async setSuspended(id, suspended) {
       const { rowCount } = await pool.query(
         "update account set suspended_at = case when $2 then coalesce(suspended_at, now()) end where id = $1",
@@ -72,9 +72,4 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
       return rowCount === 1;
     },
   };
-}
-
-function toEntry(row: Record<string, unknown>): AccountEntry {
-  const money = (name: string): Pico => pico(BigInt(row[name] as string));
-  return { ...row, balance: money("balance"), held: money("held") } as AccountEntry;
 }

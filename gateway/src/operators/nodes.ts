@@ -1,12 +1,11 @@
 /** Every host's nodes, as operators see them: with the host's name; found by name, host and standing. */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { LISTED_NODE, type ListedNode, NODE, type Node, toListed, toNode } from "../fleet/fleet.ts";
+import type { NodeStanding } from "../base/states.ts";
+import { queryRow, queryRows } from "../db/rows.ts";
+import { LISTED_NODE, type ListedNode, ListedNodeRow, NODE, type Node, NodeRow, toNode } from "../fleet/fleet.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
-import type { NodeStanding } from "../fleet/states.ts";
-import { partOf } from "./text-search.ts";
-
-export const STANDINGS = ["registered", "ready", "paused", "quarantined", "retired"] as const satisfies NodeStanding[];
 
 export interface ListedEntry extends ListedNode {
   hostName: string;
@@ -32,24 +31,36 @@ export interface NodeDirectory {
   find(id: Uuid): Promise<NodeEntry | undefined>;
 }
 
+const HostName = { hostName: z.string() };
+const ListedEntryRow = ListedNodeRow.extend(HostName);
+const NodeEntryRow = NodeRow.extend(HostName);
+
 const entries = (nodes: string): string =>
   `select n.*, h.name as "hostName" from (${nodes}) n join account h on h.id = n."accountId"`;
 
 export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rules?: NodeRules }): NodeDirectory {
   return {
     async search({ text, standing, host, before, limit }) {
-      const { rows } = await pool.query(
+      const rows = await queryRows(
+        pool,
+        ListedEntryRow,
         `${entries(LISTED_NODE)} where ($1::uuid is null or n.id < $1) and ($2::text is null or n.name ilike $2)
             and ($3::text is null or n.standing = $3) and ($4::uuid is null or n."accountId" = $4)
           order by n.id desc limit $5`,
         [before ?? null, partOf(text), standing ?? null, host ?? null, limit],
       );
-      // The host's name is a column like any other, which comes through as it is.
-      return rows.map((row) => toListed(row, rules) as ListedEntry);
+      return rows.map((found) => toNode(found, rules));
     },
     async find(id) {
-      const { rows } = await pool.query(`${entries(NODE)} where n.id = $1`, [id]);
-      return rows[0] === undefined ? undefined : (toNode(rows[0], rules) as NodeEntry);
+      const found = await queryRow(pool, NodeEntryRow, `${entries(NODE)} where n.id = $1`, [id]);
+      return found === undefined ? undefined : toNode(found, rules);
     },
   };
 }
+
+/**
+ * For `ilike`: what has this text as a part. Null where nothing is looked for. What are wildcards to the database are plain
+ * characters to people.
+ */
+export const partOf = (text: string | undefined): string | null =>
+  text === undefined ? null : `%${text.replace(/[\\%_]/g, "\\$&")}%`;

@@ -1,37 +1,39 @@
 /** The platform in numbers: traffic and revenue by the hour, what is owed to whom, what accounts and nodes there are. */
 import type pg from "pg";
-import { type Pico, pico } from "../base/money.ts";
+import { z } from "zod";
+import { NODE_STANDINGS, type NodeStanding, REQUEST_OUTCOMES } from "../base/states.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-export interface Totals {
+const Money = row({
   /** What builders own, what of it is held for requests under way, what hosts are owed, what the platform earned. */
-  builderCredit: Pico;
-  held: Pico;
-  hostsOwed: Pico;
-  platformRevenue: Pico;
-  builders: number;
-  hosts: number;
-  suspended: number;
-  holds: number;
-  nodes: Record<string, number>;
+  builderCredit: column.pico,
+  held: column.pico,
+  hostsOwed: column.pico,
+  platformRevenue: column.pico,
+  holds: column.count,
+});
+const Accounts = row({ builders: column.count, hosts: column.count, suspended: column.count });
+const NodeCount = row({ state: z.enum(NODE_STANDINGS), nodes: column.count });
+
+export interface Totals extends z.infer<typeof Money>, z.infer<typeof Accounts> {
+  /** "online": of those that are ready, the ones that are connected, where that is known. */
+  nodes: Partial<Record<NodeStanding | "online", number>>;
 }
 
-export interface Traffic {
-  outcome: string;
-  requests: number;
-  promptTokens: number;
-  completionTokens: number;
-  charge: Pico;
-}
-
-export interface TrafficHour extends Traffic {
-  hour: Date;
-}
+const TrafficHour = row({
+  hour: column.moment,
+  outcome: z.enum(REQUEST_OUTCOMES),
+  requests: column.count,
+  promptTokens: column.count,
+  completionTokens: column.count,
+  charge: column.pico,
+});
+export type TrafficHour = z.infer<typeof TrafficHour>;
+export type Traffic = Omit<TrafficHour, "hour">;
 
 /** How many nodes could serve a model by their records; which of them are connected, the gateways know. */
-export interface ReadyNodes {
-  model: string;
-  nodes: number;
-}
+const ReadyNodes = row({ model: z.string(), nodes: column.count });
+export type ReadyNodes = z.infer<typeof ReadyNodes>;
 
 export interface Overview {
   totals(): Promise<Totals>;
@@ -43,56 +45,48 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
   return {
     async totals() {
       const [money, accounts, nodes] = await Promise.all([
-        pool.query(
-          `select coalesce(sum(balance) filter (where kind = 'builder'), 0) as builders,
-                  coalesce(sum(balance) filter (where kind = 'host'), 0) as hosts,
-                  coalesce(sum(balance) filter (where kind = 'platform'), 0) as platform,
+        queryOne(
+          pool,
+          Money,
+          `select coalesce(sum(balance) filter (where kind = 'builder'), 0) as "builderCredit",
+                  coalesce(sum(balance) filter (where kind = 'host'), 0) as "hostsOwed",
+                  coalesce(sum(balance) filter (where kind = 'platform'), 0) as "platformRevenue",
                   coalesce(sum(held), 0) as held, (select count(*)::int from hold) as holds
              from ledger_account`,
         ),
-        pool.query(
+        queryOne(
+          pool,
+          Accounts,
           `select count(*) filter (where kind = 'builder')::int as builders,
                   count(*) filter (where kind = 'host')::int as hosts,
                   count(*) filter (where suspended_at is not null)::int as suspended from account`,
         ),
-        pool.query("select state, count(*)::int as nodes from node group by state order by state"),
+        queryRows(pool, NodeCount, "select state, count(*)::int as nodes from node group by state order by state"),
       ]);
-      const sums = money.rows[0];
       return {
-        builderCredit: pico(BigInt(sums.builders)),
-        held: pico(BigInt(sums.held)),
-        hostsOwed: pico(BigInt(sums.hosts)),
-        platformRevenue: pico(BigInt(sums.platform)),
-        holds: sums.holds,
-        ...accounts.rows[0],
-        nodes: Object.fromEntries(nodes.rows.map(({ state, nodes: count }) => [state, count])),
+        ...money,
+        ...accounts,
+        nodes: Object.fromEntries(nodes.map(({ state, nodes: count }) => [state, count])),
       };
     },
-    async traffic({ from, to }) {
-      const { rows } = await pool.query(
-        `select hour, outcome, sum(requests) as requests, sum(prompt_tokens) as prompt,
-                sum(completion_tokens) as completion, sum(charge_pico) as charge
+    traffic: ({ from, to }) =>
+      queryRows(
+        pool,
+        TrafficHour,
+        `select hour, outcome, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as "promptTokens",
+                sum(completion_tokens)::float8 as "completionTokens", sum(charge_pico) as charge
            from usage_hour where hour >= date_trunc('hour', $1::timestamptz) and hour < $2
           group by 1, 2 order by 1, 2`,
         [from, to],
-      );
-      return rows.map(({ hour, outcome, requests, prompt, completion, charge }) => ({
-        hour,
-        outcome,
-        requests: Number(requests),
-        promptTokens: Number(prompt),
-        completionTokens: Number(completion),
-        charge: pico(BigInt(charge)),
-      }));
-    },
-    async readyNodes() {
-      const { rows } = await pool.query(
+      ),
+    readyNodes: () =>
+      queryRows(
+        pool,
+        ReadyNodes,
         `select e.model, count(*)::int as nodes from node n join node_election e on e.node_id = n.id
            join account a on a.id = n.account_id
           where n.state = 'ready' and a.suspended_at is null group by 1 order by 1`,
-      );
-      return rows;
-    },
+      ),
   };
 }
 

@@ -1,34 +1,40 @@
 /** Paying hosts in batches: made of what they are owed, exported, and booked once the money was sent. */
 import type pg from "pg";
+import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { type Pico, pico } from "../base/money.ts";
+import { invariant } from "../base/invariant.ts";
+import type { Pico } from "../base/money.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 
-export interface PayoutBatch {
-  id: Uuid;
-  note: string;
-  createdAt: Date;
-  createdBy: string;
-  paidAt: Date | null;
-  paidBy: string | null;
+const PayoutBatch = row({
+  id: column.uuid,
+  note: z.string(),
+  createdAt: column.moment,
+  createdBy: z.string(),
+  paidAt: column.moment.nullable(),
+  paidBy: z.string().nullable(),
   /** How many hosts it pays, and how much. */
-  hosts: number;
-  total: Pico;
+  hosts: column.count,
+  total: column.pico,
   /** What it left with hosts because it is too young to be paid. */
-  heldBack: Pico;
+  heldBack: column.pico,
   /** What it took from hosts for what their owners' builder accounts owed. */
-  setOff: Pico;
-}
+  setOff: column.pico,
+});
+export type PayoutBatch = z.infer<typeof PayoutBatch>;
 
-export interface PayoutLine {
-  id: Uuid;
-  accountId: Uuid;
-  accountName: string;
-  owners: string[];
+const PayoutLine = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  accountName: z.string(),
+  /** Their e-mail addresses. */
+  owners: z.array(z.string()),
   /** What is paid; zero where all of it is held back, was set off, or is too little. */
-  amount: Pico;
-  heldBack: Pico;
-  setOff: Pico;
-}
+  amount: column.pico,
+  heldBack: column.pico,
+  setOff: column.pico,
+});
+export type PayoutLine = z.infer<typeof PayoutLine>;
 
 export interface LinesQuery {
   /** Continues a page after this line. */
@@ -63,15 +69,14 @@ const BATCH = `select b.id, b.note, b.created_at as "createdAt", b.created_by as
   coalesce(sum(p.held_back), 0) as "heldBack", coalesce(sum(p.set_off), 0) as "setOff"
   from payout_batch b left join payout p on p.batch_id = b.id`;
 
-/** `payout_paid`'s codes. */
-const PAID = { 0: "absent", 1: "paid", 2: "repeated" } as const;
+/** `payout_paid`'s codes; 3: a line exceeds its host's balance. */
+const PAID = ["absent", "paid", "repeated"] as const;
 const EXCEEDS_BALANCE = 3;
+const Code = row({ code: column.count });
+const LineId = row({ id: column.uuid });
 
 export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts {
-  const find = async (id: Uuid): Promise<PayoutBatch | undefined> => {
-    const { rows } = await pool.query(`${BATCH} where b.id = $1 group by b.id`, [id]);
-    return rows[0] === undefined ? undefined : toBatch(rows[0]);
-  };
+  const find = (id: Uuid) => queryRow(pool, PayoutBatch, `${BATCH} where b.id = $1 group by b.id`, [id]);
   return {
     find,
     async create({ note, by, minimum }) {
@@ -79,15 +84,17 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
       await pool.query("select payout_create($1, $2, $3, $4, $5)", [id, note, by, minimum, holdDays]);
       return await find(id);
     },
-    async list({ before, limit }) {
-      const { rows } = await pool.query(
+    list: ({ before, limit }) =>
+      queryRows(
+        pool,
+        PayoutBatch,
         `${BATCH} where $1::uuid is null or b.id < $1 group by b.id order by b.id desc limit $2`,
         [before ?? null, limit],
-      );
-      return rows.map(toBatch);
-    },
-    async lines(id, { after, limit, paying = false }) {
-      const { rows } = await pool.query(
+      ),
+    lines: (id, { after, limit, paying = false }) =>
+      queryRows(
+        pool,
+        PayoutLine,
         `select p.id, p.account_id as "accountId", a.name as "accountName", p.amount, p.held_back as "heldBack",
                 p.set_off as "setOff",
                 array(select i.email from account_owner o join identity i on i.id = o.identity_id
@@ -98,29 +105,22 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
                                                         where lp.id = $2))
           order by a.name, p.id limit $3`,
         [id, after ?? null, limit, paying],
-      );
-      return rows.map(toLine);
-    },
+      ),
     async markPaid(id, by) {
-      const { rows } = await pool.query<{ code: number }>("select payout_paid($1, $2) as code", [id, by]);
-      const code = rows[0]?.code;
-      if (code !== EXCEEDS_BALANCE) return PAID[code as keyof typeof PAID];
-      const short = await pool.query<{ id: Uuid }>(
+      const { code } = await queryOne(pool, Code, "select payout_paid($1, $2) as code", [id, by]);
+      if (code !== EXCEEDS_BALANCE) {
+        const outcome = PAID[code];
+        invariant(outcome !== undefined, `payout_paid gave ${code}`);
+        return outcome;
+      }
+      const short = await queryRows(
+        pool,
+        LineId,
         `select p.id from payout p join ledger_account a on a.id = p.account_id
           where p.batch_id = $1 and a.balance < p.amount order by p.id`,
         [id],
       );
-      return { exceedsBalance: short.rows.map((row) => row.id) };
+      return { exceedsBalance: short.map((line) => line.id) };
     },
   };
-}
-
-function toBatch(row: Record<string, unknown>): PayoutBatch {
-  const money = (name: string): Pico => pico(BigInt(row[name] as string));
-  return { ...row, total: money("total"), heldBack: money("heldBack"), setOff: money("setOff") } as PayoutBatch;
-}
-
-function toLine(row: Record<string, unknown>): PayoutLine {
-  const money = (name: string): Pico => pico(BigInt(row[name] as string));
-  return { ...row, amount: money("amount"), heldBack: money("heldBack"), setOff: money("setOff") } as PayoutLine;
 }

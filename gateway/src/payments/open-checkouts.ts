@@ -3,10 +3,15 @@
  * needs many, and without a bound a script could open them without end.
  */
 import type pg from "pg";
+import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { column, queryOne, row } from "../db/rows.ts";
 
 export const OPEN_CHECKOUTS_MAX = 10;
 const WINDOW_S = 3600;
+
+/** `wait` is null where the account has none. */
+const Counted = row({ others: column.count, wait: z.int().nullable() });
 
 export interface OpenCheckouts {
   /**
@@ -26,14 +31,15 @@ export function countOpenCheckouts({ pool }: { pool: pg.Pool }): OpenCheckouts {
       underWay.set(accountId, here.add(id));
       try {
         const mine = [...here];
-        const { rows } = await pool.query<{ others: number; wait: number | null }>(
+        const { others, wait } = await queryOne(
+          pool,
+          Counted,
           `select count(*) filter (where id <> all($3::uuid[]))::int as others,
                   ceil(extract(epoch from min(created_at) + make_interval(secs => $2) - now()))::int as wait
              from payment_checkout
             where account_id = $1 and state = 'open' and created_at > now() - make_interval(secs => $2)`,
           [accountId, WINDOW_S, mine],
         );
-        const { others = 0, wait = null } = rows[0] ?? {};
         if (others + mine.length > OPEN_CHECKOUTS_MAX) return { waitS: Math.max(1, wait ?? 1) };
         return { opened: await open() };
       } finally {

@@ -6,12 +6,10 @@ import type pg from "pg";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
-import { record } from "./checkouts.ts";
-import { forgetOldEvents } from "./events.ts";
 import { countOpenCheckouts, OPEN_CHECKOUTS_MAX } from "./open-checkouts.ts";
 import { findPack, PACKS, type Pack } from "./packs.ts";
 import { type OpenedCheckout, type PaymentProvider, type ProviderEvent, ProviderUnavailable } from "./provider.ts";
-import { type Taken, takeIn } from "./receive.ts";
+import { forgetOldEvents, type Taken, takeIn } from "./receive.ts";
 
 export interface CheckoutRequest {
   accountId: Uuid;
@@ -64,7 +62,10 @@ export function openPayments(options: PaymentsOptions): Payments {
       }),
     );
     // Before the buyer learns the address: whoever can pay is on record.
-    await record(pool, { id, accountId, pack: pack.id, amount: pack.price, live: provider.live, session });
+    await pool.query(
+      "insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, $3, $4, $5, $6)",
+      [id, accountId, pack.id, pack.price.toString(), provider.live, session],
+    );
     return { id, url, pack };
   };
   return {

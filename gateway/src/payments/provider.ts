@@ -3,6 +3,7 @@
  * news. Amounts are in the currency's smallest unit, as providers count.
  */
 import { type Pico, pico } from "../base/money.ts";
+import type { ReversalKind } from "../base/states.ts";
 
 export interface Money {
   minor: bigint;
@@ -41,8 +42,6 @@ export interface OpenedCheckout {
   /** Where the buyer pays. */
   url: string;
 }
-
-export type ReversalKind = "refund" | "dispute";
 
 /** What an event tells, in our words. `payment` is the provider's id of the payment. */
 export type News =

@@ -2,20 +2,29 @@
  * One event of the provider, from what it tells to what was moved, in one transaction: either all of it happened or nothing,
  * and then the provider sends it again. A repeat takes the same way and finds nothing left to do.
  *
- * Locks are always taken in this order: payment, checkout, the ledger's accounts, event.
+ * Locks are always taken in this order: payment, checkout, the ledger's accounts, event. The tables are in
+ * gateway/sql/0010_payments.sql.
  */
+import { createHash } from "node:crypto";
 import type pg from "pg";
+import { z } from "zod";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
+import { invariant } from "../base/invariant.ts";
+import { type Pico, ZERO } from "../base/money.ts";
+import {
+  CHECKOUT_STATES,
+  type CheckoutState,
+  PAYMENT_MOVE_KINDS,
+  type PaymentEventOutcome,
+  REVERSAL_KINDS,
+} from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
-import { advance, type Checkout, lockCheckout } from "./checkouts.ts";
-import { noteEvent, type Outcome } from "./events.ts";
-import { factsOf, lockPayment, noteRefunded, noteReversal } from "./facts.ts";
-import { make, movesMade } from "./moves.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { inPico, type Money, type News, type ProviderEvent } from "./provider.ts";
-import { furthest, judge, type Move, movesLeft } from "./rules.ts";
+import { furthest, judge, type Move, movesLeft, newest, type Reversal, type Sums } from "./rules.ts";
 
 export interface Taken {
-  outcome: Outcome;
+  outcome: PaymentEventOutcome;
   checkoutId: Uuid | null;
   moves: Move[];
 }
@@ -83,4 +92,179 @@ async function catchUp(client: pg.PoolClient, checkout: Checkout): Promise<Move[
   return moves;
 }
 
-const of = (outcome: Outcome): Taken => ({ outcome, checkoutId: null, moves: [] });
+const of = (outcome: PaymentEventOutcome): Taken => ({ outcome, checkoutId: null, moves: [] });
+
+const Checkout = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  pack: z.string(),
+  amount: column.pico,
+  /** The provider's id of the payment, once it was told. */
+  payment: z.string().nullable(),
+  state: z.enum(CHECKOUT_STATES),
+});
+type Checkout = z.infer<typeof Checkout>;
+
+/** The checkout of that session or payment, locked until the transaction ends: one piece of news at a time speaks about it. */
+function lockCheckout(
+  client: pg.PoolClient,
+  by: { session: string } | { payment: string },
+): Promise<Checkout | undefined> {
+  const [named, value] = "session" in by ? ["provider_session", by.session] : ["provider_payment", by.payment];
+  return queryRow(
+    client,
+    Checkout,
+    `select id, account_id as "accountId", pack, amount, provider_payment as payment, state
+       from payment_checkout where ${named} = $1 for no key update`,
+    [value],
+  );
+}
+
+async function advance(
+  client: pg.PoolClient,
+  checkout: Checkout,
+  to: { state: CheckoutState; payment: string | null },
+): Promise<Checkout> {
+  const payment = checkout.payment ?? to.payment;
+  if (to.state !== checkout.state || payment !== checkout.payment) {
+    await client.query(
+      "update payment_checkout set state = $2, provider_payment = $3, changed_at = now() where id = $1",
+      [checkout.id, to.state, payment],
+    );
+  }
+  return { ...checkout, state: to.state, payment };
+}
+
+/**
+ * A payment's row is the lock under which what the provider has told about it is read and changed; it is made if there is
+ * none. Two gateways with news of one payment wait for each other here.
+ */
+async function lockPayment(client: pg.PoolClient, payment: string): Promise<void> {
+  await client.query("insert into payment (id) values ($1) on conflict (id) do nothing", [payment]);
+  await client.query("select from payment where id = $1 for update", [payment]);
+}
+
+async function noteRefunded(client: pg.PoolClient, payment: string, total: Pico): Promise<void> {
+  await client.query("update payment set refunded = greatest(refunded, $2) where id = $1", [payment, total.toString()]);
+}
+
+const StoredReversal = row({
+  kind: z.enum(REVERSAL_KINDS),
+  amount: column.pico,
+  status: z.string(),
+  asOf: column.moment,
+});
+const REVERSAL = `select kind, amount, status, as_of as "asOf" from payment_reversal`;
+
+async function noteReversal(client: pg.PoolClient, told: Reversal & { id: string; payment: string }): Promise<void> {
+  const known = await queryRow(client, StoredReversal, `${REVERSAL} where id = $1`, [told.id]);
+  const { kind, amount, status, asOf } = known === undefined ? told : newest(known, told);
+  await client.query(
+    `insert into payment_reversal (id, payment_id, kind, amount, status, as_of) values ($1, $2, $3, $4, $5, $6)
+     on conflict (id) do update set amount = excluded.amount, status = excluded.status, as_of = excluded.as_of`,
+    [told.id, told.payment, kind, amount.toString(), status, asOf],
+  );
+}
+
+const Refunded = row({ refunded: column.pico });
+
+async function factsOf(
+  client: pg.PoolClient,
+  payment: string | null,
+): Promise<{ refundedTotal: Pico; reversals: Reversal[] }> {
+  const total = await queryRow(client, Refunded, "select refunded from payment where id = $1", [payment]);
+  const reversals = await queryRows(client, StoredReversal, `${REVERSAL} where payment_id = $1 order by id`, [payment]);
+  return { refundedTotal: total?.refunded ?? ZERO, reversals };
+}
+
+const MoveSum = row({ kind: z.enum(PAYMENT_MOVE_KINDS), count: column.count, amount: column.pico });
+
+async function movesMade(client: pg.PoolClient, checkoutId: Uuid): Promise<{ count: number; sums: Sums }> {
+  const made = await queryRows(
+    client,
+    MoveSum,
+    "select kind, count(*)::int as count, sum(amount) as amount from payment_move where checkout_id = $1 group by kind",
+    [checkoutId],
+  );
+  const sums: Sums = { purchase: ZERO, refund: ZERO, dispute: ZERO };
+  for (const { kind, amount } of made) sums[kind] = amount;
+  return { count: made.reduce((total, { count }) => total + count, 0), sums };
+}
+
+const TransferCode = row({ code: z.int() });
+const MOVED = 1;
+
+/**
+ * Moves money and writes down that it did. The checkout is locked by the caller: its moves are numbered without gaps. A
+ * move's transfer id follows from the checkout and the move's number, so that the ledger itself would refuse to make one twice.
+ */
+async function make(
+  client: pg.PoolClient,
+  checkout: Checkout,
+  { moves, after }: { moves: Move[]; after: number },
+): Promise<void> {
+  for (const [i, { kind, amount }] of moves.entries()) {
+    const ordinal = after + i + 1;
+    const transferId = transferIdOf(checkout.id, ordinal);
+    const { code } = await queryOne(client, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
+      transferId,
+      // What comes back is booked as bought again: purchases less refunds and disputes is what the buyer has paid.
+      amount > 0n ? "purchase" : kind,
+      checkout.accountId,
+      (amount > 0n ? amount : -amount).toString(),
+      reasonOf(checkout, { kind, amount }),
+    ]);
+    invariant(code === MOVED, `transfer ${transferId} of checkout ${checkout.id} gave ${code}`);
+    await client.query(
+      "insert into payment_move (checkout_id, ordinal, kind, amount, transfer_id) values ($1, $2, $3, $4, $5)",
+      [checkout.id, ordinal, kind, amount.toString(), transferId],
+    );
+  }
+}
+
+/** A UUIDv7 with its checkout's time, and a hash of checkout and number where others have randomness. */
+export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
+  const hash = createHash("sha256").update(`${checkoutId}/${ordinal}`).digest("hex");
+  const variant = "89ab".charAt(Number.parseInt(hash.charAt(3), 16) & 3);
+  const tail = `7${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`;
+  return `${checkoutId.slice(0, 13)}-${tail}` as Uuid;
+}
+
+/** What the account's owner reads on the statement. */
+function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
+  const name = publicId("pay", id);
+  if (kind === "purchase") return `${pack} bought (${name})`;
+  if (amount < 0n) return kind === "refund" ? `refund of ${name}` : `dispute over ${name}`;
+  return kind === "refund" ? `refund of ${name} did not go through` : `dispute over ${name} ended in your favour`;
+}
+
+/** The record of the provider's events: written once for each. */
+async function noteEvent(
+  client: pg.PoolClient,
+  { id: providerEvent, type, occurredAt }: ProviderEvent,
+  taken: { id: Uuid; outcome: PaymentEventOutcome; checkoutId: Uuid | null },
+): Promise<void> {
+  await client.query(
+    `insert into payment_event (id, provider_event, type, occurred_at, outcome, checkout_id)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (provider_event) do update
+       set deliveries = payment_event.deliveries + 1, outcome = excluded.outcome, checkout_id = excluded.checkout_id`,
+    [taken.id, providerEvent, type, occurredAt, taken.outcome, taken.checkoutId],
+  );
+}
+
+/** Longer than a provider delivers again, and than cards can be disputed. */
+const EVENTS_KEPT_DAYS = 400;
+
+/**
+ * What follows from an event is kept as facts and moves for ever, so a repeat of a forgotten one changes nothing. Those that
+ * somebody has to look at stay. Returns how many were forgotten.
+ */
+export async function forgetOldEvents(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `delete from payment_event
+      where received_at < now() - make_interval(days => $1) and outcome not in ('mismatch', 'unknown')`,
+    [EVENTS_KEPT_DAYS],
+  );
+  return rowCount ?? 0;
+}

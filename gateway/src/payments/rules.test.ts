@@ -3,8 +3,9 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { parseId, type Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
-import { transferIdOf } from "./moves.ts";
-import { due, furthest, type Known, movesLeft, newest, type Reversal, STATES, type Sums } from "./rules.ts";
+import { CHECKOUT_STATES } from "../base/states.ts";
+import { transferIdOf } from "./receive.ts";
+import { due, furthest, type Known, movesLeft, newest, type Reversal, type Sums } from "./rules.ts";
 
 const at = (second: number): Date => new Date(second * 1000);
 const refund = (amount: bigint, status: string): Reversal => ({
@@ -18,7 +19,7 @@ const dispute = (amount: bigint, status: string): Reversal => ({ ...refund(amoun
 describe("what should have been moved", () => {
   const rows: [string, Partial<Known>, { purchase?: bigint; refund?: bigint; dispute?: bigint }][] = [
     ["a paid checkout is credited", {}, { purchase: 100n }],
-    ...STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
+    ...CHECKOUT_STATES.filter((state) => state !== "paid").map((state): [string, Partial<Known>, object] => [
       `${state}: nothing, whatever is told of its payment`,
       { state, refundedTotal: pico(50n), reversals: [refund(50n, "succeeded"), dispute(100n, "lost")] },
       {},
@@ -98,10 +99,10 @@ test("a later word outweighs an earlier one, and in one second the one further o
 });
 
 test("a state never goes back, and money outweighs everything", () => {
-  for (const a of STATES) {
+  for (const a of CHECKOUT_STATES) {
     assert.equal(furthest(a, "paid"), "paid");
     assert.equal(furthest("open", a), a);
-    for (const b of STATES) assert.equal(furthest(a, b), furthest(b, a));
+    for (const b of CHECKOUT_STATES) assert.equal(furthest(a, b), furthest(b, a));
   }
 });
 
@@ -109,7 +110,7 @@ test("whatever was moved before, what is left brings it to what is due; then not
   const amount = fc.bigInt({ min: -200n, max: 200n }).map(pico);
   const made = fc.record({ purchase: amount, refund: amount, dispute: amount });
   fc.assert(
-    fc.property(made, words, fc.constantFrom(...STATES), (before, reversals, state) => {
+    fc.property(made, words, fc.constantFrom(...CHECKOUT_STATES), (before, reversals, state) => {
       const known = { state, amount: pico(100n), refundedTotal: pico(7n), reversals };
       const sums: Sums = { ...before };
       for (const move of movesLeft(known, before)) {

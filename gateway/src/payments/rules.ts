@@ -4,14 +4,18 @@
  * dispute counts, and what must be moved is the difference between what should have been moved and what was.
  */
 import { type Pico, pico } from "../base/money.ts";
-import { inPico, type News, type ReversalKind } from "./provider.ts";
+import {
+  CHECKOUT_STATES,
+  type CheckoutState,
+  PAYMENT_MOVE_KINDS,
+  type PaymentMoveKind,
+  type ReversalKind,
+} from "../base/states.ts";
+import { inPico, type News } from "./provider.ts";
 
-/** Each says more about the money than those before it: a payment that was made outweighs news that it was not. */
-export const STATES = ["open", "pending", "expired", "failed", "mismatch", "paid"] as const;
-export type CheckoutState = (typeof STATES)[number];
-
+/** The states stand in the order of what they say about the money. */
 export const furthest = (a: CheckoutState, b: CheckoutState): CheckoutState =>
-  STATES.indexOf(a) >= STATES.indexOf(b) ? a : b;
+  CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
 export interface Asked {
   reference: string;
@@ -75,9 +79,8 @@ export interface Known {
   reversals: Reversal[];
 }
 
-export type MoveKind = "purchase" | ReversalKind;
 /** In the account's eyes: a purchase is positive, a refund negative, a refund that failed positive again. */
-export type Sums = Record<MoveKind, Pico>;
+export type Sums = Record<PaymentMoveKind, Pico>;
 
 /** What should have been moved. Of a checkout that was never credited nothing is taken back. */
 export function due({ state, amount, refundedTotal, reversals }: Known): Sums {
@@ -97,14 +100,14 @@ export function due({ state, amount, refundedTotal, reversals }: Known): Sums {
 }
 
 export interface Move {
-  kind: MoveKind;
+  kind: PaymentMoveKind;
   amount: Pico;
 }
 
 /** What is left to move. Empty when everything was, so that repeats change nothing. */
 export function movesLeft(known: Known, made: Sums): Move[] {
   const should = due(known);
-  return (["purchase", "refund", "dispute"] as const)
-    .map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) }))
-    .filter(({ amount }) => amount !== 0n);
+  return PAYMENT_MOVE_KINDS.map((kind) => ({ kind, amount: pico(should[kind] - made[kind]) })).filter(
+    ({ amount }) => amount !== 0n,
+  );
 }

@@ -4,8 +4,9 @@
  * acknowledged: Stripe then shows it as failed and sends it again.
  */
 import { z } from "zod";
+import type { ReversalKind } from "../base/states.ts";
 import { invalidRequest } from "../faults.ts";
-import type { Money, News, ProviderEvent, ReversalKind } from "./provider.ts";
+import type { Money, News, ProviderEvent } from "./provider.ts";
 import { isKnownStatus } from "./rules.ts";
 
 const ID_CHARS_MAX = 255;

@@ -7,6 +7,7 @@ import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
+import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { checkBooks } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
@@ -42,7 +43,7 @@ export async function openTestPayments(): Promise<TestPayments> {
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
   const demo = await openDemoProvider({ clock: systemClock, random, log });
   const pools = Array.from({ length: RECEIVERS }, () =>
-    openPool(db.connection, { log: createLog("silent"), sizeMax: 8 }),
+    checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8 })),
   );
   const receivers = pools.map((pool) => openPayments({ pool, provider: stripeAt(demo), newId, log }));
   const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });

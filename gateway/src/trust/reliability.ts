@@ -8,6 +8,7 @@
  * confirmed. A refused prompt: near the model's limit it is the builder's doing, and elsewhere one account counts a few
  * times only.
  */
+import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/offers.ts";
 
 export const JOBS_WINDOW = 20;
@@ -28,7 +29,7 @@ export interface JobEnd {
 }
 
 export interface Verdict {
-  reason: "failures" | "speed" | "canary" | "refused_prompts";
+  reason: QuarantineReason;
   evidence: Record<string, unknown>;
 }
 

@@ -51,8 +51,8 @@ export async function admin(args: string[]): Promise<number> {
     return 0;
   }
   const { data, json } = values;
-  const given: Record<string, unknown> = values;
-  const flags = Object.fromEntries((command.flags ?? []).map((flag) => [flag, given[flag] as string | undefined]));
+  const byName: Record<string, unknown> = values;
+  const flags = Object.fromEntries((command.flags ?? []).map((flag) => [flag, byName[flag] as string | undefined]));
   const config = parseConfig({ ...process.env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
   const store = await openStore(config, log);

@@ -1,9 +1,10 @@
 /** `tollgate admin node …`: every host's nodes, and the quarantine. Gateways hear of a change at once. */
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { NODE_STANDINGS } from "../../base/states.ts";
 import { announce, NODE_TOPIC } from "../../db/broadcast.ts";
 import { type MoveOutcome, openFleet } from "../../fleet/fleet.ts";
 import { openAudit } from "../../operators/audit.ts";
-import { type ListedEntry, type NodeEntry, openNodeDirectory, STANDINGS } from "../../operators/nodes.ts";
+import { type ListedEntry, type NodeEntry, openNodeDirectory } from "../../operators/nodes.ts";
 import { reasonOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
@@ -34,9 +35,9 @@ export const nodeCommands: Record<string, AdminCommand> = {
 
 async function list({ pool, config, json, print, flags }: AdminRun): Promise<number> {
   const { q: text } = flags;
-  const standing = STANDINGS.find((one) => one === flags.state);
+  const standing = NODE_STANDINGS.find((one) => one === flags.state);
   if (flags.state !== undefined && standing === undefined) {
-    throw new Error(`--state must be one of ${STANDINGS.join(", ")}`);
+    throw new Error(`--state must be one of ${NODE_STANDINGS.join(", ")}`);
   }
   const host = flags.host === undefined ? undefined : parseId("acc", flags.host);
   if (flags.host !== undefined && host === undefined) throw new Error("--host must be an account's id (acc_…)");

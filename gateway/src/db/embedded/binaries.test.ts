@@ -18,27 +18,27 @@ async function withoutLinks(to: string): Promise<Binaries> {
 
 test("missing links between libraries are made in place", async (t) => {
   const place = await scratch(t);
-  const given = await withoutLinks(join(place.directory, "native"));
-  assert.notEqual((await runToEnd(binary(given, "initdb"), ["--version"], undefined)).code, 0);
+  const installed = await withoutLinks(join(place.directory, "native"));
+  assert.notEqual((await runToEnd(binary(installed, "initdb"), ["--version"], undefined)).code, 0);
   const runAs = await chooseRunAs();
-  const usable = await usableBinaries(given, { runAs, place: place.rootPlace, progress: assert.fail });
-  assert.equal(usable.native, given.native);
-  assert.equal(await readlink(join(given.native, "lib", "libpq.so.5")), "libpq.so.5.18");
+  const usable = await usableBinaries(installed, { runAs, place: place.rootPlace, progress: assert.fail });
+  assert.equal(usable.native, installed.native);
+  assert.equal(await readlink(join(installed.native, "lib", "libpq.so.5")), "libpq.so.5.18");
 });
 
 test("programs out of reach are copied once", isRoot ? {} : { skip: "needs root" }, async (t) => {
   const place = await scratch(t);
   const hidden = join(place.directory, "hidden");
   await mkdir(hidden, { mode: 0o700 });
-  const given = await withoutLinks(join(hidden, "native"));
+  const installed = await withoutLinks(join(hidden, "native"));
   const runAs = await chooseRunAs();
   const said: string[] = [];
-  const use = () => usableBinaries(given, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
+  const use = () => usableBinaries(installed, { runAs, place: place.rootPlace, progress: (what) => said.push(what) });
   const [usable] = await Promise.all([use(), use()]);
-  assert.equal(usable.native, join(place.rootPlace, `postgresql-${given.version}`));
+  assert.equal(usable.native, join(place.rootPlace, `postgresql-${installed.version}`));
   const end = await runToEnd(binary(usable, "postgres"), ["--version"], runAs);
   assert.match(end.stdout, new RegExp(`PostgreSQL\\) ${usable.major}\\.`));
-  assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${given.version}`]);
+  assert.deepEqual(await readdir(place.rootPlace), [`postgresql-${installed.version}`]);
   const before = said.length;
   assert.deepEqual(await use(), usable);
   assert.equal(said.length, before);

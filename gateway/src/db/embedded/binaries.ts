@@ -46,18 +46,18 @@ function resolvePackage(name: string): string {
   }
 }
 
-/** The given binaries, or a copy under `place` when `runAs` cannot run them where they are. */
+/** The installed binaries, or a copy under `place` when `runAs` cannot run them where they are. */
 export async function usableBinaries(
-  given: Binaries,
+  installed: Binaries,
   options: { runAs: RunAs; place: string; progress: (what: string) => void },
 ): Promise<Binaries> {
   const { runAs, place, progress } = options;
-  if ((await linkLibraries(given.native)) && (await runs(given, runAs))) return given;
-  const copy = { ...given, native: join(place, `postgresql-${given.version}`) };
+  if ((await linkLibraries(installed.native)) && (await runs(installed, runAs))) return installed;
+  const copy = { ...installed, native: join(place, `postgresql-${installed.version}`) };
   await namingPath("The place for PostgreSQL's programs", place, async () => {
     if (await orAbsent(lstat(copy.native))) return;
     progress("copying PostgreSQL to where it can run");
-    await copyNative(given.native, copy.native);
+    await copyNative(installed.native, copy.native);
   });
   const trial = await tryOut(copy, runAs);
   if (trial.code !== 0) {

@@ -46,7 +46,7 @@ export class ReconnectingConnection {
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
   #stopWaiting = (): void => {};
-  #running: Promise<void> = Promise.resolve();
+  #maintained: Promise<void> = Promise.resolve();
 
   constructor(options: ReconnectingOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class ReconnectingConnection {
       if (error instanceof NatsUnusable) throw error;
       this.#failed(error);
     }
-    this.#running = this.#run();
+    this.#maintained = this.#maintain();
   }
 
   publish(subject: string, payload: Uint8Array): void {
@@ -103,11 +103,11 @@ export class ReconnectingConnection {
       await this.#flush(connection);
       await connection.close();
     }
-    await this.#running;
+    await this.#maintained;
   }
 
   /** Runs until `close`. */
-  async #run(): Promise<void> {
+  async #maintain(): Promise<void> {
     for (let failures = 0; !this.#closing; ) {
       const connection = this.#connection;
       if (connection !== undefined) {

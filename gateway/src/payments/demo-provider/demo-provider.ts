@@ -11,9 +11,9 @@ import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { Api } from "./api.ts";
 import { Deliveries } from "./delivery.ts";
-import { openKept } from "./kept.ts";
 import { demoRoutes } from "./routes.ts";
 import { Shop } from "./shop.ts";
+import { openStateFile } from "./state-file.ts";
 
 const HOST = "127.0.0.1";
 const API_VERSION = "2026-10-28.endive";
@@ -40,17 +40,17 @@ export interface DemoProvider {
 export async function openDemoProvider({ clock, random, log, file }: DemoProviderOptions): Promise<DemoProvider> {
   const secretKey = `sk_test_${base62(random, 24)}`;
   const webhookSecret = `whsec_${base62(random, 32)}`;
-  const kept = await openKept(file, log);
+  const stateFile = await openStateFile(file, log);
   const deliveries = new Deliveries({
     clock,
     secret: webhookSecret,
-    earlier: kept.deliveries,
-    changed: () => kept.save(),
+    earlier: stateFile.deliveries,
+    changed: () => stateFile.save(),
   });
   const shop = new Shop({
     clock,
     random,
-    sales: kept.sales,
+    sales: stateFile.sales,
     emit(type, object) {
       deliveries.add({
         id: `evt_${base62(random, 24)}`,
@@ -73,7 +73,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
   });
   let url = "";
   const api = new Api({ shop, secretKey, pageUrl: ({ session }) => `${url}/pay/${session}` });
-  demoRoutes(app, { api, shop, deliveries, changed: () => kept.save() });
+  demoRoutes(app, { api, shop, deliveries, changed: () => stateFile.save() });
   await app.listen({ host: HOST, port: 0 });
   url = `http://${HOST}:${(app.server.address() as AddressInfo).port}`;
   return {
@@ -85,7 +85,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
     async close() {
       await app.close();
       await deliveries.close();
-      await kept.saved();
+      await stateFile.saved();
     },
   };
 }

@@ -5,7 +5,7 @@ import type { Log } from "../../base/log.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Sale } from "./sale.ts";
 
-export interface Kept {
+export interface StateFile {
   sales: Sale[];
   deliveries: Delivery[];
   /** Both arrays were changed: writes them, now or right after the write under way. */
@@ -14,9 +14,9 @@ export interface Kept {
   saved(): Promise<void>;
 }
 
-export async function openKept(file: string | undefined, log: Log): Promise<Kept> {
+export async function openStateFile(file: string | undefined, log: Log): Promise<StateFile> {
   const text = file === undefined ? undefined : await readIfThere(file);
-  const { sales, deliveries }: Pick<Kept, "sales" | "deliveries"> =
+  const { sales, deliveries }: Pick<StateFile, "sales" | "deliveries"> =
     text === undefined ? { sales: [], deliveries: [] } : parse(file as string, text);
   let writing: Promise<void> = Promise.resolve();
   let waiting = false;
@@ -33,13 +33,13 @@ export async function openKept(file: string | undefined, log: Log): Promise<Kept
       waiting = true;
       writing = writing
         .then(() => write(file))
-        .catch((error) => log.error({ err: error, file }, "the demonstration's payments were not kept"));
+        .catch((error) => log.error({ err: error, file }, "the demonstration's payments were not saved"));
     },
     saved: () => writing,
   };
 }
 
-function parse(file: string, text: string): Pick<Kept, "sales" | "deliveries"> {
+function parse(file: string, text: string): Pick<StateFile, "sales" | "deliveries"> {
   try {
     return JSON.parse(text);
   } catch (cause) {
