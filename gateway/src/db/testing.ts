@@ -111,7 +111,7 @@ export async function openTestDatabase(options: { migrations?: string } = {}): P
 export async function eventually<T>(
   what: string,
   check: () => T | Promise<T>,
-  deadlineMs = 10_000,
+  deadlineMs = 60_000,
 ): Promise<Exclude<T, undefined | false>> {
   const deadline = systemClock.monotonic() + deadlineMs;
   for (;;) {
