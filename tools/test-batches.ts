@@ -3,11 +3,12 @@
  * tests of most files, so those that cannot disturb each other share one: files that start nothing, hook into nothing and
  * touch nothing that belongs to the process. Told by the words they do not use; all others have a process of their own.
  */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-const FOLDER = fileURLToPath(new URL("../node_modules/.cache/test-batches/", import.meta.url));
+/** Of this run alone: another may be under way. */
+const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${process.pid}/`, import.meta.url));
 
 /** Hooks of a file would become hooks of its batch; the rest lives longer than a test, or is shared by the process. */
 const NEEDS_ITS_OWN =
@@ -20,19 +21,24 @@ export interface Plan {
   batches: Map<string, string[]>;
 }
 
-export function planBatches(files: string[], count: number): Plan {
+export function planBatches(files: string[], count: number, folder = FOLDER): Plan {
+  if (count === 0) return { alone: files, batches: new Map() };
   const alone = files.filter((file) => NEEDS_ITS_OWN.test(readFileSync(file, "utf8")));
   const shared = files.filter((file) => !alone.includes(file));
-  mkdirSync(FOLDER, { recursive: true });
+  mkdirSync(folder, { recursive: true });
   const batches = new Map<string, string[]>();
   for (let i = 0; i < count; i++) {
     // Files come slowest first: dealt out in turns they make batches of about the same length.
     const dealt = shared.filter((_, index) => index % count === i);
     if (dealt.length === 0) continue;
-    const entry = join(FOLDER, `batch-${i + 1}.mjs`);
+    const entry = join(folder, `batch-${i + 1}.mjs`);
     const imports = dealt.map((file) => `await import(${JSON.stringify(pathToFileURL(resolve(file)).href)});\n`);
     writeFileSync(entry, imports.join(""));
     batches.set(entry, dealt);
   }
   return { alone, batches };
+}
+
+export function removeBatches(): void {
+  rmSync(FOLDER, { recursive: true, force: true });
 }

@@ -12,7 +12,7 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { ensureServers } from "./servers.ts";
-import { planBatches } from "./test-batches.ts";
+import { planBatches, removeBatches } from "./test-batches.ts";
 import { type Durations, readDurations, slowestFirst, table, writeDurations } from "./test-durations.ts";
 
 interface Group {
@@ -51,6 +51,7 @@ process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 
 let failed = false;
 for (const group of chosenGroups(process.argv.slice(2))) failed = !(await runGroup(group)) || failed;
+removeBatches();
 for (const line of leftOut) console.log(line);
 process.exit(failed ? 1 : 0);
 
