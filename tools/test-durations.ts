@@ -14,11 +14,25 @@ const SHOWN = 20;
 
 /** The slow ones, for a clone where nothing has run yet. Only the order matters. */
 const SLOW = [
-  "gateway/src/http/console/sign-in.test.ts",
-  "gateway/src/http/console/sign-in-passwords.test.ts",
-  "gateway/src/http/contract/console.test.ts",
   "gateway/src/dispatch/plane.test.ts",
   "host/src/engines/llama-cpp/llama-cpp.test.ts",
+  "gateway/src/db/embedded.test.ts",
+  "gateway/src/payments/orders.property.test.ts",
+  "gateway/src/http/contract/console.test.ts",
+  "gateway/src/metering/hostile.test.ts",
+  "gateway/src/http/console/requests-csv.test.ts",
+  "gateway/src/accounts/second-factor.test.ts",
+  "gateway/src/http/console/operator/chargeback.test.ts",
+  "gateway/src/http/forms.test.ts",
+  "gateway/src/db/embedded/home.test.ts",
+  "gateway/src/db/embedded/lock.test.ts",
+  "host/src/engines/demo.test.ts",
+  "host/src/cli.test.ts",
+  "gateway/src/limits/valkey.test.ts",
+  "gateway/src/http/console/sign-in.test.ts",
+  "gateway/src/http/console/sign-in-two-factor.test.ts",
+  "gateway/src/http/console/sign-in-openid.test.ts",
+  "gateway/src/http/console/bounds.test.ts",
 ];
 const FALLBACK: Durations = Object.fromEntries(SLOW.map((file, i) => [file, 1000 - i]));
 

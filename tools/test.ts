@@ -12,12 +12,15 @@ import { spec } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { ensureServers } from "./servers.ts";
+import { planBatches, removeBatches } from "./test-batches.ts";
 import { type Durations, readDurations, slowestFirst, table, writeDurations } from "./test-durations.ts";
 
 interface Group {
   patterns: string[];
   /** Files that run at the same time. */
   concurrency: number;
+  /** Into how many processes the small files go that can share one. */
+  batches: number;
 }
 
 const cores = availableParallelism();
@@ -31,9 +34,11 @@ const GROUPS: Record<string, Group> = {
       "tools/**/*.test.ts",
       "bench/**/*.test.ts",
     ],
-    concurrency: cores,
+    // Some wait for servers while others compute.
+    concurrency: Math.ceil(cores * 1.5),
+    batches: cores,
   },
-  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 1 },
+  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 1, batches: 0 },
 };
 const TIMEOUT_MS = 300_000;
 
@@ -46,25 +51,32 @@ process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 
 let failed = false;
 for (const group of chosenGroups(process.argv.slice(2))) failed = !(await runGroup(group)) || failed;
+removeBatches();
 for (const line of leftOut) console.log(line);
 process.exit(failed ? 1 : 0);
 
 function chosenGroups(words: string[]): Group[] {
   if (words.length === 0) return Object.values(GROUPS);
   const named = words.flatMap((word) => GROUPS[word] ?? []);
-  return named.length > 0 ? named : [{ patterns: words, concurrency: cores }];
+  return named.length > 0 ? named : [{ patterns: words, concurrency: cores, batches: 0 }];
 }
 
 /** Whether all of it passed. */
-async function runGroup({ patterns, concurrency }: Group): Promise<boolean> {
+async function runGroup({ patterns, concurrency, batches: batchCount }: Group): Promise<boolean> {
   const files = slowestFirst([...new Set(globSync(patterns))].sort(), readDurations());
   if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);
+  const { alone, batches } = planBatches(files, batchCount);
+  const sharing = new Set([...batches.values()].flat());
   const took: Durations = {};
   let passed = false;
-  const events = run({ files: files.map((file) => resolve(file)), concurrency, timeout: TIMEOUT_MS });
-  events.on("test:complete", ({ name, file, details }) => {
-    // The runner reports a file as a test of that name around the tests in it.
-    if (file !== undefined && name === file) took[relative(root, file)] = details.duration_ms / 1000;
+  const entries = [...batches.keys(), ...alone.map((file) => resolve(file))];
+  const events = run({ files: entries, concurrency, timeout: TIMEOUT_MS });
+  events.on("test:complete", ({ name, nesting, file, details }) => {
+    if (file === undefined || nesting > 0) return;
+    const [path, seconds] = [relative(root, file), details.duration_ms / 1000];
+    // The runner reports a file as a test of that name around the tests in it. One of a batch takes as long as its tests.
+    if (name === file && !batches.has(file)) took[path] = seconds;
+    else if (sharing.has(path)) took[path] = (took[path] ?? 0) + seconds;
   });
   events.on("test:summary", ({ file, success }) => {
     if (file === undefined) passed = success;

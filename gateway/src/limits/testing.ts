@@ -189,7 +189,7 @@ async function untilAnswers(url: string): Promise<void> {
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,
-  deadlineMs = 10_000,
+  deadlineMs = 60_000,
 ): Promise<void> {
   const deadline = systemClock.monotonic() + deadlineMs;
   while (!(await check())) {

@@ -331,25 +331,27 @@ test("a connection that was closed between two jobs costs nothing", async (t) =>
 
 test("a response that ends a moment after its last event leaves its connection for the next job; one that never ends is cut", async (t) => {
   const sockets = new Set<unknown>();
-  let closedByClient = 0;
-  let ends = true;
+  const cut = Promise.withResolvers<void>();
+  let last: ServerResponse | undefined;
   const url = await stubServer(t, (request, response) => {
     sockets.add(response.socket);
     if (request.method === "GET") return json(response, { object: "list", data: [] });
     response.on("close", () => {
-      if (!response.writableFinished) closedByClient += 1;
+      if (!response.writableFinished) cut.resolve();
     });
     response.writeHead(200, { "content-type": "text/event-stream" });
     response.write(`data: ${JSON.stringify(delta({ content: "ok" }, "stop"))}\n\ndata: [DONE]\n\n`);
-    if (ends) setTimeout(() => response.end(), 5);
+    last = response;
   });
   const engine = engineAt(url);
   for (let i = 0; i < 20; i++) {
     assert.equal((await engine.generate(chatJob("x"), new RecordingSink(), never)).finish, "stop");
-    await new Promise((resolve) => setTimeout(resolve, 15));
+    last?.end();
+    if (last?.writableFinished === false) await once(last, "finish");
+    // It is on its way within this process: the client reads it in one of the event loop's next turns.
+    for (let turns = 0; turns < 5; turns++) await turn(systemClock);
   }
   assert.ok(sockets.size <= 3, `${sockets.size} connections for 20 jobs`);
-  ends = false;
   await engine.generate(chatJob("x"), new RecordingSink(), never);
-  while (closedByClient === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await cut.promise;
 });

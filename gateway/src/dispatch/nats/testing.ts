@@ -161,7 +161,7 @@ function canConnect(port: number): Promise<boolean> {
 export async function eventually(
   what: string,
   check: () => boolean | Promise<boolean>,
-  withinMs = 15_000,
+  withinMs = 60_000,
 ): Promise<void> {
   const deadline = systemClock.monotonic() + withinMs;
   while (!(await check())) {
