@@ -238,17 +238,6 @@ test("a job delivered twice runs once", async () => {
   await bench.agent.stop();
 });
 
-test("the scripted engine's faults reach the wire: a claim that has no place, and garbage", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "a", claim_tokens: 123456, garbage: true });
-  assert.deepEqual(await bench.plane.ending(job), { kind: "done", job, seq: 1, finish: "stop" });
-  const raw = bench.plane.heard.map(({ bytes }) => Buffer.from(bytes).toString("latin1"));
-  assert.ok(raw.some((bytes) => bytes.includes('"tokens":123456')));
-  assert.ok(bench.plane.heard.filter(({ frame }) => frame === undefined).length > 5);
-  await bench.agent.stop();
-});
-
 test("draining: what runs finishes, what is new is refused, then the node leaves", async () => {
   const bench = new AgentBench();
   await bench.online();

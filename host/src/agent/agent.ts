@@ -74,7 +74,6 @@ export class Agent {
       clock,
       log,
       tally: this.#tally,
-      drop: () => this.#drop(),
       changed: () => this.#changed(),
     });
     this.#link = new Link({
@@ -159,11 +158,6 @@ export class Agent {
   #idle(): Promise<void> {
     if (this.#desk.busy === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idlers.add(resolve));
-  }
-
-  #drop(): void {
-    this.#outbox.flushAll();
-    this.#link.drop();
   }
 
   #engineChanged(now: Availability): void {

@@ -29,8 +29,6 @@ export interface DeskOptions {
   clock: Clock;
   log: Log;
   tally: Tally;
-  /** Cuts the connection: for the scripted engine. */
-  drop: () => void;
   /** A slot was taken or freed. */
   changed: () => void;
 }
@@ -170,7 +168,7 @@ export class JobDesk {
   }
 
   #run(header: JobHeader, job: EngineJob): void {
-    const { engine, outbox, clock, changed, drop, tally } = this.#options;
+    const { engine, outbox, clock, changed, tally } = this.#options;
     const controller = new AbortController();
     const { signal } = controller;
     const writer = new JobWriter(outbox, clock, header);
@@ -180,7 +178,7 @@ export class JobDesk {
     this.#running.set(header.job, { writer, controller, bytes: header.body_bytes });
     writer.accepted();
     changed();
-    perform({ engine, job, writer, record, signal, drop, log })
+    perform({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
         log.error(withoutMessage(error), "a job could not tell its ending");
         return "failed" as const;

@@ -31,7 +31,6 @@ export class JobWriter {
   /** When the job was accepted, and when its last text came. */
   #acceptedAt: number;
   #textAt = Number.NEGATIVE_INFINITY;
-  #claim: number | undefined;
   #vectors: Float32Array[] = [];
   #vectorsSent = 0;
   #cancelTimer: (() => void) | undefined;
@@ -110,9 +109,7 @@ export class JobWriter {
   done(finish: Finish): void {
     if (this.#over) return;
     this.#sendVectors();
-    const claim = this.#claim;
-    const claims = claim === undefined ? {} : { tokens: claim, usage: { completion_tokens: claim } };
-    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish, ...claims }));
+    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish }));
     this.#over = true;
   }
 
@@ -129,14 +126,6 @@ export class JobWriter {
     this.#over = true;
     this.#cancelTimer?.();
     this.#outbox.discard(this.#header.gateway, this.#header.job);
-  }
-
-  raw(bytes: Uint8Array): void {
-    if (!this.#over) this.#send(bytes);
-  }
-
-  claim(tokens: number): void {
-    this.#claim = tokens;
   }
 
   #send(bytes: Uint8Array): void {

@@ -44,20 +44,6 @@ test("a lost connection ends its jobs, and the agent comes back by itself with t
   await bench.agent.stop();
 });
 
-test("drop_after cuts the connection once what was said has left; the agent comes back", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "a b c", drop_after: 2 });
-  await bench.plane.until(() => bench.text(job) === "a b");
-  await settle(bench);
-  assert.deepEqual(bench.plane.open, []);
-  bench.clock.advance(100);
-  await settle(bench);
-  assert.deepEqual(types(bench), ["online", "offline", "online"]);
-  assert.equal((await bench.plane.ending(bench.offer("hi"))).kind, "done");
-  await bench.agent.stop();
-});
-
 test("it tries for ever, waiting longer each time up to a bound", async () => {
   const bench = new AgentBench();
   bench.plane.refusals.push(...Array.from({ length: 12 }, () => new Error("connection refused")));

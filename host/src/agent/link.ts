@@ -112,10 +112,6 @@ export class Link {
     if (this.#changeDue) this.#wakeIn(0, () => this.#change());
   }
 
-  drop(): void {
-    this.#line?.connection.drop();
-  }
-
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer?.();

@@ -75,10 +75,6 @@ export class Outbox {
     for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encode(frame));
   }
 
-  flushAll(): void {
-    for (const gateway of [...this.#lanes.keys()]) this.flush(gateway);
-  }
-
   /** Forgets what is queued for one job. */
   discard(gateway: string, job: string): void {
     const lane = this.#lanes.get(gateway);

@@ -31,7 +31,6 @@ export interface Performance {
   writer: JobWriter;
   record: JobRecord;
   signal: AbortSignal;
-  drop: () => void;
   log: Log;
 }
 
@@ -50,14 +49,13 @@ export async function perform(performance: Performance): Promise<Outcome> {
   return signal.aborted ? "cancelled" : "done";
 }
 
-async function generate({ engine, writer, record, signal, drop }: Performance, job: GenerationJob): Promise<void> {
+async function generate({ engine, writer, record, signal }: Performance, job: GenerationJob): Promise<void> {
   const sink: Sink = {
     delta(channel, text) {
       record.said(text.length);
       writer.delta(channel, text);
     },
     progress: progressOf(writer, record),
-    wire: { drop, raw: (bytes) => writer.raw(bytes), claim: (tokens) => writer.claim(tokens) },
   };
   const { finish } = await engine.generate(job, sink, signal);
   if (!signal.aborted) writer.done(finish);

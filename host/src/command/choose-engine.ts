@@ -1,5 +1,6 @@
 /** From the flags to an engine. */
 import { basename } from "node:path";
+import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite.ts";
 import { type FoundEngine, findEngines, identifyEngine, notesOn, usualAddresses } from "../engines/detect.ts";
@@ -7,6 +8,7 @@ import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
+import { WireFaults } from "../engines/wire-faults.ts";
 import { UsageError } from "./usage.ts";
 
 const LISTED_MAX = 10;
@@ -37,22 +39,33 @@ export interface EngineFlags {
   modelAs?: string | undefined;
 }
 
-/** The engine and the models to elect: those asked for, or all that it serves. */
-export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<{ engine: Engine; models: string[] }> {
-  const engine = await build(flags, choice);
+export interface ChosenEngine {
+  engine: Engine;
+  /** The models to elect: those asked for, or all that it serves. */
+  models: string[];
+  /** The dispatch plane for a node with this engine: as it is, or with the faults of the scripted engine. */
+  plane: (dial: Dial) => Dial;
+}
+
+export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<ChosenEngine> {
+  const faults = new WireFaults();
+  const engine = await build(flags, choice, faults);
+  const plane = (dial: Dial): Dial => (isScripted(flags) ? faults.decorate(dial) : dial);
   const models = flags.models ?? engine.models;
   const missing = models.filter((model) => !engine.models.includes(model));
-  if (missing.length === 0) return { engine, models };
+  if (missing.length === 0) return { engine, models, plane };
   await engine.close();
   throw new UsageError([
     `--models: ${engine.name} does not serve ${missing.join(", ")}; it serves ${engine.models.join(", ")}`,
   ]);
 }
 
-async function build(flags: EngineFlags, choice: Choice): Promise<Engine> {
+const isScripted = ({ engine, modelFile }: EngineFlags): boolean => engine === "scripted" && modelFile === undefined;
+
+async function build(flags: EngineFlags, choice: Choice, faults: WireFaults): Promise<Engine> {
   const models = flags.models ?? ACTIVE_MODELS;
   if (flags.modelFile !== undefined) return fileEngine(flags.modelFile, flags, choice);
-  if (flags.engine === "scripted") return scriptedEngine({ models, slots: flags.slots, clock: choice.clock });
+  if (isScripted(flags)) return scriptedEngine({ models, slots: flags.slots, clock: choice.clock, faults });
   if (flags.engine === "openai") return namedEngine(flags, choice);
   if (flags.engine === "auto") return foundEngines(flags, choice);
   return demo(models, flags.slots, choice);

@@ -1,8 +1,7 @@
 /** The engine that a machine serves with. On a machine that logged in nothing stands in for an engine that is away. */
 import { type FoundEngine, usualAddresses } from "../engines/detect.ts";
-import type { Engine } from "../engines/engine.ts";
 import { mapModels } from "../engines/models.ts";
-import { chooseEngine } from "./choose-engine.ts";
+import { type ChosenEngine, chooseEngine } from "./choose-engine.ts";
 import type { CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { EngineSettings, Remembered } from "./flags.ts";
@@ -15,7 +14,7 @@ type Around = Pick<CommandContext, "clock" | "env" | "findEngines">;
 export async function engineFor(
   settings: EngineSettings & { settled: boolean; standIn: boolean },
   around: Around,
-): Promise<{ engine: Engine; models: string[] }> {
+): Promise<ChosenEngine> {
   const { clock, env, findEngines } = around;
   if (settings.standIn) return chooseEngine(settings, { clock, env, find: findEngines });
   const searches = settings.engine === "auto" && settings.modelFile === undefined;

@@ -8,6 +8,7 @@ import type { PlaneCredentials } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { Engine } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
+import { WireFaults } from "../engines/wire-faults.ts";
 import { ManualClock } from "./manual-clock.ts";
 import { MemoryPlane } from "./memory-plane.ts";
 
@@ -32,14 +33,15 @@ export class AgentBench {
   /** `clock`: for an engine that does real work, the real one. */
   constructor(options: { slots?: number; models?: string[]; engine?: Engine; clock?: Clock } = {}) {
     const models = options.models ?? ["tiny-3b", "embed-m3"];
-    this.engine = options.engine ?? scriptedEngine({ models, slots: options.slots ?? 2, clock: this.clock });
+    const faults = new WireFaults();
+    this.engine = options.engine ?? scriptedEngine({ models, slots: options.slots ?? 2, clock: this.clock, faults });
     this.agent = new Agent({
       node: NODE,
       version: "tollgate-host/test",
       engine: this.engine,
       models,
       credentials: () => this.#credentials(),
-      dial: this.plane.dial,
+      dial: faults.decorate(this.plane.dial),
       clock: options.clock ?? this.clock,
       log: pino({ level: "trace" }, { write: (line: string) => this.#log(line) }),
       status: (status) => {

@@ -45,7 +45,6 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
       text += more;
     },
     progress() {},
-    wire: { drop() {}, raw() {}, claim() {} },
   };
   const messages = [{ role: "user", content: QUESTION }];
   const job = { ...JOB, model, endpoint: "chat" as const, input: { messages }, sampling: {} };

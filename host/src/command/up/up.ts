@@ -1,6 +1,6 @@
 /** `tollgate-host up`: engine, node, election, then serving until told to stop. */
 import { Agent } from "../../agent/agent.ts";
-import type { PlaneCredentials } from "../../agent/plane.ts";
+import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { engineFor, rememberedOf } from "../engine-for.ts";
@@ -54,15 +54,16 @@ interface Place {
   engine: Engine;
   node: string;
   models: string[];
+  dial: Dial;
   gateway: GatewayClient;
   credentials: () => Promise<PlaneCredentials>;
 }
 
 async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<Place> {
-  const { engine, models } = await engineFor(flags, context);
+  const { engine, models, plane } = await engineFor(flags, context);
   reporter.engine(engine);
   try {
-    return await enlist({ engine, models }, flags, { context, reporter });
+    return await enlist({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });
   } catch (error) {
     await engine.close();
     throw error;
@@ -70,7 +71,7 @@ async function prepare(flags: UpFlags, context: CommandContext, reporter: Report
 }
 
 async function enlist(
-  { engine, models }: Pick<Place, "engine" | "models">,
+  { engine, models, dial }: Pick<Place, "engine" | "models" | "dial">,
   flags: UpFlags,
   { context, reporter }: { context: CommandContext; reporter: Reporter },
 ): Promise<Place> {
@@ -85,7 +86,7 @@ async function enlist(
     first = undefined;
     return next;
   };
-  return { engine, node, models, gateway, credentials };
+  return { engine, node, models, dial, gateway, credentials };
 }
 
 async function identify(gateway: GatewayClient, { identity }: UpFlags, context: CommandContext): Promise<string> {
@@ -99,7 +100,7 @@ async function identify(gateway: GatewayClient, { identity }: UpFlags, context: 
 
 async function serve(
   place: Place,
-  { version, clock, dial }: CommandContext,
+  { version, clock }: CommandContext,
   { reporter, lifeline }: { reporter: Reporter; lifeline: Lifeline },
 ): Promise<void> {
   const { engine, node, models, gateway } = place;
@@ -107,7 +108,6 @@ async function serve(
   const agent = new Agent({
     ...place,
     version,
-    dial,
     clock,
     log: reporter.log,
     status(status) {
