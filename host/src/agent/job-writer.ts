@@ -1,5 +1,5 @@
 /**
- * The voice of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
+ * Writes the frames of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
  * their bounds, and is silent for good after `done`, `failed` or `discard`.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -74,10 +74,10 @@ export class JobWriter {
     // The gateway measures a node by its first output, so that one never waits. Nor does what comes after a pause: the
     // gateway takes silence for a stall, and no pause may look much longer there than it was here.
     const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
-    const patience = gathers ? (stream ? "step" : "rarely") : "turn";
+    const delay = gathers ? (stream ? "step" : "rarely") : "turn";
     const delta = { job, seq: this.#seq++, channel, text };
     this.#last = { delta: times ? { ...delta, firstMs: atMs, lastMs: atMs } : delta, bytes, sent: false };
-    this.#outbox.queue(gateway, this.#last, patience);
+    this.#outbox.queue(gateway, this.#last, delay);
   }
 
   vector(values: Float32Array): void {

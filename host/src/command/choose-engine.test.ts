@@ -5,8 +5,8 @@ import { systemClock } from "../clock.ts";
 import type { FoundEngine } from "../engines/detect.ts";
 import { generic } from "../engines/knowledge/generic.ts";
 import { ACTIVE_MODELS } from "../engines/models.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { json, stubServer } from "../testing/stub-http.ts";
 import { chooseEngine } from "./choose-engine.ts";
@@ -76,16 +76,16 @@ test("openai: models are known by name or mapped by hand", async (t) => {
 });
 
 test("openai: an engine known by name is spoken to as one, and what is wrong with it is noted", async (t) => {
-  const brain = new StubBrain();
-  brain.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
-  const engineUrl = await stubServer(t, llamaServerStub(brain));
+  const stub = new StubEngine();
+  stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
+  const engineUrl = await stubServer(t, llamaServerStub(stub));
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
   assert.match(engine.name, /^llama-server at /);
   assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);
   assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
   const sink = new RecordingSink();
   await engine.generate(chatJob("hi", { outputTokensMax: 10 }), sink, new AbortController().signal);
-  assert.equal(brain.jobs[0]?.body.return_progress, true);
+  assert.equal(stub.jobs[0]?.body.return_progress, true);
 });
 
 test("a GGUF file runs in this process, as the model it is said to be", async (t) => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { lmStudioStub } from "../testing/engines/lm-studio.ts";
 import { mlxStub } from "../testing/engines/mlx.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import { type EngineAddresses, findEngines, identifyEngine, notesOn, usualAddresses } from "./detect.ts";
@@ -20,10 +20,10 @@ const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
 /** Each engine with one model, a context of 4,096 tokens and three slots. */
 async function stubs(t: TestContext): Promise<EngineAddresses> {
-  const brain = new StubBrain();
-  brain.models = [{ name: "m", contextTokens: 4096 }];
-  brain.slots = 3;
-  const urls = await Promise.all(KINDS.map(async (kind) => [kind, await stubServer(t, STUBS[kind](brain))]));
+  const stub = new StubEngine();
+  stub.models = [{ name: "m", contextTokens: 4096 }];
+  stub.slots = 3;
+  const urls = await Promise.all(KINDS.map(async (kind) => [kind, await stubServer(t, STUBS[kind](stub))]));
   return Object.fromEntries(urls);
 }
 
@@ -69,13 +69,13 @@ test("no engine is taken for another, at any address", async (t) => {
 });
 
 test("an LM Studio before 0.4 tells its context but not its slots", async (t) => {
-  const brain = new StubBrain();
-  const found = await identifyEngine(await stubServer(t, lmStudioStub(brain, "v0")));
+  const stub = new StubEngine();
+  const found = await identifyEngine(await stubServer(t, lmStudioStub(stub, "v0")));
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
 test("a model that Ollama runs elsewhere is not offered: prompts would leave this machine", async (t) => {
-  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubBrain())));
+  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())));
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { turn } from "../clock.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { deadAddress, stubServer } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
@@ -12,7 +12,7 @@ import { Presence } from "./presence.ts";
 
 const NAME = "llama3.2:3b";
 
-function bench(url: string, options: { names?: Map<string, string>; slots?: number; probeMs?: number } = {}) {
+function harness(url: string, options: { names?: Map<string, string>; slots?: number; probeMs?: number } = {}) {
   const clock = new ManualClock();
   const seen: Availability[] = [];
   const presence = new Presence({
@@ -34,25 +34,25 @@ function bench(url: string, options: { names?: Map<string, string>; slots?: numb
 }
 
 async function engine(t: TestContext) {
-  const brain = new StubBrain();
+  const stub = new StubEngine();
   const state = { hangs: false };
-  const answer = llamaServerStub(brain);
+  const answer = llamaServerStub(stub);
   const url = await stubServer(t, (request, response) => {
     if (!state.hangs) answer(request, response);
   });
-  return { brain, state, url };
+  return { stub, state, url };
 }
 
 test("an engine that is there is looked at every five seconds, and only changes are told", async (t) => {
-  const { brain, url } = await engine(t);
-  const { clock, seen, stop, looked } = bench(url);
+  const { stub, url } = await engine(t);
+  const { clock, seen, stop, looked } = harness(url);
   for (let i = 0; i < 3; i++) {
     assert.equal(await looked(), 5000);
     clock.advance(5000);
   }
   await looked();
   assert.deepEqual(seen, []);
-  brain.slots = 7;
+  stub.slots = 7;
   clock.advance(5000);
   await looked();
   assert.deepEqual(seen, [{ models: ["tiny-3b"], slots: 7 }]);
@@ -61,7 +61,7 @@ test("an engine that is there is looked at every five seconds, and only changes 
 });
 
 test("one that is away is looked for soon, then more rarely, never more rarely than one that is there", async () => {
-  const { clock, seen, stop, looked } = bench(await deadAddress());
+  const { clock, seen, stop, looked } = harness(await deadAddress());
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
     waits.push(await looked());
@@ -74,7 +74,7 @@ test("one that is away is looked for soon, then more rarely, never more rarely t
 
 test("one that is slow to answer is given three chances", async (t) => {
   const { state, url } = await engine(t);
-  const { clock, seen, stop, looked } = bench(url, { probeMs: 1000 });
+  const { clock, seen, stop, looked } = harness(url, { probeMs: 1000 });
   await looked();
   state.hangs = true;
   clock.advance(5000);
@@ -89,10 +89,10 @@ test("one that is slow to answer is given three chances", async (t) => {
 });
 
 test("told to look, it looks at once; told twice, it looks once more", async (t) => {
-  const { brain, url } = await engine(t);
-  const { clock, seen, presence, stop, looked } = bench(url);
+  const { stub, url } = await engine(t);
+  const { clock, seen, presence, stop, looked } = harness(url);
   await looked();
-  brain.loading = true;
+  stub.loading = true;
   presence.look();
   presence.look();
   assert.equal(await looked(), 0);
@@ -103,17 +103,17 @@ test("told to look, it looks at once; told twice, it looks once more", async (t)
 });
 
 test("slots that were set stay; a model that was never listed is there whenever the engine is", async (t) => {
-  const { brain, url } = await engine(t);
+  const { stub, url } = await engine(t);
   const names = new Map([
     ["tiny-3b", NAME],
     ["mid-14b", "an alias"],
   ]);
-  const { seen, stop, looked } = bench(url, { names, slots: 9 });
+  const { seen, stop, looked } = harness(url, { names, slots: 9 });
   await looked();
   assert.deepEqual(seen, [{ models: ["tiny-3b", "mid-14b"], slots: 9 }]);
   stop();
-  brain.models = [{ name: "another", contextTokens: 1 }];
-  const later = bench(url, { names, slots: 9 });
+  stub.models = [{ name: "another", contextTokens: 1 }];
+  const later = harness(url, { names, slots: 9 });
   await later.looked();
   assert.deepEqual(later.seen, [{ models: ["mid-14b"], slots: 9 }]);
   later.stop();

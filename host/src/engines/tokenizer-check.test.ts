@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import type { Engine } from "./engine.ts";
@@ -53,7 +53,7 @@ test("an engine with a tokenizer of its own differs: stubs that count words, and
     [llamaServerStub, llamaServer],
     [vllmStub, vllm],
   ] as const) {
-    const engine = engineAt(await stubServer(t, stub(new StubBrain())), knowledge);
+    const engine = engineAt(await stubServer(t, stub(new StubEngine())), knowledge);
     assert.equal(await engineTokenizer(engine, "tiny-3b"), "differs");
   }
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
@@ -70,7 +70,7 @@ test("an engine with a tokenizer of its own differs: stubs that count words, and
 });
 
 test("unknown: an engine that does not tokenise, one that is away, a model that is not known", async (t) => {
-  const stub = await stubServer(t, ollamaStub(new StubBrain()));
+  const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
   assert.equal(await engineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");

@@ -6,7 +6,7 @@ import { EngineError } from "./engine.ts";
 import type { Life } from "./engine-http.ts";
 import { Vigil } from "./vigil.ts";
 
-function bench(life: Life) {
+function harness(life: Life) {
   const clock = new ManualClock();
   const told: number[] = [];
   const state = { life };
@@ -21,7 +21,7 @@ function bench(life: Life) {
 }
 
 test("an engine whose server answers is told to be at work every second, until it speaks", async () => {
-  const { vigil, told, pass } = bench("answers");
+  const { vigil, told, pass } = harness("answers");
   await pass(10);
   assert.equal(told.length, 10);
   vigil.spoke();
@@ -31,7 +31,7 @@ test("an engine whose server answers is told to be at work every second, until i
 });
 
 test("a frozen engine is not covered for: within seconds nothing more is told", async () => {
-  const { vigil, told, pass, state } = bench("answers");
+  const { vigil, told, pass, state } = harness("answers");
   await pass(3);
   state.life = "slow";
   await pass(20);
@@ -44,7 +44,7 @@ test("a frozen engine is not covered for: within seconds nothing more is told", 
 });
 
 test("a server that answers while its model hangs is given up after a minute", async () => {
-  const { vigil, pass } = bench("answers");
+  const { vigil, pass } = harness("answers");
   await pass(59);
   assert.equal(vigil.signal.aborted, false);
   await pass(1);
@@ -53,7 +53,7 @@ test("a server that answers while its model hangs is given up after a minute", a
 });
 
 test("what the engine says of its prompt is told at once, and is what is told until more is known", async () => {
-  const { vigil, told, pass } = bench("answers");
+  const { vigil, told, pass } = harness("answers");
   vigil.read(0.25);
   await pass(2);
   vigil.read(0.5);
@@ -64,7 +64,7 @@ test("what the engine says of its prompt is told at once, and is what is told un
 });
 
 test("an engine that falls silent in the middle of its answer is given up, too", async () => {
-  const { vigil, pass } = bench("answers");
+  const { vigil, pass } = harness("answers");
   vigil.spoke();
   await pass(61);
   assert.equal(vigil.signal.aborted, true);

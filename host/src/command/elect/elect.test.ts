@@ -3,7 +3,7 @@ import type { TestContext } from "node:test";
 import { test } from "node:test";
 import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
-import { type BenchOptions, bench, loggedIn } from "../testing/bench.ts";
+import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
@@ -23,7 +23,7 @@ async function ollamaWith(t: TestContext, names: string[]): Promise<FoundEngine[
   return engines;
 }
 
-const withOllama = async (t: TestContext, names: string[], options: BenchOptions = {}) =>
+const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
   loggedIn(t, { engines: await ollamaWith(t, names), ...options });
 
 test("what the engine holds and the memory takes is proposed, elected and remembered", async (t) => {
@@ -117,7 +117,7 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
   }
   gateway.answers[`PUT /nodes/${NODE}/elections`] = refusal(409, "node_state_conflict", "The node is retired.");
   assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");
-  const nobody = await bench(t);
+  const nobody = await commandHarness(t);
   assert.match((await nobody.fails(elect)).next ?? "", /login/);
 });
 

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { bench, loggedIn, temporaryDirectory } from "../testing/bench.ts";
+import { commandHarness, loggedIn, temporaryDirectory } from "../testing/command-harness.ts";
 import { fakeMachine } from "../testing/fake-machine.ts";
 import { service } from "./service.ts";
 import { unitText } from "./unit.ts";
@@ -12,7 +12,7 @@ const SYSTEMD = "/run/systemd/system";
 const done = { code: 0, output: "", errors: "" };
 
 test("print works everywhere and says where the unit belongs", async (t) => {
-  const { run, terminal } = await bench(t, { context: { machine: fakeMachine({ platform: "darwin" }) } });
+  const { run, terminal } = await commandHarness(t, { context: { machine: fakeMachine({ platform: "darwin" }) } });
   assert.equal(await run(service, "print"), 0);
   assert.match(
     terminal.text,
@@ -26,7 +26,9 @@ test("print works everywhere and says where the unit belongs", async (t) => {
 
 test("a service of the machine runs as who called sudo, with fewer rights still", async (t) => {
   const machine = fakeMachine({ isRoot: true, user: "root" });
-  const { run, terminal, fails, context } = await bench(t, { context: { machine, env: { SUDO_USER: "ada" } } });
+  const { run, terminal, fails, context } = await commandHarness(t, {
+    context: { machine, env: { SUDO_USER: "ada" } },
+  });
   assert.equal(await run(service, "print", "--system", "--json"), 0);
   const { path, unit } = terminal.json<{ path: string; unit: string }>();
   assert.equal(path, "/etc/systemd/system/tollgate-host.service");
@@ -86,18 +88,18 @@ test("a service of the machine needs its user's login", async (t) => {
   const options = { isRoot: true, paths: [SYSTEMD] };
   const passwd = "ada:x:1000:1000::/home/ada:/bin/sh\n";
   const known = fakeMachine({ ...options, programs: { getent: passwd } });
-  const { fails } = await bench(t, { context: { machine: known } });
+  const { fails } = await commandHarness(t, { context: { machine: known } });
   const line = "ada has not logged in: there is no /home/ada/.config/tollgate/host.json";
   assert.deepEqual((await fails(service, "install", "--system", "--user", "ada")).lines, [line]);
   const unknown = fakeMachine({ ...options, programs: { getent: { code: 2, output: "", errors: "" } } });
-  const other = await bench(t, { context: { machine: unknown } });
+  const other = await commandHarness(t, { context: { machine: unknown } });
   assert.deepEqual((await other.fails(service, "install", "--system", "--user", "bob")).lines, [
     "there is no user bob",
   ]);
 });
 
 test("mistakes", async (t) => {
-  const { fails } = await bench(t);
+  const { fails } = await commandHarness(t);
   for (const args of [
     [],
     ["start"],

@@ -2,7 +2,7 @@
 import { createLog } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
 import type { Reporter } from "./reporter.ts";
-import { lineSentence, standingSentence } from "./sentences.ts";
+import { connectionSentence, standingSentence } from "./sentences.ts";
 
 const STATS_EVERY_MS = 60_000;
 
@@ -21,7 +21,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
     node: ({ node, gateway, models }) => print(`node     ${node} at ${gateway}, serving ${models.join(", ")}`),
     serving() {},
     status(status) {
-      const now = lineSentence(status);
+      const now = connectionSentence(status);
       // Every try to get back that fails for the same reason is no news.
       if (now !== line) print(now);
       line = now;

@@ -8,7 +8,7 @@ import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/shapes.ts";
 import type { Reporter } from "./reporter.ts";
 import { renderScreen, type ScreenEvent } from "./screen.ts";
-import { lineSentence, standingSentence } from "./sentences.ts";
+import { connectionSentence, standingSentence } from "./sentences.ts";
 
 const DRAW_EVERY_MS = 1_000;
 const STATS_EVERY_MS = 10_000;
@@ -57,7 +57,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
       stopDrawing = clock.every(DRAW_EVERY_MS, draw);
       draw();
     },
-    status: (status) => happened(lineSentence(status)),
+    status: (status) => happened(connectionSentence(status)),
     stats(now) {
       const sentence = standingSentence(now);
       if (sentence !== standing) happened(sentence ?? "requests come in again");

@@ -4,7 +4,7 @@ import type { Stats } from "../gateway/shapes.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
 import { tame } from "../terminal/paint.ts";
 
-export function lineSentence(status: AgentStatus): string {
+export function connectionSentence(status: AgentStatus): string {
   if (status.type === "online") return "online   waiting for requests";
   const reason = status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection was closed";
   return `offline  ${tame(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;

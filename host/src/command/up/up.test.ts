@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Lifeline, Report } from "../lifeline.ts";
 import type { Login } from "../login-file.ts";
-import { type BenchOptions, loggedIn } from "../testing/bench.ts";
+import { type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
 
@@ -30,7 +30,7 @@ class FakeLifeline implements Lifeline {
   }
 }
 
-async function upBench(t: TestContext, options: BenchOptions & { login?: Partial<Login> } = {}) {
+async function upBench(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const lifeline = new FakeLifeline();
   const plane = new MemoryPlane();
   const made = await loggedIn(t, {

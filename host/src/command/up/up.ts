@@ -113,7 +113,7 @@ async function serve(
     status(status) {
       reporter.log.info(
         { type: status.type, ...("reason" in status ? { err: status.reason } : {}) },
-        "the line changed",
+        "the connection changed",
       );
       reporter.status(status);
       if (status.type !== "online" || announced) return;

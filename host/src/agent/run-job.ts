@@ -25,7 +25,7 @@ export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   };
 }
 
-export interface Performance {
+export interface JobRun {
   engine: Engine;
   job: EngineJob;
   writer: JobWriter;
@@ -34,22 +34,22 @@ export interface Performance {
   log: Log;
 }
 
-export async function perform(performance: Performance): Promise<Outcome> {
-  const { job, writer, signal } = performance;
+export async function runJob(run: JobRun): Promise<Outcome> {
+  const { job, writer, signal } = run;
   try {
-    if (job.endpoint === "embedding") await embed(performance, job);
-    else await generate(performance, job);
+    if (job.endpoint === "embedding") await embed(run, job);
+    else await generate(run, job);
   } catch (error) {
     if (signal.aborted) return "cancelled";
     const failure = failureOf(error);
-    performance.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "a job failed");
+    run.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "a job failed");
     writer.failed(failure.cause, failure.message);
     return "failed";
   }
   return signal.aborted ? "cancelled" : "done";
 }
 
-async function generate({ engine, writer, record, signal }: Performance, job: GenerationJob): Promise<void> {
+async function generate({ engine, writer, record, signal }: JobRun, job: GenerationJob): Promise<void> {
   const sink: Sink = {
     delta(channel, text) {
       record.said(text.length);
@@ -61,7 +61,7 @@ async function generate({ engine, writer, record, signal }: Performance, job: Ge
   if (!signal.aborted) writer.done(finish);
 }
 
-async function embed({ engine, writer, record, signal }: Performance, job: EmbeddingJob): Promise<void> {
+async function embed({ engine, writer, record, signal }: JobRun, job: EmbeddingJob): Promise<void> {
   let count = 0;
   for await (const vector of engine.embed(job, { progress: progressOf(writer, record) }, signal)) {
     if (signal.aborted) return;

@@ -11,7 +11,7 @@ interface Joining {
   cancelTimer: () => void;
 }
 
-export class Intake {
+export class PartialJobs {
   readonly #clock: Clock;
   readonly #giveUp: (header: JobHeader) => void;
   readonly #joining = new Map<string, Joining>();

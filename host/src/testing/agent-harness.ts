@@ -15,7 +15,7 @@ import { MemoryPlane } from "./memory-plane.ts";
 export const NODE = "node_test";
 export const CREDENTIAL_LIFE_MS = 3_600_000;
 
-export class AgentBench {
+export class AgentHarness {
   readonly clock = new ManualClock();
   readonly plane = new MemoryPlane();
   readonly statuses: AgentStatus[] = [];

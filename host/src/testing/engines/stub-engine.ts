@@ -12,7 +12,7 @@ export interface StubModel {
   embeds?: boolean;
 }
 
-export class StubBrain {
+export class StubEngine {
   models: StubModel[] = [{ name: "llama3.2:3b", contextTokens: 8192 }];
   slots = 2;
   thinking: string[] = [];

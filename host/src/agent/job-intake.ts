@@ -8,10 +8,10 @@ import { JobJoiner } from "@tollgate/protocol/jobs.ts";
 import type { Clock } from "../clock.ts";
 import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
 import { type Log, withoutMessage } from "../log.ts";
-import { Intake } from "./intake.ts";
 import { JobWriter } from "./job-writer.ts";
 import type { Outbox } from "./outbox.ts";
-import { engineJob, perform } from "./perform.ts";
+import { PartialJobs } from "./partial-jobs.ts";
+import { engineJob, runJob } from "./run-job.ts";
 import type { Tally } from "./tally.ts";
 
 /** Jobs whose ids are remembered, so that one delivered twice runs once. */
@@ -21,7 +21,7 @@ const HELD_BYTES_MAX = 128 * 1024 * 1024;
 /** Malformed frames are told of this often, whoever sends how many. */
 const COMPLAIN_EVERY_MS = 1_000;
 
-export interface DeskOptions {
+export interface JobIntakeOptions {
   engine: Engine;
   /** What this node serves now. */
   now: () => Availability;
@@ -39,25 +39,25 @@ interface Running {
   bytes: number;
 }
 
-export class JobDesk {
-  readonly #options: DeskOptions;
-  readonly #intake: Intake;
+export class JobIntake {
+  readonly #options: JobIntakeOptions;
+  readonly #partial: PartialJobs;
   readonly #running = new Map<string, Running>();
   readonly #accepted = new Set<string>();
   #draining = false;
   #malformed = 0;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: DeskOptions) {
+  constructor(options: JobIntakeOptions) {
     this.#options = options;
-    this.#intake = new Intake(options.clock, (header) => {
+    this.#partial = new PartialJobs(options.clock, (header) => {
       this.#refuse(header, "its pieces did not all come");
       options.changed();
     });
   }
 
   get busy(): number {
-    return this.#intake.size + this.#running.size;
+    return this.#partial.size + this.#running.size;
   }
 
   get draining(): boolean {
@@ -72,7 +72,7 @@ export class JobDesk {
 
   /** Ends every job at once and says nothing more about them. */
   abortAll(): void {
-    this.#intake.clear();
+    this.#partial.clear();
     for (const { controller, writer } of this.#running.values()) {
       writer.discard();
       controller.abort();
@@ -105,7 +105,7 @@ export class JobDesk {
 
   #offer(frame: Extract<Frame, { kind: "job" }>): void {
     const { header } = frame;
-    if (this.#intake.has(header.job) || this.#accepted.has(header.job)) return;
+    if (this.#partial.has(header.job) || this.#accepted.has(header.job)) return;
     const obstacle = this.#obstacle(header);
     if (obstacle !== undefined) {
       this.#refuse(header, obstacle);
@@ -114,7 +114,7 @@ export class JobDesk {
     this.#guarded(header, () => {
       const joiner = new JobJoiner(frame);
       if (joiner.complete) return this.#begin(joiner);
-      this.#intake.await(joiner);
+      this.#partial.await(joiner);
       this.#options.changed();
     });
   }
@@ -129,16 +129,16 @@ export class JobDesk {
   }
 
   get #heldBytes(): number {
-    let sum = this.#intake.bytes;
+    let sum = this.#partial.bytes;
     for (const { bytes } of this.#running.values()) sum += bytes;
     return sum;
   }
 
   #join(frame: Extract<Frame, { kind: "piece" }>): void {
-    const header = this.#intake.header(frame.job);
+    const header = this.#partial.header(frame.job);
     if (header === undefined) return;
     this.#guarded(header, () => {
-      const whole = this.#intake.add(frame);
+      const whole = this.#partial.add(frame);
       if (whole !== undefined) this.#begin(whole);
     });
   }
@@ -148,7 +148,7 @@ export class JobDesk {
     try {
       step();
     } catch (error) {
-      this.#intake.forget(header.job);
+      this.#partial.forget(header.job);
       this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "a job cannot be read");
       this.#refuse(header, "unreadable");
       this.#options.changed();
@@ -178,7 +178,7 @@ export class JobDesk {
     this.#running.set(header.job, { writer, controller, bytes: header.body_bytes });
     writer.accepted();
     changed();
-    perform({ engine, job, writer, record, signal, log })
+    runJob({ engine, job, writer, record, signal, log })
       .catch((error: unknown) => {
         log.error(withoutMessage(error), "a job could not tell its ending");
         return "failed" as const;
@@ -193,7 +193,7 @@ export class JobDesk {
   }
 
   #cancel(job: string): void {
-    if (this.#intake.forget(job)) this.#options.changed();
+    if (this.#partial.forget(job)) this.#options.changed();
     const running = this.#running.get(job);
     running?.writer.discard();
     running?.controller.abort();

@@ -13,7 +13,7 @@ import { fakeMachine } from "./fake-machine.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "./fake-terminal.ts";
 import { NODE, stubGateway, TOKEN } from "./stub-gateway.ts";
 
-export interface BenchOptions extends FakeTerminalOptions {
+export interface HarnessOptions extends FakeTerminalOptions {
   context?: Partial<CommandContext>;
   /** Engines that run on the machine. */
   engines?: FoundEngine[];
@@ -25,7 +25,7 @@ export async function temporaryDirectory(t: TestContext): Promise<string> {
   return directory;
 }
 
-export async function bench(t: TestContext, options: BenchOptions = {}) {
+export async function commandHarness(t: TestContext, options: HarnessOptions = {}) {
   const terminal = new FakeTerminal(options);
   const logins = loginFile(join(await temporaryDirectory(t), "tollgate"));
   const context: CommandContext = {
@@ -56,10 +56,10 @@ export async function bench(t: TestContext, options: BenchOptions = {}) {
   return { terminal, logins, context, run, fails };
 }
 
-/** A bench with a gateway, logged in as its one node. */
-export async function loggedIn(t: TestContext, options: BenchOptions & { login?: Partial<Login> } = {}) {
+/** A harness with a gateway, logged in as its one node. */
+export async function loggedIn(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const gateway = await stubGateway(t);
-  const made = await bench(t, options);
+  const made = await commandHarness(t, options);
   await made.logins.write({ gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" }, ...options.login });
   return { ...made, gateway };
 }

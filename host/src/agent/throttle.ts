@@ -4,22 +4,22 @@
  */
 import type { Clock } from "../clock.ts";
 
-export interface PaceOptions {
+export interface ThrottleOptions {
   /** How often it may be done in the long run. */
   perSecond: number;
   /** How often at once, after a quiet time. */
   burst: number;
 }
 
-export class Paced {
+export class Throttle {
   readonly #clock: Clock;
-  readonly #options: PaceOptions;
+  readonly #options: ThrottleOptions;
   readonly #act: () => void;
   #allowance: number;
   #countedAt: number;
   #cancelPause: (() => void) | undefined;
 
-  constructor(clock: Clock, options: PaceOptions, act: () => void) {
+  constructor(clock: Clock, options: ThrottleOptions, act: () => void) {
     this.#clock = clock;
     this.#options = options;
     this.#act = act;
