@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite.ts";
-import { ollama } from "../engines/knowledge/ollama.ts";
 import { openAiEngine } from "../engines/openai.ts";
+import { ollama } from "../engines/profiles/ollama.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { AgentHarness } from "../testing/agent-harness.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
@@ -18,7 +18,7 @@ async function stubEngine(t: TestContext) {
     name: "ollama",
     url: server.url,
     models: new Map([["tiny-3b", "llama3.2:3b"]]),
-    knowledge: ollama,
+    profile: ollama,
     listed: ["llama3.2:3b"],
     slots: 2,
     clock: systemClock,

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import type { FoundEngine } from "../engines/detect.ts";
-import { generic } from "../engines/knowledge/generic.ts";
 import { ACTIVE_MODELS } from "../engines/models.ts";
+import { generic } from "../engines/profiles/generic.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
@@ -18,7 +18,7 @@ const found = (name: string, models: string[]): FoundEngine => ({
   name,
   url: "http://127.0.0.1:1",
   kind: "engine",
-  knowledge: generic,
+  profile: generic,
   models,
   details: models.map((model) => ({ name: model, contextTokens: undefined, loaded: undefined })),
   slots: 1,

@@ -112,11 +112,11 @@ function httpEngine(
   { slots, engineKey: apiKey }: Pick<EngineFlags, "slots" | "engineKey">,
   { clock }: Choice,
 ): Engine {
-  const { name, url, knowledge } = found;
+  const { name, url, profile } = found;
   return openAiEngine({
     name,
     url,
-    knowledge,
+    profile,
     models,
     apiKey,
     slots,

@@ -1,13 +1,13 @@
 /** Finds engines that already run on this machine. Each is asked for something only it answers, and has little time. */
 import { EngineHttp } from "./engine-http.ts";
-import { contextTokensOf } from "./fits.ts";
-import { generic } from "./knowledge/generic.ts";
-import type { EngineKindName, EngineKnowledge, EngineModel } from "./knowledge/knowledge.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { lmStudio } from "./knowledge/lm-studio.ts";
-import { mlx } from "./knowledge/mlx.ts";
-import { ollama } from "./knowledge/ollama.ts";
-import { vllm } from "./knowledge/vllm.ts";
+import { contextTokensOf } from "./model-requirements.ts";
+import { generic } from "./profiles/generic.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { lmStudio } from "./profiles/lm-studio.ts";
+import { mlx } from "./profiles/mlx.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineKindName, EngineModel, EngineProfile } from "./profiles/profile.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 const TIMEOUT_MS = 1_000;
 const NAMED_TIMEOUT_MS = 5_000;
@@ -17,7 +17,7 @@ export interface FoundEngine {
   name: string;
   url: string;
   kind: EngineKindName;
-  knowledge: EngineKnowledge;
+  profile: EngineProfile;
   /** The names of its models. */
   models: string[];
   /** The same models, with what it tells of them. */
@@ -56,24 +56,24 @@ export async function identifyEngine(
   options: { apiKey?: string | undefined; timeoutMs?: number } = {},
 ): Promise<FoundEngine | undefined> {
   const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: options.timeoutMs ?? NAMED_TIMEOUT_MS });
-  for (const knowledge of [...Object.values(KNOWN), generic]) {
-    const found = await examine(knowledge, http);
+  for (const profile of [...Object.values(KNOWN), generic]) {
+    const found = await examine(profile, http);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-async function examine(knowledge: EngineKnowledge, http: EngineHttp): Promise<FoundEngine | undefined> {
-  const facts = await knowledge.inspect(http);
+async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundEngine | undefined> {
+  const facts = await profile.inspect(http);
   if (facts === undefined) return undefined;
   return {
-    name: `${knowledge.kind} at ${http.host}`,
+    name: `${profile.kind} at ${http.host}`,
     url: http.root,
-    kind: knowledge.kind,
-    knowledge,
+    kind: profile.kind,
+    profile,
     models: facts.models.map(({ name }) => name),
     details: facts.models,
-    slots: facts.slots ?? knowledge.assumedSlots,
+    slots: facts.slots ?? profile.assumedSlots,
     slotsTold: facts.slots !== undefined,
   };
 }
@@ -100,7 +100,7 @@ export function notesOn(
     notes.push(
       `${engine.kind} does not tell how many requests it runs at once; ${engine.slots} assumed, --slots sets it`,
     );
-  return [...notes, ...(engine.knowledge.caveats ?? [])];
+  return [...notes, ...(engine.profile.caveats ?? [])];
 }
 
 /** What `OLLAMA_HOST` says, if it means this machine. */

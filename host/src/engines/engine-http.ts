@@ -26,7 +26,7 @@ export class EngineBusy extends EngineError {
 }
 
 /** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
-export type Life = "answers" | "slow" | "away";
+export type Liveness = "answers" | "slow" | "away";
 
 export interface Answer<T> {
   json: T;
@@ -68,7 +68,7 @@ export class EngineHttp {
     return (await this.#question(path, undefined))?.text.split("\n");
   }
 
-  async life(path: string): Promise<Life> {
+  async probe(path: string): Promise<Liveness> {
     try {
       const response = await this.#send(path, undefined, AbortSignal.timeout(this.#probeMs));
       await response.body?.cancel();

@@ -12,16 +12,16 @@ import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { type Answer, restartableServer } from "../testing/stub-http.ts";
 import type { Availability, EmbeddingJob, Engine } from "./engine.ts";
 import { EngineError } from "./engine.ts";
-import type { EngineKnowledge } from "./knowledge/knowledge.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { lmStudio } from "./knowledge/lm-studio.ts";
-import { mlx } from "./knowledge/mlx.ts";
-import { ollama } from "./knowledge/ollama.ts";
-import { vllm } from "./knowledge/vllm.ts";
 import { openAiEngine } from "./openai.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { lmStudio } from "./profiles/lm-studio.ts";
+import { mlx } from "./profiles/mlx.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineProfile } from "./profiles/profile.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 interface Case {
-  knowledge: EngineKnowledge;
+  profile: EngineProfile;
   serve: (stub: StubEngine) => Answer;
   /** Where its stop strings, seed and cap are in the body. */
   sampling: (body: Record<string, unknown>) => unknown;
@@ -38,7 +38,7 @@ const everything = { embeddings: true, progress: false, contextLimit: true, toke
 
 const CASES: Case[] = [
   {
-    knowledge: ollama,
+    profile: ollama,
     serve: ollamaStub,
     sampling: ({ options }) => {
       const { seed, stop, num_predict, temperature } = options as Record<string, unknown>;
@@ -47,15 +47,15 @@ const CASES: Case[] = [
     has: everything,
   },
   {
-    knowledge: llamaServer,
+    profile: llamaServer,
     serve: llamaServerStub,
     sampling: openAiSampling,
     has: { ...everything, progress: true, tokens: true },
   },
-  { knowledge: lmStudio, serve: lmStudioStub, sampling: openAiSampling, has: everything },
-  { knowledge: vllm, serve: vllmStub, sampling: openAiSampling, has: { ...everything, tokens: true } },
+  { profile: lmStudio, serve: lmStudioStub, sampling: openAiSampling, has: everything },
+  { profile: vllm, serve: vllmStub, sampling: openAiSampling, has: { ...everything, tokens: true } },
   {
-    knowledge: mlx,
+    profile: mlx,
     serve: mlxStub,
     sampling: openAiSampling,
     has: { ...everything, embeddings: false, contextLimit: false, progress: true },
@@ -68,7 +68,7 @@ const names = new Map([
   ["embed-m3", "bge-m3"],
 ]);
 
-async function harness(t: TestContext, { knowledge, serve }: Case) {
+async function harness(t: TestContext, { profile, serve }: Case) {
   const stub = new StubEngine();
   stub.models.push({ name: "bge-m3", contextTokens: 8192, embeds: true });
   const server = await restartableServer(t, serve(stub));
@@ -76,7 +76,7 @@ async function harness(t: TestContext, { knowledge, serve }: Case) {
     name: "stub",
     url: server.url,
     models: names,
-    knowledge,
+    profile,
     listed: [...names.values()],
     clock: systemClock,
   });
@@ -114,7 +114,7 @@ function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Av
 }
 
 for (const known of CASES) {
-  describe(known.knowledge.kind, () => {
+  describe(known.profile.kind, () => {
     test("a chat: deltas in order, the finish, and the sampling that was asked for", async (t) => {
       const { stub, engine } = await harness(t, known);
       stub.finish = "length";
@@ -131,7 +131,7 @@ for (const known of CASES) {
       const { text } = await ask(engine, chatJob("", { endpoint: "completion", input: { prompt: "Once upon" } }));
       assert.equal(text, "Hello there!");
       assert.equal(stub.jobs[0]?.body.prompt, "Once upon");
-      if (known.knowledge.kind === "ollama") assert.equal(stub.jobs[0]?.body.raw, true);
+      if (known.profile.kind === "ollama") assert.equal(stub.jobs[0]?.body.raw, true);
     });
 
     test("thinking goes to its own channel", async (t) => {

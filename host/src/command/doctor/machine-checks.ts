@@ -1,5 +1,5 @@
 /** Whether this machine has room: memory for the elected models, disk for the rest. */
-import { bytesNeeded } from "../../engines/fits.ts";
+import { bytesNeeded } from "../../engines/model-requirements.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
 import { gibibytes } from "../terminal/figures.ts";

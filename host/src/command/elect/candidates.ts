@@ -1,6 +1,6 @@
 /** The catalogue's models, each held against what this machine has. */
 import type { Engine } from "../../engines/engine.ts";
-import { bytesNeeded, fits } from "../../engines/fits.ts";
+import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 import { fillsThisMachine } from "../engine-for.ts";

@@ -1,4 +1,4 @@
-/** The engine for any GGUF file, shown with the one of this repository in its own manners: template, marks, vectors. */
+/** The engine for any GGUF file, shown with the one of this repository in its own format: template, marks, vectors. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -7,7 +7,7 @@ import { chatJob, JOB_ID, RecordingSink } from "../../testing/recording-sink.ts"
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "../engine.ts";
 import { nextStep } from "./generate.ts";
 import { llamaCppEngine } from "./llama-cpp.ts";
-import { fileManners } from "./manners.ts";
+import { filePromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
@@ -138,7 +138,7 @@ test("a template that opens the thinking, and one that refuses the messages", as
   const thinker = await llamaCppEngine({
     ...options,
     models: ["reason-32b", "tiny-3b"],
-    manners: (model) => fileManners(model, THINKING_TEMPLATE),
+    promptFormat: (model) => filePromptFormat(model, THINKING_TEMPLATE),
   });
   t.after(() => thinker.close());
   const messages = [
@@ -154,7 +154,7 @@ test("a template that opens the thinking, and one that refuses the messages", as
   const strict = await llamaCppEngine({
     ...options,
     models: ["tiny-3b"],
-    manners: (model) => fileManners(model, STRICT_TEMPLATE),
+    promptFormat: (model) => filePromptFormat(model, STRICT_TEMPLATE),
   });
   t.after(() => strict.close());
   const many = Array.from({ length: 9 }, () => ({ role: "user", content: "the secret prompt" }));

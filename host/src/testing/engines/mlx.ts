@@ -1,5 +1,5 @@
 /**
- * A stub that speaks as mlx_lm.server does (mlx_lm/server.py): HTTP/1.0 manners, progress in comments of the stream,
+ * A stub that speaks as mlx_lm.server does (mlx_lm/server.py): plain HTTP/1.0, progress in comments of the stream,
  * errors as 404, no embeddings.
  */
 import { type Answer, json } from "../stub-http.ts";

@@ -19,9 +19,9 @@ export function ollamaStub(stub: StubEngine): Answer {
       `${JSON.stringify({ model: body.model, created_at: "2026-01-01T00:00:00Z", ...fields })}\n`;
     response.writeHead(200, { "content-type": "application/x-ndjson" });
     await stub.speak(response, (kind, word) => {
-      const spoken = kind === "answer" ? { content: word } : { content: "", thinking: word };
+      const knownRole = kind === "answer" ? { content: word } : { content: "", thinking: word };
       const raw = kind === "answer" ? { response: word } : { response: "", thinking: word };
-      return line({ ...(chat ? { message: { role: "assistant", ...spoken } } : raw), done: false });
+      return line({ ...(chat ? { message: { role: "assistant", ...knownRole } } : raw), done: false });
     });
     const empty = chat ? { message: { role: "assistant", content: "" } } : { response: "" };
     response.end(line({ ...empty, done: true, done_reason: stub.finish, eval_count: 9e9 }));

@@ -5,17 +5,17 @@
 import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
-import type { EngineFacts, EngineKnowledge } from "./knowledge/knowledge.ts";
+import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
 
-const LOOK_EVERY_MS = 5_000;
-const LOOK_AGAIN_MS_MIN = 250;
+const CHECK_EVERY_MS = 5_000;
+const CHECK_AGAIN_MS_MIN = 250;
 /** An engine at work may be slow to answer; one that is slow so often in a row is frozen. */
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
 
-export interface PresenceOptions {
+export interface EngineHealthOptions {
   http: EngineHttp;
-  knowledge: EngineKnowledge;
+  profile: EngineProfile;
   /** Catalogue id → the engine's name for the model. */
   names: ReadonlyMap<string, string>;
   /** What the engine could do when it was found. */
@@ -27,18 +27,18 @@ export interface PresenceOptions {
   clock: Clock;
 }
 
-export class Presence {
-  readonly #options: PresenceOptions;
+export class EngineHealth {
+  readonly #options: EngineHealthOptions;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #listed: ReadonlySet<string>;
   #now: Availability;
-  #looking = false;
+  #checking = false;
   #again = false;
   #slow = 0;
   #missed = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(options: PresenceOptions) {
+  constructor(options: EngineHealthOptions) {
     this.#options = options;
     this.#now = options.first;
     this.#listed = new Set(options.listed);
@@ -46,43 +46,43 @@ export class Presence {
 
   watch(changed: (now: Availability) => void): () => void {
     this.#listeners.add(changed);
-    this.look();
+    this.check();
     return () => {
       this.#listeners.delete(changed);
       if (this.#listeners.size === 0) this.#cancelTimer?.();
     };
   }
 
-  /** Looks now instead of later: a job found the engine gone. */
-  look(): void {
+  /** Checks now instead of later: a job found the engine gone. */
+  check(): void {
     if (this.#listeners.size === 0) return;
-    if (this.#looking) {
+    if (this.#checking) {
       this.#again = true;
       return;
     }
     this.#cancelTimer?.();
-    this.#looking = true;
-    void this.#see().then((waitMs) => {
-      this.#looking = false;
+    this.#checking = true;
+    void this.#examine().then((waitMs) => {
+      this.#checking = false;
       if (this.#listeners.size === 0) return;
-      this.#cancelTimer = this.#options.clock.after(this.#again ? 0 : waitMs, () => this.look());
+      this.#cancelTimer = this.#options.clock.after(this.#again ? 0 : waitMs, () => this.check());
       this.#again = false;
     });
   }
 
   /** Reports what it sees, and returns how long to wait before looking again. */
-  async #see(): Promise<number> {
-    const { http, knowledge } = this.#options;
+  async #examine(): Promise<number> {
+    const { http, profile } = this.#options;
     // A connection kept open from before may have been closed on the other side: only a second failure tells.
-    const first = await http.life(knowledge.lifePath);
-    const life = first === "away" ? await http.life(knowledge.lifePath) : first;
-    this.#slow = life === "slow" ? this.#slow + 1 : 0;
-    if (life === "slow" && this.#slow < SLOW_MAX) return SLOW_AGAIN_MS;
-    const facts = life === "answers" ? await knowledge.inspect(http) : undefined;
+    const first = await http.probe(profile.healthPath);
+    const liveness = first === "away" ? await http.probe(profile.healthPath) : first;
+    this.#slow = liveness === "slow" ? this.#slow + 1 : 0;
+    if (liveness === "slow" && this.#slow < SLOW_MAX) return SLOW_AGAIN_MS;
+    const facts = liveness === "answers" ? await profile.inspect(http) : undefined;
     this.#report(facts);
     this.#missed = facts === undefined ? this.#missed + 1 : 0;
-    if (facts !== undefined) return LOOK_EVERY_MS;
-    return Math.min(LOOK_EVERY_MS, LOOK_AGAIN_MS_MIN * 2 ** Math.min(this.#missed - 1, 10));
+    if (facts !== undefined) return CHECK_EVERY_MS;
+    return Math.min(CHECK_EVERY_MS, CHECK_AGAIN_MS_MIN * 2 ** Math.min(this.#missed - 1, 10));
   }
 
   #report(facts: EngineFacts | undefined): void {

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
-import type { EngineFacts, EngineKnowledge, Said } from "./knowledge.ts";
+import type { EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
 
 /** Python's plain HTTP server says so in every answer; no other engine known here is built on it. */
 const PYTHON_SERVER = /^BaseHTTP\//;
@@ -21,16 +21,16 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   return { models, slots: undefined };
 }
 
-function readComment(comment: string): Said | undefined {
+function readComment(comment: string): StreamEvent | undefined {
   const [, processed, total] = comment.match(/^\s*keepalive (\d+)\/(\d+)\s*$/) ?? [];
   if (processed === undefined || Number(total) === 0) return undefined;
   return { promptRead: Math.min(1, Number(processed) / Number(total)) };
 }
 
-export const mlx: EngineKnowledge = {
+export const mlx: EngineProfile = {
   kind: "MLX",
   usualAddress: "http://127.0.0.1:8080",
-  lifePath: "/health",
+  healthPath: "/health",
   assumedSlots: 1,
   inspect,
   dialect: openAiDialect({}, { readComment }),

@@ -22,8 +22,8 @@ export interface EngineFacts {
   slots: number | undefined;
 }
 
-/** One thing an engine said. */
-export interface Said {
+/** What one event of an engine's stream says. */
+export interface StreamEvent {
   thinking?: string | undefined;
   answer?: string | undefined;
   /** How much of the prompt is read, 0 to 1. */
@@ -33,7 +33,7 @@ export interface Said {
   last?: boolean | undefined;
 }
 
-export interface Order {
+export interface EngineRequest {
   path: string;
   body: Record<string, unknown>;
 }
@@ -42,27 +42,27 @@ export interface Order {
 export interface Dialect {
   framing: "sse" | "ndjson";
   /** `contextTokens`: what the catalogue promises for the model, if it is known. */
-  generation(job: GenerationJob, model: string, contextTokens: number | undefined): Order;
+  generation(job: GenerationJob, model: string, contextTokens: number | undefined): EngineRequest;
   /**
-   * The same order without an output cap, for engines that refuse a cap that does not fit beside the prompt instead of
+   * The same request without an output cap, for engines that refuse a cap that does not fit beside the prompt instead of
    * lowering it; undefined where that does not help.
    */
-  uncapped?(order: Order): Order;
+  uncapped?(request: EngineRequest): EngineRequest;
   /** One event of the stream. Throws EngineError. */
-  read(data: string): Said;
+  read(data: string): StreamEvent;
   /** A comment between the events: some engines put their progress there. */
-  readComment?(comment: string): Said | undefined;
-  embedding(model: string, input: string[], contextTokens: number | undefined): Order;
+  readComment?(comment: string): StreamEvent | undefined;
+  embedding(model: string, input: string[], contextTokens: number | undefined): EngineRequest;
   /** The vectors of one answer. Throws EngineError. */
   vectors(text: string, count: number): Float32Array[];
 }
 
-export interface EngineKnowledge {
+export interface EngineProfile {
   kind: EngineKindName;
   /** Where it listens unless it was told otherwise. */
   usualAddress: string;
   /** A cheap question that it answers while it works. */
-  lifePath: string;
+  healthPath: string;
   /** Slots to assume where it does not tell; more than it has would queue inside it and seem stalled. */
   assumedSlots: number;
   /** What it tells of itself; undefined when this is another kind of engine, or none that is ready. */

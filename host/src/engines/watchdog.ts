@@ -7,36 +7,36 @@
  */
 import type { Clock } from "../clock.ts";
 import { EngineError } from "./engine.ts";
-import type { Life } from "./engine-http.ts";
+import type { Liveness } from "./engine-http.ts";
 
 const TELL_EVERY_MS = 1_000;
 /** A server that has not answered for so long is frozen. */
-const LIFE_MS_MAX = 5_000;
+const ALIVE_MS_MAX = 5_000;
 /** Nothing said for so long, neither output nor progress: the job is lost. */
 const SILENCE_MS_MAX = 60_000;
 
-export interface VigilOptions {
+export interface WatchdogOptions {
   clock: Clock;
   /** Tells the gateway that the engine is at work. */
   tell: (promptRead: number) => void;
   /** Asks the engine's server for a sign of life. */
-  life: () => Promise<Life>;
+  probe: () => Promise<Liveness>;
 }
 
-export class Vigil {
-  readonly #options: VigilOptions;
+export class Watchdog {
+  readonly #options: WatchdogOptions;
   readonly #lost = new AbortController();
   readonly #stop: () => void;
   #promptRead = 0;
-  #speaks = false;
-  #lifeAt: number;
-  #saidAt: number;
+  #hasOutput = false;
+  #aliveAt: number;
+  #heardAt: number;
 
-  constructor(options: VigilOptions) {
+  constructor(options: WatchdogOptions) {
     this.#options = options;
-    this.#lifeAt = options.clock.monotonic();
-    this.#saidAt = this.#lifeAt;
-    this.#stop = options.clock.every(TELL_EVERY_MS, () => this.#look());
+    this.#aliveAt = options.clock.monotonic();
+    this.#heardAt = this.#aliveAt;
+    this.#stop = options.clock.every(TELL_EVERY_MS, () => this.#check());
   }
 
   /** Aborts when the engine has been silent for too long, with the error to report. */
@@ -46,32 +46,32 @@ export class Vigil {
 
   /** The engine said how much of the prompt it has read. */
   read(fraction: number): void {
-    this.#saidAt = this.#options.clock.monotonic();
-    this.#lifeAt = this.#saidAt;
+    this.#heardAt = this.#options.clock.monotonic();
+    this.#aliveAt = this.#heardAt;
     this.#promptRead = fraction;
-    if (!this.#speaks) this.#options.tell(fraction);
+    if (!this.#hasOutput) this.#options.tell(fraction);
   }
 
   /** The engine gave output. */
-  spoke(): void {
-    this.#speaks = true;
-    this.#saidAt = this.#options.clock.monotonic();
+  output(): void {
+    this.#hasOutput = true;
+    this.#heardAt = this.#options.clock.monotonic();
   }
 
   end(): void {
     this.#stop();
   }
 
-  #look(): void {
+  #check(): void {
     const now = this.#options.clock.monotonic();
-    if (now - this.#saidAt >= SILENCE_MS_MAX) {
+    if (now - this.#heardAt >= SILENCE_MS_MAX) {
       this.#lost.abort(new EngineError("engine", `the engine said nothing for ${SILENCE_MS_MAX / 1000} seconds`));
       return;
     }
-    if (this.#speaks) return;
-    if (now - this.#lifeAt <= LIFE_MS_MAX) this.#options.tell(this.#promptRead);
-    void this.#options.life().then((life) => {
-      if (life === "answers") this.#lifeAt = this.#options.clock.monotonic();
+    if (this.#hasOutput) return;
+    if (now - this.#aliveAt <= ALIVE_MS_MAX) this.#options.tell(this.#promptRead);
+    void this.#options.probe().then((liveness) => {
+      if (liveness === "answers") this.#aliveAt = this.#options.clock.monotonic();
     });
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bytesNeeded, contextTokensOf, fits } from "./fits.ts";
+import { bytesNeeded, contextTokensOf, fits } from "./model-requirements.ts";
 import { ACTIVE_MODELS } from "./models.ts";
 
 const GIB = 2 ** 30;

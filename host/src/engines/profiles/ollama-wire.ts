@@ -3,9 +3,9 @@ import { z } from "zod";
 import { parseJson } from "../../http-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
 import { streamError } from "../engine-http.ts";
-import { finishOf, spoken } from "../openai-wire.ts";
+import { finishOf, knownRole } from "../openai-wire.ts";
 import { engineSeed } from "../seed.ts";
-import type { Dialect, Said } from "./knowledge.ts";
+import type { Dialect, StreamEvent } from "./profile.ts";
 
 const Line = z.object({
   message: z.object({ content: z.string().nullish(), thinking: z.string().nullish() }).nullish(),
@@ -24,13 +24,13 @@ export const ollamaDialect: Dialect = {
     const common = { model, stream: true, truncate: false, shift: false, options: optionsOf(job, contextTokens) };
     if ("prompt" in job.input)
       return { path: "/api/generate", body: { ...common, raw: true, prompt: job.input.prompt } };
-    return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(spoken) } };
+    return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(knownRole) } };
   },
   read(data) {
     const result = Line.safeParse(parseJson(data));
     if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no answer");
     if (result.data.error != null) throw streamError(result.data.error);
-    return saidIn(result.data);
+    return eventOf(result.data);
   },
   embedding: (model, input, contextTokens) => ({
     path: "/api/embed",
@@ -61,7 +61,7 @@ function optionsOf(job: GenerationJob, contextTokens: number | undefined): Recor
   };
 }
 
-function saidIn(line: z.infer<typeof Line>): Said {
+function eventOf(line: z.infer<typeof Line>): StreamEvent {
   return {
     thinking: line.message?.thinking || line.thinking || undefined,
     answer: line.message?.content || line.response || undefined,

@@ -13,24 +13,24 @@ export interface ThinkingMarks<Token> {
   close: Token;
 }
 
-export interface VoiceOptions<Token> {
+export interface OutputDecoderOptions<Token> {
   detokenize(tokens: Token[], before: Token[]): string;
   /** For a model whose thinking is kept apart. */
   thinking: ThinkingMarks<Token> | undefined;
   /** The prompt ended with the opening mark: the model thinks from its first token on. */
   startsThinking?: boolean;
   stop: readonly string[] | undefined;
-  say(channel: Channel, text: string): void;
+  emit(channel: Channel, text: string): void;
 }
 
-export class Voice<Token> {
-  readonly #options: VoiceOptions<Token>;
+export class OutputDecoder<Token> {
+  readonly #options: OutputDecoderOptions<Token>;
   readonly #stops: StopStrings;
   #channel: Channel;
   #pending: Token[] = [];
   #before: Token[] = [];
 
-  constructor(options: VoiceOptions<Token>) {
+  constructor(options: OutputDecoderOptions<Token>) {
     this.#options = options;
     this.#stops = new StopStrings(options.stop);
     this.#channel = options.startsThinking ? "reasoning" : "answer";
@@ -40,32 +40,32 @@ export class Voice<Token> {
   push(token: Token): boolean {
     const { thinking } = this.#options;
     if (thinking !== undefined && (token === thinking.open || token === thinking.close)) {
-      const stopped = this.#speak();
+      const stopped = this.#decode();
       this.#channel = token === thinking.open ? "reasoning" : "answer";
       return stopped;
     }
     this.#pending.push(token);
     const cutCharacter = this.#pending.length < BYTE_TOKENS_MAX && this.#text().endsWith(INCOMPLETE);
-    return cutCharacter ? false : this.#speak();
+    return cutCharacter ? false : this.#decode();
   }
 
   /** The model has ended. */
   end(): void {
-    if (!this.#speak()) this.#say("answer", this.#stops.flush());
+    if (!this.#decode()) this.#emit("answer", this.#stops.flush());
   }
 
-  #speak(): boolean {
+  #decode(): boolean {
     if (this.#pending.length === 0) return false;
     const text = this.#text();
     this.#before = [...this.#before, ...this.#pending].slice(-CONTEXT_TOKENS);
     this.#pending = [];
     const cut = this.#channel === "answer" ? this.#stops.push(text) : { text, stopped: false };
-    this.#say(this.#channel, cut.text);
+    this.#emit(this.#channel, cut.text);
     return cut.stopped;
   }
 
-  #say(channel: Channel, text: string): void {
-    if (text !== "") this.#options.say(channel, text);
+  #emit(channel: Channel, text: string): void {
+    if (text !== "") this.#options.emit(channel, text);
   }
 
   #text(): string {

@@ -6,31 +6,31 @@ import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { deadAddress, stubServer } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
+import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { Presence } from "./presence.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
 
 const NAME = "llama3.2:3b";
 
 function harness(url: string, options: { names?: Map<string, string>; slots?: number; probeMs?: number } = {}) {
   const clock = new ManualClock();
   const seen: Availability[] = [];
-  const presence = new Presence({
+  const health = new EngineHealth({
     http: new EngineHttp({ url, probeMs: options.probeMs }),
-    knowledge: llamaServer,
+    profile: llamaServer,
     names: options.names ?? new Map([["tiny-3b", NAME]]),
     first: { models: ["tiny-3b"], slots: 2 },
     listed: [NAME],
     slots: options.slots,
     clock,
   });
-  const stop = presence.watch((now) => seen.push(now));
+  const stop = health.watch((now) => seen.push(now));
   /** Waits for the look that is under way and returns how long the next one waits. */
   const looked = async (): Promise<number> => {
     while (clock.nextInMs === undefined) await turn(clock);
     return clock.nextInMs;
   };
-  return { clock, seen, presence, stop, looked };
+  return { clock, seen, health, stop, looked };
 }
 
 async function engine(t: TestContext) {
@@ -90,11 +90,11 @@ test("one that is slow to answer is given three chances", async (t) => {
 
 test("told to look, it looks at once; told twice, it looks once more", async (t) => {
   const { stub, url } = await engine(t);
-  const { clock, seen, presence, stop, looked } = harness(url);
+  const { clock, seen, health, stop, looked } = harness(url);
   await looked();
   stub.loading = true;
-  presence.look();
-  presence.look();
+  health.check();
+  health.check();
   assert.equal(await looked(), 0);
   clock.advance(0);
   await looked();

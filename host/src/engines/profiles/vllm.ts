@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
-import type { EngineFacts, EngineKnowledge } from "./knowledge.ts";
+import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -43,10 +43,10 @@ async function slotsOf(http: EngineHttp, contextTokens: number | undefined): Pro
   return Number.isFinite(whole) ? Math.min(SLOTS_MAX, Math.max(1, whole)) : undefined;
 }
 
-export const vllm: EngineKnowledge = {
+export const vllm: EngineProfile = {
   kind: "vLLM",
   usualAddress: "http://127.0.0.1:8000",
-  lifePath: "/health",
+  healthPath: "/health",
   assumedSlots: 8,
   inspect,
   dialect: openAiDialect(),

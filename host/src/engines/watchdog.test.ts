@@ -3,71 +3,71 @@ import { test } from "node:test";
 import { turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { EngineError } from "./engine.ts";
-import type { Life } from "./engine-http.ts";
-import { Vigil } from "./vigil.ts";
+import type { Liveness } from "./engine-http.ts";
+import { Watchdog } from "./watchdog.ts";
 
-function harness(life: Life) {
+function harness(liveness: Liveness) {
   const clock = new ManualClock();
   const told: number[] = [];
-  const state = { life };
-  const vigil = new Vigil({ clock, tell: (read) => told.push(read), life: async () => state.life });
+  const state = { liveness };
+  const watchdog = new Watchdog({ clock, tell: (read) => told.push(read), probe: async () => state.liveness });
   const pass = async (seconds: number): Promise<void> => {
     for (let i = 0; i < seconds; i++) {
       clock.advance(1000);
       await turn(clock);
     }
   };
-  return { vigil, told, pass, state };
+  return { watchdog, told, pass, state };
 }
 
 test("an engine whose server answers is told to be at work every second, until it speaks", async () => {
-  const { vigil, told, pass } = harness("answers");
+  const { watchdog, told, pass } = harness("answers");
   await pass(10);
   assert.equal(told.length, 10);
-  vigil.spoke();
+  watchdog.output();
   await pass(5);
   assert.equal(told.length, 10);
-  vigil.end();
+  watchdog.end();
 });
 
 test("a frozen engine is not covered for: within seconds nothing more is told", async () => {
-  const { vigil, told, pass, state } = harness("answers");
+  const { watchdog, told, pass, state } = harness("answers");
   await pass(3);
-  state.life = "slow";
+  state.liveness = "slow";
   await pass(20);
   assert.ok(told.length < 3 + 7, `${told.length} times`);
-  state.life = "answers";
+  state.liveness = "answers";
   const before = told.length;
   await pass(3);
   assert.ok(told.length > before, "it thawed");
-  vigil.end();
+  watchdog.end();
 });
 
 test("a server that answers while its model hangs is given up after a minute", async () => {
-  const { vigil, pass } = harness("answers");
+  const { watchdog, pass } = harness("answers");
   await pass(59);
-  assert.equal(vigil.signal.aborted, false);
+  assert.equal(watchdog.signal.aborted, false);
   await pass(1);
-  assert.ok(vigil.signal.aborted && vigil.signal.reason instanceof EngineError);
-  vigil.end();
+  assert.ok(watchdog.signal.aborted && watchdog.signal.reason instanceof EngineError);
+  watchdog.end();
 });
 
 test("what the engine says of its prompt is told at once, and is what is told until more is known", async () => {
-  const { vigil, told, pass } = harness("answers");
-  vigil.read(0.25);
+  const { watchdog, told, pass } = harness("answers");
+  watchdog.read(0.25);
   await pass(2);
-  vigil.read(0.5);
+  watchdog.read(0.5);
   assert.deepEqual(told, [0.25, 0.25, 0.25, 0.5]);
   await pass(59);
-  assert.equal(vigil.signal.aborted, false, "its progress counts as words");
-  vigil.end();
+  assert.equal(watchdog.signal.aborted, false, "its progress counts as words");
+  watchdog.end();
 });
 
 test("an engine that falls silent in the middle of its answer is given up, too", async () => {
-  const { vigil, pass } = harness("answers");
-  vigil.spoke();
+  const { watchdog, pass } = harness("answers");
+  watchdog.output();
   await pass(61);
-  assert.equal(vigil.signal.aborted, true);
-  vigil.end();
+  assert.equal(watchdog.signal.aborted, true);
+  watchdog.end();
   assert.equal(await pass(1), undefined);
 });

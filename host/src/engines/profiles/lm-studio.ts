@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
-import type { EngineFacts, EngineKnowledge, EngineModel } from "./knowledge.ts";
+import type { EngineFacts, EngineModel, EngineProfile } from "./profile.ts";
 
 const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
 const ModelsV1 = z.object({
@@ -75,10 +75,10 @@ async function detailsV0(http: EngineHttp): Promise<Details | undefined> {
   return { models: new Map(entries), slots: undefined };
 }
 
-export const lmStudio: EngineKnowledge = {
+export const lmStudio: EngineProfile = {
   kind: "LM Studio",
   usualAddress: "http://127.0.0.1:1234",
-  lifePath: "/v1/models",
+  healthPath: "/v1/models",
   assumedSlots: 1,
   inspect,
   dialect: openAiDialect(),

@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import type { EngineFacts, EngineKnowledge } from "./knowledge.ts";
 import { ollamaDialect } from "./ollama-wire.ts";
+import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const Version = z.object({ version: z.string() });
 const Tags = z.object({
@@ -37,10 +37,10 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   return { models, slots: undefined };
 }
 
-export const ollama: EngineKnowledge = {
+export const ollama: EngineProfile = {
   kind: "ollama",
   usualAddress: "http://127.0.0.1:11434",
-  lifePath: "/api/version",
+  healthPath: "/api/version",
   assumedSlots: 1,
   inspect,
   dialect: ollamaDialect,

@@ -1,7 +1,4 @@
-/**
- * How one model wants to be spoken to: what a job looks like in its tokens, and what is usual for it. Most of it comes
- * from the model's own file.
- */
+/** The prompt format of a model: what a job looks like in its tokens. Most of it comes from the model's own file. */
 import {
   type ChatHistoryItem,
   type ChatWrapper,
@@ -12,8 +9,7 @@ import {
 } from "node-llama-cpp";
 import { type ChatMessage, EngineError, type GenerationJob } from "../engine.ts";
 import { THINKING_MODELS } from "../models.ts";
-import { normalise } from "../prose.ts";
-import type { ThinkingMarks } from "./voice.ts";
+import type { ThinkingMarks } from "./output-decoder.ts";
 
 export interface Prompt {
   tokens: Token[];
@@ -23,35 +19,23 @@ export interface Prompt {
   startsThinking: boolean;
 }
 
-export interface Manners {
-  /** Throws EngineError when the model cannot be asked so. */
-  prompt(job: GenerationJob): Prompt;
-  /** What is meant where a request names none. */
-  temperature: number;
-  topP: number;
-  /** A vector as it is handed out. */
-  vector(values: readonly number[]): Float32Array;
-}
+/** Throws EngineError when the model cannot be asked so. */
+export type PromptFormat = (job: GenerationJob) => Prompt;
 
-/** The manners that a GGUF file brings with it. `template`: another chat template than the file's. */
-export function fileManners(model: LlamaModel, template = templateOf(model)): Manners {
+/** The format that a GGUF file brings with it. `template`: another chat template than the file's. */
+export function filePromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
   const wrapper = chatWrapperOf(model, template);
   const marks = thinkingMarks(model);
-  return {
-    prompt(job) {
-      if ("prompt" in job.input)
-        return {
-          tokens: withBeginning(model, model.tokenize(job.input.prompt)),
-          thinking: undefined,
-          startsThinking: false,
-        };
-      const tokens = withBeginning(model, render(wrapper, model, job.input.messages));
-      const thinking = THINKING_MODELS.includes(job.model) ? marks : undefined;
-      return { tokens, thinking, startsThinking: thinking !== undefined && opensThinking(model, tokens, thinking) };
-    },
-    temperature: 1,
-    topP: 1,
-    vector: (values) => normalise(Float32Array.from(values)),
+  return (job) => {
+    if ("prompt" in job.input)
+      return {
+        tokens: withBeginning(model, model.tokenize(job.input.prompt)),
+        thinking: undefined,
+        startsThinking: false,
+      };
+    const tokens = withBeginning(model, render(wrapper, model, job.input.messages));
+    const thinking = THINKING_MODELS.includes(job.model) ? marks : undefined;
+    return { tokens, thinking, startsThinking: thinking !== undefined && opensThinking(model, tokens, thinking) };
   };
 }
 

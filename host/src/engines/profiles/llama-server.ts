@@ -5,7 +5,7 @@
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
 import { openAiDialect } from "../openai-wire.ts";
-import type { EngineFacts, EngineKnowledge } from "./knowledge.ts";
+import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
   data: z.array(
@@ -36,10 +36,10 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   return { models, slots: props?.json.total_slots };
 }
 
-export const llamaServer: EngineKnowledge = {
+export const llamaServer: EngineProfile = {
   kind: "llama-server",
   usualAddress: "http://127.0.0.1:8080",
-  lifePath: "/health",
+  healthPath: "/health",
   assumedSlots: 1,
   inspect,
   dialect: openAiDialect({ return_progress: true }),
