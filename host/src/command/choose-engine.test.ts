@@ -134,8 +134,8 @@ test("what cannot be served is said in one line that names the flag", async (t) 
       /^--models: .*mid-14b.*tiny-3b/,
     ],
   ];
-  for (const [given, line] of cases) {
-    await assert.rejects(chooseEngine(given, choice()), (error) => {
+  for (const [wrong, line] of cases) {
+    await assert.rejects(chooseEngine(wrong, choice()), (error) => {
       assert.ok(error instanceof UsageError);
       assert.match(error.message, line);
       return true;

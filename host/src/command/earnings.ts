@@ -5,7 +5,7 @@ import type { EarningsQuery, GatewayClient } from "./gateway/client.ts";
 import type { Earning, EarningsPage } from "./gateway/shapes.ts";
 import { wholeNumber } from "./given.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { count, counted, dollars, sumMicro, utcTime } from "./terminal/figures.ts";
+import { count, counted, dollars, sumMicro, utcTime } from "./terminal/format.ts";
 import { facts, table } from "./terminal/table.ts";
 import { readFlags, UsageError } from "./usage.ts";
 

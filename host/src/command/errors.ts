@@ -12,7 +12,7 @@ export class CommandError extends Error {
   }
 }
 
-export interface Complaint {
+export interface ErrorReport {
   /** One line each. */
   lines: string[];
   next: string | undefined;
@@ -25,12 +25,12 @@ export interface Complaint {
 /** A token that was typed in the wrong place is not repeated either. */
 const SECRET = /\b(t(?:ht|sk)_live)_\w+/g;
 
-export function complaintOf(error: unknown, command: string | undefined): Complaint {
-  const complaint = explain(error, command);
-  return { ...complaint, lines: complaint.lines.map((line) => line.replaceAll(SECRET, "$1_…")) };
+export function describeError(error: unknown, command: string | undefined): ErrorReport {
+  const report = explain(error, command);
+  return { ...report, lines: report.lines.map((line) => line.replaceAll(SECRET, "$1_…")) };
 }
 
-function explain(error: unknown, command: string | undefined): Complaint {
+function explain(error: unknown, command: string | undefined): ErrorReport {
   if (error instanceof UsageError) {
     const next = `tollgate-host ${command === undefined ? "" : `${command} `}--help`;
     return { lines: error.mistakes, next, code: undefined, exitCode: 2 };

@@ -106,9 +106,9 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
   if (gateway === undefined) wrong("--gateway is missing: tollgate-host login remembers one");
   else if (!isHttpUrl(gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
   const identity = identityOf(values, stored?.node, wrong);
-  const given = engineSettings(values, env, wrong);
+  const fromFlags = engineSettings(values, env, wrong);
   const settled = isEngineNamed(values) ? undefined : stored?.serving;
-  const settings = settled === undefined ? given : settledBy(settled, given);
+  const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
     wrong("--models is missing: tollgate-host elect chooses and remembers what to serve");
   if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
@@ -156,12 +156,12 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wr
 }
 
 /** What was remembered, with what the flags say of models and slots. */
-function settledBy(serving: EngineSettings, given: EngineSettings): EngineSettings {
+function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSettings {
   return {
     ...serving,
-    engineKey: given.engineKey ?? serving.engineKey,
-    models: given.models ?? serving.models,
-    slots: given.slots ?? serving.slots,
+    engineKey: fromFlags.engineKey ?? serving.engineKey,
+    models: fromFlags.models ?? serving.models,
+    slots: fromFlags.slots ?? serving.slots,
   };
 }
 

@@ -75,11 +75,11 @@ test("what is wrong is said without the token, and nothing is kept", async (t) =
   ];
   for (const [input, args, line, exitCode] of cases) {
     const { fails, logins, terminal } = await commandHarness(t, { input });
-    const complaint = await fails(login, ...args, "--token", "-");
-    assert.match(complaint.lines.join("\n"), line);
-    assert.equal(complaint.exitCode, exitCode);
-    assert.ok(complaint.next);
-    if (input !== "") assert.ok(!JSON.stringify([complaint, terminal.everything]).includes(input));
+    const report = await fails(login, ...args, "--token", "-");
+    assert.match(report.lines.join("\n"), line);
+    assert.equal(report.exitCode, exitCode);
+    assert.ok(report.next);
+    if (input !== "") assert.ok(!JSON.stringify([report, terminal.everything]).includes(input));
     assert.equal(await logins.read(), undefined);
   }
 });

@@ -5,7 +5,7 @@ import { CommandError } from "./errors.ts";
 import { nameOf } from "./given.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
-import { tame } from "./terminal/paint.ts";
+import { sanitise } from "./terminal/paint.ts";
 import { facts } from "./terminal/table.ts";
 import { readFlags, UsageError } from "./usage.ts";
 
@@ -37,13 +37,13 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     throw new CommandError(`the node ${name} is retired for good`, { next: "tollgate-host register --name ANOTHER" });
   // How another node served says nothing of this one.
   const { serving, node: _before, ...rest } = login;
-  const kept = login.node?.id === node.id && serving !== undefined ? { serving } : {};
-  await logins.write({ ...rest, ...kept, node: { id: node.id, name: node.name } });
+  const sameNode = login.node?.id === node.id && serving !== undefined ? { serving } : {};
+  await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
   answer(context, flags.json, report, () => [
     ...facts([
-      ["node", `${node.id} (${tame(node.name)}), ${node.state}`],
+      ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "none found on the usual ports"],
     ]),

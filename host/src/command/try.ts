@@ -4,7 +4,7 @@ import { CommandError } from "./errors.ts";
 import type { Trial } from "./gateway/shapes.ts";
 import { wholeNumber } from "./given.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { counted, milliseconds, perSecond } from "./terminal/figures.ts";
+import { counted, milliseconds, perSecond } from "./terminal/format.ts";
 import type { Paint } from "./terminal/paint.ts";
 import { readFlags, UsageError } from "./usage.ts";
 

@@ -1,6 +1,6 @@
 /** How far this machine's clock is from the gateway's, as far as an HTTP date can tell. */
 import type { Ping } from "../gateway/client.ts";
-import { milliseconds } from "../terminal/figures.ts";
+import { milliseconds } from "../terminal/format.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 
 const SECOND_MS = 1000;

@@ -6,7 +6,7 @@ import { answer, type Command, type CommandContext } from "../command.ts";
 import { engineFor, fillsThisMachine, settingsOf } from "../engine-for.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import type { Login } from "../login-file.ts";
-import { counted } from "../terminal/figures.ts";
+import { counted } from "../terminal/format.ts";
 import { readFlags } from "../usage.ts";
 import { type Check, checkLines, fail, ok, warn } from "./check.ts";
 import { failure, gatewayChecks, nodeCheck, planeCheck, tokenCheck } from "./gateway-checks.ts";

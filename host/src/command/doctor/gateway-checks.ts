@@ -1,12 +1,12 @@
 /** Whether the gateway is there, knows the token and the node, and whether its dispatch plane lets the node in. */
 import type { Dial } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
-import { complaintOf } from "../errors.ts";
+import { describeError } from "../errors.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
 import type { Node } from "../gateway/shapes.ts";
 import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
-import { counted, milliseconds } from "../terminal/figures.ts";
-import { tame } from "../terminal/paint.ts";
+import { counted, milliseconds } from "../terminal/format.ts";
+import { sanitise } from "../terminal/paint.ts";
 import { type Check, fail, ok, warn } from "./check.ts";
 import { clockCheck } from "./clock-skew.ts";
 
@@ -45,7 +45,7 @@ export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
 }
 
 export function nodeCheck({ id, name, state, quarantine }: Node): Check {
-  const detail = `${id} (${tame(name)}) is ${state}`;
+  const detail = `${id} (${sanitise(name)}) is ${state}`;
   if (state === "online") return ok("node", detail);
   if (state === "ready") return ok("node", `${detail}: tollgate-host up serves`);
   if (state === "paused") return warn("node", detail, "tollgate-host resume lets requests in again");
@@ -80,6 +80,6 @@ export async function planeCheck(
 
 /** An error as a finding, with the remedy its kind has, or `usual`. */
 export function failure(name: string, error: unknown, usual: string): Check {
-  const { lines, next } = complaintOf(error, undefined);
-  return fail(name, tame(lines.join("; ")), next ?? usual);
+  const { lines, next } = describeError(error, undefined);
+  return fail(name, sanitise(lines.join("; ")), next ?? usual);
 }

@@ -2,7 +2,7 @@
 import { bytesNeeded } from "../../engines/model-requirements.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import type { Machine } from "../machine/machine.ts";
-import { gibibytes } from "../terminal/figures.ts";
+import { gibibytes } from "../terminal/format.ts";
 import { type Check, ok, warn } from "./check.ts";
 
 const GIB = 1024 ** 3;

@@ -111,9 +111,9 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
     [["--map", "tiny"], /--map is a list/, 2],
   ];
   for (const [args, line, exitCode] of cases) {
-    const complaint = await fails(elect, ...args);
-    assert.match(complaint.lines.join("\n"), line);
-    assert.equal(complaint.exitCode, exitCode, args.join(" "));
+    const report = await fails(elect, ...args);
+    assert.match(report.lines.join("\n"), line);
+    assert.equal(report.exitCode, exitCode, args.join(" "));
   }
   gateway.answers[`PUT /nodes/${NODE}/elections`] = refusal(409, "node_state_conflict", "The node is retired.");
   assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");

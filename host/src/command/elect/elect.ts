@@ -8,7 +8,7 @@ import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } fro
 import { mapOf, modelsOf } from "../given.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
-import { gibibytes } from "../terminal/figures.ts";
+import { gibibytes } from "../terminal/format.ts";
 import { readFlags, UsageError } from "../usage.ts";
 import { engineHolding, openEngine } from "./candidate-engine.ts";
 import { candidatesOf } from "./candidates.ts";

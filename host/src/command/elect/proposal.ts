@@ -1,7 +1,7 @@
 /** Which models of the catalogue this machine can serve, and which it should: pure, so that any machine can be tried. */
 import type { TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import type { CatalogueModel } from "../gateway/shapes.ts";
-import { dollars, gibibytes } from "../terminal/figures.ts";
+import { dollars, gibibytes } from "../terminal/format.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { table } from "../terminal/table.ts";
 

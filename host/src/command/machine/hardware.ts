@@ -1,6 +1,6 @@
 /** What a node tells the platform of its machine, and how much of its memory models can have. */
 import type { FoundEngine } from "../../engines/detect.ts";
-import { counted, gibibytes } from "../terminal/figures.ts";
+import { counted, gibibytes } from "../terminal/format.ts";
 import { findGpus, type Gpu } from "./gpu.ts";
 import type { Machine } from "./machine.ts";
 

@@ -44,7 +44,7 @@ export function clip(text: string, columns: number): string {
  * Text from elsewhere (an engine's model names, an operator's reason) made safe for a terminal: control characters, which
  * could move the cursor or hide words, become spaces.
  */
-export function tame(text: string): string {
+export function sanitise(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
 }

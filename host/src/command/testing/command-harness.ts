@@ -7,7 +7,7 @@ import { systemClock } from "../../clock.ts";
 import type { FoundEngine } from "../../engines/detect.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { type Complaint, complaintOf } from "../errors.ts";
+import { describeError, type ErrorReport } from "../errors.ts";
 import { type Login, loginFile } from "../login-file.ts";
 import { fakeMachine } from "./fake-machine.ts";
 import { FakeTerminal, type FakeTerminalOptions } from "./fake-terminal.ts";
@@ -38,18 +38,18 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     logins,
     findEngines: async () => options.engines ?? [],
     dial: new MemoryPlane().dial,
-    lifeline: () => {
+    supervisor: () => {
       throw new Error("this command does not run on");
     },
     ...options.context,
   };
   const run = (command: Command, ...args: string[]): Promise<number> => command.run(args, context);
   /** Runs a command that cannot go on, and gives back what the person is told. */
-  const fails = async (command: Command, ...args: string[]): Promise<Complaint> => {
+  const fails = async (command: Command, ...args: string[]): Promise<ErrorReport> => {
     try {
       await command.run(args, context);
     } catch (error) {
-      return complaintOf(error, "command");
+      return describeError(error, "command");
     }
     throw new Error("the command went through");
   };

@@ -1,8 +1,8 @@
 /** The live screen of `up` as a pure function: what is known in, lines out. */
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
 import type { Stats } from "../gateway/shapes.ts";
-import { count, counted, dollars, duration, perSecond } from "../terminal/figures.ts";
-import { clip, type Paint, tame } from "../terminal/paint.ts";
+import { count, counted, dollars, duration, perSecond } from "../terminal/format.ts";
+import { clip, type Paint, sanitise } from "../terminal/paint.ts";
 import { table } from "../terminal/table.ts";
 
 export interface ScreenView {
@@ -53,7 +53,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
     "",
     fact("node", `${view.node} at ${view.gateway}`),
     fact("state", text, colour),
-    fact("engine", tame(view.engine)),
+    fact("engine", sanitise(view.engine)),
     fact("models", modelsOf(snapshot)),
     fact("speed", `about ${perSecond(snapshot.tokensPerSecond)} over the last ten seconds`),
     fact("requests", requestsOf(snapshot, stats)),
@@ -70,9 +70,10 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
 function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint) {
   const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy`;
   if (snapshot.state === "online") {
-    const kept = stats?.state;
-    if (kept === "quarantined" || kept === "retired") return { text: `${kept}, gets no requests`, colour: paint.bad };
-    if (kept === "paused") return { text: `paused, ${slots}`, colour: paint.warn };
+    const nodeState = stats?.state;
+    if (nodeState === "quarantined" || nodeState === "retired")
+      return { text: `${nodeState}, gets no requests`, colour: paint.bad };
+    if (nodeState === "paused") return { text: `paused, ${slots}`, colour: paint.warn };
     if (snapshot.slots === 0) return { text: "online, but no engine answers", colour: paint.bad };
     return { text: `online, ${slots}`, colour: paint.good };
   }
@@ -106,4 +107,5 @@ function progressOf(job: RunningJob): string {
   return job.promptRead === undefined ? "reading" : `reading, ${Math.floor(job.promptRead * 100)} %`;
 }
 
-const eventLine = ({ at, text }: ScreenEvent): string => `${new Date(at).toISOString().slice(11, 19)}  ${tame(text)}`;
+const eventLine = ({ at, text }: ScreenEvent): string =>
+  `${new Date(at).toISOString().slice(11, 19)}  ${sanitise(text)}`;

@@ -2,12 +2,12 @@
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { Stats } from "../gateway/shapes.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
-import { tame } from "../terminal/paint.ts";
+import { sanitise } from "../terminal/paint.ts";
 
 export function connectionSentence(status: AgentStatus): string {
   if (status.type === "online") return "online   waiting for requests";
   const reason = status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection was closed";
-  return `offline  ${tame(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
+  return `offline  ${sanitise(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
 }
 
 /** What a host has to know of a state that keeps requests away; undefined for the others. */

@@ -4,11 +4,11 @@ import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Command, CommandContext } from "../command.ts";
 import { engineFor, rememberedOf } from "../engine-for.ts";
-import { complaintOf } from "../errors.ts";
+import { describeError } from "../errors.ts";
 import { parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import type { Lifeline } from "../lifeline.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
+import type { Supervisor } from "../supervisor.ts";
 import { reporterFor } from "./choose-reporter.ts";
 import type { Reporter } from "./reporter.ts";
 import { watchStats } from "./watch-stats.ts";
@@ -19,13 +19,13 @@ export const up: Command = {
   summary: "serve requests",
   usage: UP_USAGE,
   async run(args, context) {
-    const lifeline = context.lifeline();
+    const supervisor = context.supervisor();
     try {
       const flags = await readFlags(args, context);
-      await serveUntilStopped(flags, context, lifeline);
+      await serveUntilStopped(flags, context, supervisor);
       return 0;
     } catch (error) {
-      await lifeline.tell({ type: "failed", message: complaintOf(error, "up").lines.join("; ") });
+      await supervisor.tell({ type: "failed", message: describeError(error, "up").lines.join("; ") });
       throw error;
     }
   },
@@ -38,12 +38,12 @@ async function readFlags(args: string[], { env, logins }: CommandContext): Promi
   return parseUpFlags(args, env, login && rememberedOf(login));
 }
 
-async function serveUntilStopped(flags: UpFlags, context: CommandContext, lifeline: Lifeline): Promise<void> {
+async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
   const reporter = reporterFor(flags, context);
   try {
-    const place = await Promise.race([prepare(flags, context, reporter), lifeline.stopRequested]);
+    const place = await Promise.race([prepare(flags, context, reporter), supervisor.stopRequested]);
     if (place === undefined) return; // Told to stop before there was anything to serve.
-    await serve(place, context, { reporter, lifeline });
+    await serve(place, context, { reporter, supervisor });
   } finally {
     reporter.close();
   }
@@ -101,7 +101,7 @@ async function identify(gateway: GatewayClient, { identity }: UpFlags, context: 
 async function serve(
   place: Place,
   { version, clock }: CommandContext,
-  { reporter, lifeline }: { reporter: Reporter; lifeline: Lifeline },
+  { reporter, supervisor }: { reporter: Reporter; supervisor: Supervisor },
 ): Promise<void> {
   const { engine, node, models, gateway } = place;
   let announced = false;
@@ -118,15 +118,15 @@ async function serve(
       reporter.status(status);
       if (status.type !== "online" || announced) return;
       announced = true;
-      void lifeline.tell({ type: "online", node, engine: engine.name, models, slots: engine.slots });
+      void supervisor.tell({ type: "online", node, engine: engine.name, models, slots: engine.slots });
     },
   });
   reporter.serving(() => agent.snapshot());
   agent.start();
-  const stopWatching = lifeline.isLed ? () => {} : watchStats({ gateway, node, clock, reporter });
-  await lifeline.stopRequested;
+  const stopWatching = supervisor.hasParent ? () => {} : watchStats({ gateway, node, clock, reporter });
+  await supervisor.stopRequested;
   reporter.stopping();
-  await agent.drain(DRAIN_MS_MAX, lifeline.hurry);
+  await agent.drain(DRAIN_MS_MAX, supervisor.hurry);
   stopWatching();
   await engine.close();
   reporter.stopped();

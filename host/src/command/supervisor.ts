@@ -1,6 +1,6 @@
 /**
- * How the process is told to stop: by a signal, or, when another process started it over an IPC channel, by a message
- * there or by the channel's end. So a node never outlives whoever started it.
+ * Who decides how long this process runs: whoever sends it a signal, or the process that started it over an IPC channel,
+ * by a message there or by the channel's end. So a node never outlives whoever started it.
  */
 
 /** Ctrl-C reaches a whole process group, and some parents pass the signal on as well: one wish, two signals. */
@@ -11,9 +11,9 @@ export type Report =
   | { type: "online"; node: string; engine: string; models: string[]; slots: number }
   | { type: "failed"; message: string };
 
-export interface Lifeline {
+export interface Supervisor {
   /** Another process started this one over IPC and watches it. */
-  readonly isLed: boolean;
+  readonly hasParent: boolean;
   /** Resolves at the first request to stop. */
   readonly stopRequested: Promise<void>;
   /** Aborts at the second: leave at once. */
@@ -22,7 +22,7 @@ export interface Lifeline {
   tell(report: Report): Promise<void>;
 }
 
-export function lifelineOf(process: NodeJS.Process): Lifeline {
+export function supervisorOf(process: NodeJS.Process): Supervisor {
   const stop = Promise.withResolvers<void>();
   const hurry = new AbortController();
   let askedAt: number | undefined;
@@ -44,7 +44,7 @@ export function lifelineOf(process: NodeJS.Process): Lifeline {
     });
   }
   return {
-    isLed: process.send !== undefined,
+    hasParent: process.send !== undefined,
     stopRequested: stop.promise,
     hurry: hurry.signal,
     tell: (report) =>

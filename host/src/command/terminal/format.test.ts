@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./figures.ts";
-import { clip, padStart, paint, tame, width } from "./paint.ts";
+import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
+import { clip, padStart, paint, sanitise, width } from "./paint.ts";
 import { table } from "./table.ts";
 
 test("money is exact", () => {
@@ -69,7 +69,7 @@ test("colours take no room, and columns line up with them", () => {
 const plain = (text: string): string => text.replaceAll(/\x1b\[\d+m/g, "");
 
 test("text from elsewhere cannot steer the terminal", () => {
-  assert.equal(tame("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
+  assert.equal(sanitise("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
   assert.equal(clip("abcdef", 4), "abc…");
   assert.equal(clip("abcd", 4), "abcd");
 });
