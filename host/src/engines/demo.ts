@@ -92,7 +92,7 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
  * A vector of the width the catalogue promises: the model's own, repeated four times, then made one long. Every angle
  * between two texts is the same as between their own vectors. Demo quality: they carry little meaning.
  */
-export function widen(vector: readonly number[]): Float32Array {
+function widen(vector: readonly number[]): Float32Array {
   const wide = new Float32Array(vector.length * VECTOR_COPIES);
   for (let copy = 0; copy < VECTOR_COPIES; copy++) wide.set(vector, copy * vector.length);
   return normalise(wide);

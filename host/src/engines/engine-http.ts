@@ -193,7 +193,7 @@ export function streamError(error: unknown): EngineError {
     : new EngineError("engine", "the engine reported an error in its stream");
 }
 
-export function mentionsContext(body: string): boolean {
+function mentionsContext(body: string): boolean {
   return /context[ _]?(length|size|window|limit)|max_model_len|maximum.{0,40}(tokens|length)|too (long|many tokens)/i.test(
     body.slice(0, 4096),
   );

@@ -6,11 +6,10 @@ import { type Clock, sleep } from "../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Finish, type GenerationJob, type Sink } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Liveness, letEnd, textOf } from "./engine-http.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
 import { contextTokensOf } from "./model-requirements.ts";
-import { NdjsonReader } from "./ndjson.ts";
 import { generic } from "./profiles/generic.ts";
 import type { Dialect, EngineProfile, EngineRequest, StreamEvent } from "./profiles/profile.ts";
-import { SseReader } from "./sse.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;

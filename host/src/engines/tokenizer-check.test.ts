@@ -16,8 +16,7 @@ import { ollama } from "./profiles/ollama.ts";
 import type { EngineProfile } from "./profiles/profile.ts";
 import { vllm } from "./profiles/vllm.ts";
 import { scriptedEngine } from "./scripted.ts";
-import { engineTokenizer } from "./tokenizer-check.ts";
-import { TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-references.ts";
+import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
 
 const engineAt = (url: string, profile: EngineProfile): Engine =>
   openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { EngineError } from "./engine.ts";
-import { SseReader } from "./sse.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
 
-function read(parts: readonly Uint8Array[]): string[] {
+function readEvents(parts: readonly Uint8Array[]): string[] {
   const reader = new SseReader();
   return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
 }
 
-const whole = (text: string): string[] => read([Buffer.from(text)]);
+const whole = (text: string): string[] => readEvents([Buffer.from(text)]);
 
 test("data lines make events; comments and other fields are passed over", () => {
   assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
@@ -39,7 +39,7 @@ test("where the stream is cut makes no difference", () => {
     fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
       const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
       const parts = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
-      assert.deepEqual(read(parts), expected);
+      assert.deepEqual(readEvents(parts), expected);
     }),
   );
 });
@@ -54,5 +54,31 @@ test("a line or an event without end is refused", () => {
   const dataLine = Buffer.concat([Buffer.from("data: "), endless, Buffer.from("\n")]);
   assert.throws(() => {
     for (let i = 0; i < 20; i++) event.push(dataLine);
+  }, EngineError);
+});
+
+function readLines(parts: readonly Uint8Array[]): string[] {
+  const reader = new NdjsonReader();
+  return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
+}
+
+test("lines come whole wherever the stream is cut; empty ones mean nothing", () => {
+  const bytes = Buffer.from('{"a":"naïve 日本 😀"}\n\n{"b":2}\r\n{"c":3}');
+  const expected = ['{"a":"naïve 日本 😀"}', '{"b":2}\r', '{"c":3}'];
+  assert.deepEqual(readLines([bytes]), expected);
+  fc.assert(
+    fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
+      const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+      const parts = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
+      assert.deepEqual(readLines(parts), expected);
+    }),
+  );
+});
+
+test("a line without end is refused", () => {
+  const reader = new NdjsonReader();
+  const endless = Buffer.alloc(64 * 1024, "x");
+  assert.throws(() => {
+    for (let i = 0; i < 20; i++) reader.push(endless);
   }, EngineError);
 });

@@ -1,8 +1,9 @@
-/** Reads a stream of server-sent events, whose chunks may be cut anywhere: the `data`, and comments for who wants them. */
+/** The two framings of engines' streams, whose chunks may be cut anywhere: server-sent events and JSON lines. */
 import { EngineError } from "./engine.ts";
 
 const LINE_CHARS_MAX = 1024 * 1024;
 
+/** Server-sent events: the `data`, and comments for who wants them. */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #comment: (text: string) => void;
@@ -59,5 +60,29 @@ export class SseReader {
     this.#dataChars += data.length;
     if (this.#dataChars > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless event");
     this.#data.push(data);
+  }
+}
+
+/** JSON lines. */
+export class NdjsonReader {
+  readonly #decoder = new TextDecoder();
+  #line = "";
+
+  /** Every line that these bytes complete. */
+  push(bytes: Uint8Array): string[] {
+    return this.#read(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  /** The stream is over; its last line may lack its end. */
+  end(): string[] {
+    return this.#read("\n");
+  }
+
+  #read(text: string): string[] {
+    const lines = text.split("\n");
+    lines[0] = this.#line + lines[0];
+    this.#line = lines.pop() ?? "";
+    if (this.#line.length > LINE_CHARS_MAX) throw new EngineError("engine", "the engine's stream has an endless line");
+    return lines.filter((line) => line.trim() !== "");
   }
 }
