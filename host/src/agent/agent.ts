@@ -5,8 +5,7 @@
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
-import type { Clock } from "../clock.ts";
-import { sleep } from "../clock.ts";
+import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
 import { JobIntake } from "./job-intake.ts";

@@ -9,8 +9,8 @@ import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { json, stubServer } from "../testing/stub-http.ts";
+import { UsageError } from "./arguments.ts";
 import { chooseEngine } from "./choose-engine.ts";
-import { UsageError } from "./usage.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
 const DEMO_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));

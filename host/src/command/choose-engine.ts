@@ -1,4 +1,4 @@
-/** From the flags to an engine. */
+/** From the flags, or from what was elected, to an engine. */
 import { basename } from "node:path";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
@@ -9,7 +9,10 @@ import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { WireFaults } from "../engines/wire-faults.ts";
-import { UsageError } from "./usage.ts";
+import { isLoopback, UsageError } from "./arguments.ts";
+import type { CommandContext } from "./command.ts";
+import { CommandError } from "./errors.ts";
+import type { EngineSettings } from "./flags.ts";
 
 const LISTED_MAX = 10;
 
@@ -24,21 +27,6 @@ export interface Choice {
   find?: typeof findEngines;
 }
 
-/** What of the flags decides on the engine. */
-export interface EngineFlags {
-  engine: "auto" | "demo" | "scripted" | "openai";
-  engineUrl: string | undefined;
-  engineKey: string | undefined;
-  /** Catalogue id → the engine's name. */
-  map: ReadonlyMap<string, string>;
-  models: string[] | undefined;
-  slots: number | undefined;
-  /** A GGUF file to run in this process; it goes before `engine`. */
-  modelFile?: string | undefined;
-  /** The model of the catalogue that the file holds; default: what its name says. */
-  modelAs?: string | undefined;
-}
-
 export interface ChosenEngine {
   engine: Engine;
   /** The models to elect: those asked for, or all that it serves. */
@@ -47,7 +35,7 @@ export interface ChosenEngine {
   plane: (dial: Dial) => Dial;
 }
 
-export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<ChosenEngine> {
+export async function chooseEngine(flags: EngineSettings, choice: Choice): Promise<ChosenEngine> {
   const faults = new WireFaults();
   const engine = await build(flags, choice, faults);
   const plane = (dial: Dial): Dial => (isScripted(flags) ? faults.decorate(dial) : dial);
@@ -60,9 +48,9 @@ export async function chooseEngine(flags: EngineFlags, choice: Choice): Promise<
   ]);
 }
 
-const isScripted = ({ engine, modelFile }: EngineFlags): boolean => engine === "scripted" && modelFile === undefined;
+const isScripted = ({ engine, modelFile }: EngineSettings): boolean => engine === "scripted" && modelFile === undefined;
 
-async function build(flags: EngineFlags, choice: Choice, faults: WireFaults): Promise<Engine> {
+async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Engine> {
   const models = flags.models ?? ACTIVE_MODELS;
   if (flags.modelFile !== undefined) return fileEngine(flags.modelFile, flags, choice);
   if (isScripted(flags)) return scriptedEngine({ models, slots: flags.slots, clock: choice.clock, faults });
@@ -77,7 +65,7 @@ async function demo(models: string[], slots: number | undefined, { env, clock }:
   return demoEngine({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
 }
 
-async function fileEngine(file: string, flags: EngineFlags, { clock }: Choice): Promise<Engine> {
+async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice): Promise<Engine> {
   const model = flags.modelAs ?? catalogueModel(file);
   if (model === undefined)
     throw new UsageError([
@@ -94,7 +82,7 @@ async function fileEngine(file: string, flags: EngineFlags, { clock }: Choice): 
   );
 }
 
-async function namedEngine(flags: EngineFlags, choice: Choice): Promise<Engine> {
+async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
   if (found === undefined) throw new UsageError([`--engine-url: nothing at ${url} answers as an engine does`]);
@@ -109,7 +97,7 @@ async function namedEngine(flags: EngineFlags, choice: Choice): Promise<Engine> 
 function httpEngine(
   found: FoundEngine,
   models: ReadonlyMap<string, string>,
-  { slots, engineKey: apiKey }: Pick<EngineFlags, "slots" | "engineKey">,
+  { slots, engineKey: apiKey }: Pick<EngineSettings, "slots" | "engineKey">,
   { clock }: Choice,
 ): Engine {
   const { name, url, profile } = found;
@@ -131,7 +119,7 @@ function httpEngine(
  * What runs on this machine serves what it can. The demo model stands in for the rest of what was asked for by name, and
  * for everything where nothing else runs.
  */
-async function foundEngines(flags: EngineFlags, choice: Choice): Promise<Engine> {
+async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const found = await (choice.find ?? findEngines)(usualAddresses(choice.env));
   const engines: Engine[] = [];
   const served = new Set<string>();
@@ -151,4 +139,38 @@ async function foundEngines(flags: EngineFlags, choice: Choice): Promise<Engine>
 function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<string>): Map<string, string> {
   const known = [...mapModels(engine.models)];
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
+}
+
+/** The engine that a machine serves with. On a machine that logged in nothing stands in for an engine that is away. */
+export async function engineFor(
+  settings: EngineSettings & { settled: boolean; standIn: boolean },
+  { clock, env, findEngines }: Pick<CommandContext, "clock" | "env" | "findEngines">,
+): Promise<ChosenEngine> {
+  if (settings.standIn) return chooseEngine(settings, { clock, env, find: findEngines });
+  const searches = settings.engine === "auto" && settings.modelFile === undefined;
+  const found = searches ? await findEngines(usualAddresses(env)) : [];
+  if (searches) requireHeld(settings.models, found);
+  try {
+    return await chooseEngine(settings, { clock, env, find: async () => found });
+  } catch (error) {
+    // Not a mistake in this command line: the engine is not what it was when it was chosen.
+    if (settings.settled && error instanceof UsageError) throw away(error.mistakes[0] ?? error.message);
+    throw error;
+  }
+}
+
+function requireHeld(models: string[] | undefined, found: FoundEngine[]): void {
+  const held = new Set(found.flatMap((engine) => [...mapModels(engine.models).keys()]));
+  if (held.size === 0) throw away("no engine on this machine holds a model of the catalogue");
+  const missing = models?.filter((model) => !held.has(model)) ?? [];
+  if (missing.length > 0) throw away(`no engine on this machine holds ${missing.join(", ")} now`);
+}
+
+const away = (message: string): CommandError =>
+  new CommandError(message, { next: "start the engine, or choose again with tollgate-host elect" });
+
+/** Whether models take this machine's memory: an engine elsewhere has its own, and the stand-ins need next to none. */
+export function fillsThisMachine({ engine, engineUrl, modelFile }: EngineSettings): boolean {
+  if (engine === "auto" || modelFile !== undefined) return true;
+  return engineUrl !== undefined && isLoopback(engineUrl);
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { json } from "../testing/stub-http.ts";
-import { dayOf } from "./days.ts";
+import { dayOf } from "./arguments.ts";
 import { earnings } from "./earnings.ts";
 import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, type StubGateway } from "./testing/stub-gateway.ts";

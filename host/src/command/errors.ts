@@ -1,6 +1,7 @@
 /** What a person at the keyboard is told when a command cannot go on: what is wrong, and what to do next. */
+
+import { UsageError } from "./arguments.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
-import { UsageError } from "./usage.ts";
 
 /** Something outside the command stands in the way. The message is one line; `next` says what helps. */
 export class CommandError extends Error {
@@ -51,7 +52,7 @@ function explain(error: unknown, command: string | undefined): ErrorReport {
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 
 /** What helps against the gateway's refusals, by its stable codes. */
-export const REMEDIES: Record<string, string | undefined> = {
+const REMEDIES: Record<string, string | undefined> = {
   invalid_host_token: "make a new host token in the console and store it with tollgate-host login",
   node_not_found: "tollgate-host register makes this machine a node of your account",
   node_quarantined: "tollgate-host status shows the evidence; an operator of the platform releases the node",

@@ -3,8 +3,17 @@
  * given comes from the stored login, unless --gateway is given: then nothing stored is used.
  */
 import { LOG_LEVELS } from "../log.ts";
-import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./given.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import {
+  isHostToken,
+  isHttpUrl,
+  mapOf,
+  modelsOf,
+  nameOf,
+  readFlags,
+  UsageError,
+  type Wrong,
+  wholeNumber,
+} from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 export type EngineKind = (typeof ENGINES)[number];
@@ -129,7 +138,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
 export type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
 
 /** Whether a flag says which engine: what was remembered of another one does not go with it. */
-export function isEngineNamed(values: EngineFlagValues): boolean {
+function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
 

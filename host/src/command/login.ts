@@ -1,12 +1,12 @@
 /** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
+
+import { isHostToken, isHttpUrl, isLoopback, readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import { gatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
-import { isHostToken, isHttpUrl, isLoopback } from "./given.ts";
 import type { Login, LoginFile } from "./login-file.ts";
 import { counted } from "./terminal/format.ts";
-import { readFlags, UsageError } from "./usage.ts";
 
 const USAGE = `tollgate-host login: remember the gateway and a host token
 

@@ -1,9 +1,10 @@
 /** `tollgate-host pause` and `resume`: keep requests away from a node, and let them in again. */
+
+import { readFlags } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { sanitise } from "./terminal/paint.ts";
-import { readFlags } from "./usage.ts";
+import { sanitise } from "./terminal/text.ts";
 
 type Move = "pause" | "resume";
 

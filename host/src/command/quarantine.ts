@@ -1,7 +1,7 @@
 /** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
 import type { Quarantine } from "./gateway/shapes.ts";
 import { utcTime } from "./terminal/format.ts";
-import { type Paint, sanitise } from "./terminal/paint.ts";
+import { type Paint, sanitise } from "./terminal/text.ts";
 
 interface Explained {
   words: string;

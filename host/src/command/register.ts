@@ -1,13 +1,11 @@
 /** `tollgate-host register`: tells the platform of this machine and remembers which node it is. */
 import { usualAddresses } from "../engines/detect.ts";
+import { nameOf, readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import { nameOf } from "./given.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
-import { sanitise } from "./terminal/paint.ts";
-import { facts } from "./terminal/table.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { facts, sanitise } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host register: make this machine a node of your account
 

@@ -3,10 +3,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { commandHarness, loggedIn, temporaryDirectory } from "../testing/command-harness.ts";
-import { fakeMachine } from "../testing/fake-machine.ts";
-import { service } from "./service.ts";
-import { unitText } from "./unit.ts";
+import { service, unitText } from "./service.ts";
+import { commandHarness, loggedIn, temporaryDirectory } from "./testing/command-harness.ts";
+import { fakeMachine } from "./testing/fake-machine.ts";
 
 const SYSTEMD = "/run/systemd/system";
 const done = { code: 0, output: "", errors: "" };

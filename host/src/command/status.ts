@@ -1,12 +1,12 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
+
+import { readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import type { Node, Probation, Quarantine, Stats } from "./gateway/shapes.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 import { count, counted, dollars, milliseconds, perSecond } from "./terminal/format.ts";
-import { type Paint, sanitise } from "./terminal/paint.ts";
-import { facts, table } from "./terminal/table.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { facts, type Paint, sanitise, table } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host status: how the node stands, and what it did today
 

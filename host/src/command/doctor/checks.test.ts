@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { clockCheck, clockSkewMs } from "./clock-skew.ts";
+import { clockCheck, clockSkewMs } from "./checks.ts";
 
 const SERVER = Date.parse("Sun, 15 Nov 2026 06:50:22 GMT");
 

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";

@@ -2,7 +2,7 @@
 import { type Clock, sleep } from "../../clock.ts";
 import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
 import { milliseconds, perSecond } from "../terminal/format.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import { type Check, fail, ok, warn } from "./checks.ts";
 
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PLAIN } from "../terminal/paint.ts";
+import { PLAIN } from "../terminal/text.ts";
 import { GIB } from "../testing/fake-machine.ts";
-import { type Candidate, objections, proposalLines, proposed } from "./proposal.ts";
+import { type Candidate, objections, proposalLines, proposed } from "./candidates.ts";
 
 const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => ({
   model,

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";

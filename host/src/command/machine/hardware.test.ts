@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
-import { amdGpus, findGpus, metalGpus, nvidiaGpus } from "./gpu.ts";
-import { describeHardware, findHardware, modelMemoryBytes } from "./hardware.ts";
+import {
+  amdGpus,
+  describeHardware,
+  findGpus,
+  findHardware,
+  metalGpus,
+  modelMemoryBytes,
+  nvidiaGpus,
+} from "./hardware.ts";
 
 /** As nvidia-smi of driver 580 prints it on a machine with an H200. */
 const NVIDIA = "NVIDIA H200, 143771, 580.159.04\n";

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
-import { clip, padStart, paint, sanitise, width } from "./paint.ts";
-import { table } from "./table.ts";
+import { clip, padStart, paint, sanitise, table, width } from "./text.ts";
 
 test("money is exact", () => {
   const amounts: [string, string][] = [

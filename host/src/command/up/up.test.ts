@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Login } from "../login-file.ts";
 import type { Report, Supervisor } from "../supervisor.ts";

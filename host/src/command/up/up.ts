@@ -1,17 +1,18 @@
 /** `tollgate-host up`: engine, node, election, then serving until told to stop. */
 import { Agent } from "../../agent/agent.ts";
 import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
+import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { engineFor } from "../choose-engine.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { engineFor, rememberedOf } from "../engine-for.ts";
 import { describeError } from "../errors.ts";
 import { parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
+import { rememberedOf } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
 import type { Supervisor } from "../supervisor.ts";
-import { reporterFor } from "./choose-reporter.ts";
-import type { Reporter } from "./reporter.ts";
-import { watchStats } from "./watch-stats.ts";
+import { jsonReporter, plainReporter, type Reporter } from "./reporter.ts";
+import { screenReporter } from "./screen.ts";
 
 const DRAIN_MS_MAX = 30_000;
 
@@ -130,4 +131,37 @@ async function serve(
   stopWatching();
   await engine.close();
   reporter.stopped();
+}
+
+/** A live screen on a terminal, plain lines elsewhere, JSON lines for scripts. */
+export function reporterFor(flags: Pick<UpFlags, "json" | "logLevel">, context: CommandContext): Reporter {
+  if (flags.json) return jsonReporter(flags.logLevel, context);
+  return context.terminal.watched ? screenReporter(flags.logLevel, context) : plainReporter(flags.logLevel, context);
+}
+
+export interface StatsWatch {
+  gateway: Pick<GatewayClient, "stats">;
+  node: string;
+  clock: Clock;
+  reporter: Pick<Reporter, "stats" | "statsMissing" | "statsEveryMs">;
+}
+
+/** Asks the gateway now and then how it sees the node, one question at a time, until the returned function is called. */
+export function watchStats({ gateway, node, clock, reporter }: StatsWatch): () => void {
+  let stopped = false;
+  let cancel = (): void => {};
+  const look = async (): Promise<void> => {
+    try {
+      const stats = await gateway.stats(node);
+      if (!stopped) reporter.stats(stats);
+    } catch (error) {
+      if (!stopped) reporter.statsMissing(error instanceof Error ? error : new Error(String(error)));
+    }
+    if (!stopped) cancel = clock.after(reporter.statsEveryMs, () => void look());
+  };
+  void look();
+  return () => {
+    stopped = true;
+    cancel();
+  };
 }
