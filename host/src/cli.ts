@@ -96,7 +96,7 @@ function overview(): string {
 ${rows.join("\n")}
 
 tollgate-host COMMAND --help tells more, --version the version. Every command takes --json.
-From nothing to earning: login, register, elect, doctor, up.`;
+From nothing to earning: login, register, elect (choose models), doctor, up.`;
 }
 
 /** The commands that begin alike, or all of them. */

@@ -60,7 +60,7 @@ After login, register and elect no flag is needed.
   --token TOKEN       host token (or the environment variable TOLLGATE_HOST_TOKEN)
   --node ID           serve as this node, or
   --name NAME         serve as the node of this name; it is registered if it is new
-  --models A,B        models to elect; default: what was elected, or what the engine serves
+  --models A,B        models to choose (elect); default: what was elected, or what the engine serves
 ${ENGINE_USAGE}
   --log-level LEVEL   ${LOG_LEVELS.join(", ")}; default warn
   --json              one JSON object a line instead of a screen

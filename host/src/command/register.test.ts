@@ -39,7 +39,7 @@ test("the machine's hardware and engines are told, the node is remembered", asyn
     "memory   16.0 GiB",
     "gpu      NVIDIA H200, 140 GiB",
     "engines  ollama at 127.0.0.1:11434",
-    "next: tollgate-host elect",
+    "next: tollgate-host elect, to choose models",
   ]);
 });
 

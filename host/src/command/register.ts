@@ -45,7 +45,7 @@ async function run(args: string[], context: CommandContext): Promise<number> {
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "none found on the usual ports"],
     ]),
-    `next: tollgate-host ${node.models.length === 0 ? "elect" : "up"}`,
+    node.models.length === 0 ? "next: tollgate-host elect, to choose models" : "next: tollgate-host up",
   ]);
   return 0;
 }

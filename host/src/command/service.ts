@@ -111,7 +111,7 @@ async function requireElection({ scope, user }: Place, { logins, machine }: Comm
   if (scope === "user") {
     if ((await logins.read())?.serving !== undefined) return;
     throw new CommandError("nothing is elected on this machine", {
-      next: "tollgate-host login, register and elect come first",
+      next: "tollgate-host login, register and elect (choose models) come first",
     });
   }
   const entry = await machine.run("getent", ["passwd", user ?? ""]);

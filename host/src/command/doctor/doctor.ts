@@ -98,7 +98,7 @@ async function* engineChecks(
   options: { speed: boolean },
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
-    if (login?.node !== undefined) yield fail("engine", "nothing is elected on this machine", "tollgate-host elect");
+    if (login?.node !== undefined) yield fail("engine", "nothing is elected on this machine", "tollgate-host elect chooses models");
     yield await memoryCheck(context.machine, []);
     return;
   }

@@ -43,7 +43,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
 test("a person is asked once, and may say something else", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
   assert.equal(await run(elect), 0);
-  assert.deepEqual(terminal.questions, [{ question: "Models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
+  assert.deepEqual(terminal.questions, [{ question: "Choose models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 

@@ -14,16 +14,17 @@ import { nodeIdOf, openSession, type Session } from "../session.ts";
 import { gibibytes } from "../terminal/format.ts";
 import { type Candidate, candidatesOf, objections, proposalLines, proposed } from "./candidates.ts";
 
-const USAGE = `tollgate-host elect: choose the models to serve
+const USAGE = `tollgate-host elect: choose the models that this node serves
 
-  --models A,B        elect these; default: a proposal, which you can change
+  --models A,B        choose these; default: a proposal, which you can change
   --yes               take the proposal without a question
   --node ID           another node of your account; default: this machine's
 ${ENGINE_USAGE}
   --json              answer as JSON
 
+To elect a model is to choose it for this node: the platform then sends requests for it.
 Proposed is what an engine on this machine holds, what fits into its memory, and what counts
-tokens as the gateway does. What is elected is remembered, and tollgate-host up serves it
+tokens as the gateway does. What is chosen is remembered, and tollgate-host up serves it
 without flags. An engine that wants a key takes it from the environment variable
 TOLLGATE_ENGINE_KEY; it is remembered too.`;
 
@@ -36,7 +37,7 @@ const OPTIONS = {
   node: { type: "string" },
 } as const;
 
-export const elect: Command = { summary: "choose the models to serve", usage: USAGE, run };
+export const elect: Command = { summary: "choose the models that this node serves", usage: USAGE, run };
 
 async function run(args: string[], context: CommandContext): Promise<number> {
   const flags = readFlags(args, OPTIONS);
@@ -106,7 +107,7 @@ async function decide(
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
   if (terminal.ask === undefined) throw new UsageError(["--yes or --models A,B is needed where nobody can be asked"]);
   const usual = proposal.join(",");
-  const said = await terminal.ask(`Models to elect [${usual}]: `);
+  const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];
   const models = said === "" ? proposal : modelsOf(said, (mistake) => void mistakes.push(mistake));
   if (models === undefined) throw new UsageError(mistakes);
