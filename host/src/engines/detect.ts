@@ -1,4 +1,5 @@
 /** Finds engines that already run on this machine. Each is asked for something only it answers, and has little time. */
+import type { Clock } from "../clock.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { generic } from "./profiles/generic.ts";
@@ -42,10 +43,10 @@ export const usualAddresses = (env: { OLLAMA_HOST?: string | undefined }): Engin
 });
 
 /** Every engine that answers, in order of preference. */
-export async function findEngines(addresses: EngineAddresses): Promise<FoundEngine[]> {
+export async function findEngines(addresses: EngineAddresses, clock?: Clock): Promise<FoundEngine[]> {
   const kinds = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
   const found = await Promise.all(
-    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS }))),
+    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS, clock }))),
   );
   return found.filter((engine) => engine !== undefined);
 }
@@ -53,9 +54,9 @@ export async function findEngines(addresses: EngineAddresses): Promise<FoundEngi
 /** The engine at an address that was given, whatever it is. Undefined when none answers there. */
 export async function identifyEngine(
   url: string,
-  options: { apiKey?: string | undefined; timeoutMs?: number } = {},
+  options: { apiKey?: string | undefined; clock?: Clock } = {},
 ): Promise<FoundEngine | undefined> {
-  const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: options.timeoutMs ?? NAMED_TIMEOUT_MS });
+  const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: NAMED_TIMEOUT_MS, clock: options.clock });
   for (const profile of [...Object.values(KNOWN), generic]) {
     const found = await examine(profile, http);
     if (found !== undefined) return found;

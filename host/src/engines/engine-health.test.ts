@@ -12,11 +12,13 @@ import { llamaServer } from "./profiles/llama-server.ts";
 
 const NAME = "llama3.2:3b";
 
-function harness(url: string, options: { names?: Map<string, string>; slots?: number; probeMs?: number } = {}) {
+function harness(url: string, options: { names?: Map<string, string>; slots?: number } = {}) {
   const clock = new ManualClock();
+  /** Times the questions: no answer is late but where a test says so. */
+  const httpClock = new ManualClock();
   const seen: Availability[] = [];
   const health = new EngineHealth({
-    http: new EngineHttp({ url, probeMs: options.probeMs }),
+    http: new EngineHttp({ url, clock: httpClock }),
     profile: llamaServer,
     names: options.names ?? new Map([["tiny-3b", NAME]]),
     first: { models: ["tiny-3b"], slots: 2 },
@@ -30,15 +32,17 @@ function harness(url: string, options: { names?: Map<string, string>; slots?: nu
     while (clock.nextInMs === undefined) await turn(clock);
     return clock.nextInMs;
   };
-  return { clock, seen, health, stop, looked };
+  return { clock, httpClock, seen, health, stop, looked };
 }
 
 async function engine(t: TestContext) {
   const stub = new StubEngine();
-  const state = { hangs: false };
+  /** `asked` resolves when a question hangs. */
+  const state = { hangs: false, asked: Promise.withResolvers<void>() };
   const answer = llamaServerStub(stub);
   const url = await stubServer(t, (request, response) => {
-    if (!state.hangs) answer(request, response);
+    if (state.hangs) state.asked.resolve();
+    else answer(request, response);
   });
   return { stub, state, url };
 }
@@ -74,16 +78,22 @@ test("one that is away is looked for soon, then more rarely, never more rarely t
 
 test("one that is slow to answer is given three chances", async (t) => {
   const { state, url } = await engine(t);
-  const { clock, seen, stop, looked } = harness(url, { probeMs: 1000 });
+  const { clock, httpClock, seen, stop, looked } = harness(url);
+  const late = async (): Promise<number> => {
+    await state.asked.promise;
+    state.asked = Promise.withResolvers();
+    httpClock.advance(2000);
+    return looked();
+  };
   await looked();
   state.hangs = true;
   clock.advance(5000);
   for (let i = 0; i < 2; i++) {
-    assert.equal(await looked(), 1000);
+    assert.equal(await late(), 1000);
     assert.deepEqual(seen, []);
     clock.advance(1000);
   }
-  await looked();
+  await late();
   assert.deepEqual(seen, [{ models: [], slots: 0 }]);
   stop();
 });

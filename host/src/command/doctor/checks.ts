@@ -77,7 +77,8 @@ export function nodeCheck({ id, name, state, quarantine }: Node): Check {
   if (state === "online") return ok("node", detail);
   if (state === "ready") return ok("node", `${detail}: tollgate-host up serves`);
   if (state === "paused") return warn("node", detail, "tollgate-host resume lets requests in again");
-  if (state === "registered") return fail("node", `${detail}: nothing is elected`, "tollgate-host elect chooses models");
+  if (state === "registered")
+    return fail("node", `${detail}: nothing is elected`, "tollgate-host elect chooses models");
   if (state === "quarantined") {
     const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
     return fail("node", `${detail}${reason}`, quarantineRemedy(quarantine));
@@ -151,7 +152,11 @@ export async function memoryCheck(machine: Machine, models: readonly string[]): 
   const detail = `${gibibytes(total)} for models (${where}), ${gibibytes(machine.freeMemoryBytes())} of memory free`;
   const large = models.filter((model) => (bytesNeeded(model) ?? 0) > total);
   if (large.length > 0)
-    return warn("memory", `${detail}; too little for ${large.join(", ")}`, "choose smaller models: tollgate-host elect");
+    return warn(
+      "memory",
+      `${detail}; too little for ${large.join(", ")}`,
+      "choose smaller models: tollgate-host elect",
+    );
   if (machine.freeMemoryBytes() < FREE_MEMORY_LOW)
     return warn("memory", detail, "close other programs: an engine that swaps is too slow to serve");
   return ok("memory", detail);

@@ -98,7 +98,8 @@ async function* engineChecks(
   options: { speed: boolean },
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
-    if (login?.node !== undefined) yield fail("engine", "nothing is elected on this machine", "tollgate-host elect chooses models");
+    if (login?.node !== undefined)
+      yield fail("engine", "nothing is elected on this machine", "tollgate-host elect chooses models");
     yield await memoryCheck(context.machine, []);
     return;
   }

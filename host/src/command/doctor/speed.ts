@@ -60,7 +60,11 @@ function judged(model: string, firstMs: number, rate: number): Check {
   if (firstMs > FIRST_MS_LATE)
     return warn("speed", detail, "keep the model loaded; ask again, the first request may have loaded it");
   if (rate < TOKENS_PER_SECOND_SLOW)
-    return warn("speed", detail, "builders wait long for an answer: choose a smaller model with tollgate-host elect, or use a faster machine");
+    return warn(
+      "speed",
+      detail,
+      "builders wait long for an answer: choose a smaller model with tollgate-host elect, or use a faster machine",
+    );
   return ok("speed", detail);
 }
 
