@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
+import type { DemoOptions } from "../engines/demo.ts";
 import type { FoundEngine } from "../engines/detect.ts";
+import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS } from "../engines/models.ts";
 import { generic } from "../engines/profiles/generic.ts";
+import { scriptedEngine } from "../engines/scripted.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
@@ -24,7 +27,12 @@ const found = (name: string, models: string[]): FoundEngine => ({
   slots: 1,
   slotsTold: true,
 });
-const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines });
+/** Loading the demo model takes a while and is elsewhere's subject: demo.test.ts. */
+const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
+  ...scriptedEngine({ models, slots, clock: systemClock }),
+  name: "demo model",
+});
+const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
 test("auto: what a found engine serves, and nothing else", async () => {
   const { engine, models } = await chooseEngine(

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import { compositeEngine } from "../engines/composite.ts";
+import type { DemoOptions } from "../engines/demo.ts";
 import { type FoundEngine, findEngines, identifyEngine, notesOn, usualAddresses } from "../engines/detect.ts";
 import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
@@ -25,6 +26,8 @@ export interface Choice {
   };
   /** What looks for engines on this machine. */
   find?: typeof findEngines;
+  /** What opens the demo model. */
+  openDemo?: (options: DemoOptions) => Promise<Engine>;
 }
 
 export interface ChosenEngine {
@@ -60,9 +63,9 @@ async function build(flags: EngineSettings, choice: Choice, faults: WireFaults):
 }
 
 /** llama.cpp is loaded only where it is used: it takes a third of a second and 50 MB. */
-async function demo(models: string[], slots: number | undefined, { env, clock }: Choice): Promise<Engine> {
-  const { demoEngine } = await import("../engines/demo.ts");
-  return demoEngine({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
+async function demo(models: string[], slots: number | undefined, { env, clock, ...choice }: Choice): Promise<Engine> {
+  const open = choice.openDemo ?? (await import("../engines/demo.ts")).demoEngine;
+  return open({ models, slots, modelFile: env.TOLLGATE_DEMO_MODEL, clock });
 }
 
 async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice): Promise<Engine> {

@@ -3,6 +3,7 @@
  * do not fit refused and never cut. The output cap is the gateway's, which counts in the catalogue's tokens; this engine
  * stops only at the end of the context.
  */
+import { open } from "node:fs/promises";
 import {
   getLlama,
   InsufficientMemoryError,
@@ -20,8 +21,9 @@ import { EMBEDDING_MODELS } from "../models.ts";
 import { normalise } from "../prose.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
-import { sampleInTurns } from "./turns.ts";
+import { sampleInTurns } from "./sample-in-turns.ts";
 
+const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
 const TELL_EVERY_MS = 1_000;
@@ -52,6 +54,7 @@ export interface LlamaCppOptions {
 
 export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> {
   const { name, models, clock } = options;
+  await requireGguf(options.file);
   const llama = await getLlama({
     build: "never",
     skipDownload: true,
@@ -95,6 +98,17 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
   } catch (error) {
     await llama.dispose();
     throw error;
+  }
+}
+
+/** Looked at before the library is loaded: a mistake in a file's name is told at once. */
+async function requireGguf(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(GGUF_MAGIC.length), 0, GGUF_MAGIC.length);
+    if (buffer.toString("latin1", 0, bytesRead) !== GGUF_MAGIC) throw new Error("it is not a GGUF file");
+  } finally {
+    await file.close();
   }
 }
 
