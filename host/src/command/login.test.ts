@@ -3,7 +3,7 @@ import { stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { deadAddress } from "../testing/stub-http.ts";
-import { login, travelsInTheClear } from "./login.ts";
+import { isUnencrypted, login } from "./login.ts";
 import { logout } from "./logout.ts";
 import { commandHarness, loggedIn } from "./testing/command-harness.ts";
 import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
@@ -96,8 +96,8 @@ test("a damaged login is replaced", async (t) => {
 test("a token travels in the clear to other machines without https", () => {
   const clear = ["http://gateway.example", "http://10.0.0.7:8080"];
   const safe = ["https://gateway.example", "http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"];
-  assert.deepEqual(clear.filter(travelsInTheClear), clear);
-  assert.deepEqual(safe.filter(travelsInTheClear), []);
+  assert.deepEqual(clear.filter(isUnencrypted), clear);
+  assert.deepEqual(safe.filter(isUnencrypted), []);
 });
 
 test("logout removes the file and says that the token still works", async (t) => {

@@ -41,7 +41,7 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     ...(node === undefined ? {} : { node }),
     ...(serving === undefined ? {} : { serving }),
   });
-  if (travelsInTheClear(client.address))
+  if (isUnencrypted(client.address))
     terminal.remark(`tollgate-host: ${client.address} is not https: whoever is on the way can read the token`);
 
   const next = node === undefined ? "register" : "up";
@@ -85,4 +85,4 @@ async function readToken(flag: string | undefined, { env, terminal }: CommandCon
 }
 
 /** Whether whoever is on the way can read what is sent there. */
-export const travelsInTheClear = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);
+export const isUnencrypted = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);

@@ -42,16 +42,16 @@ async function readFlags(args: string[], { env, logins }: CommandContext): Promi
 async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
   const reporter = reporterFor(flags, context);
   try {
-    const place = await Promise.race([prepare(flags, context, reporter), supervisor.stopRequested]);
-    if (place === undefined) return; // Told to stop before there was anything to serve.
-    await serve(place, context, { reporter, supervisor });
+    const serving = await Promise.race([prepare(flags, context, reporter), supervisor.stopRequested]);
+    if (serving === undefined) return; // Told to stop before there was anything to serve.
+    await serve(serving, context, { reporter, supervisor });
   } finally {
     reporter.close();
   }
 }
 
 /** Everything that is needed to serve. */
-interface Place {
+interface ServingNode {
   engine: Engine;
   node: string;
   models: string[];
@@ -60,22 +60,22 @@ interface Place {
   credentials: () => Promise<PlaneCredentials>;
 }
 
-async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<Place> {
+async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<ServingNode> {
   const { engine, models, plane } = await engineFor(flags, context);
   reporter.engine(engine);
   try {
-    return await enlist({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });
+    return await joinPlatform({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-async function enlist(
-  { engine, models, dial }: Pick<Place, "engine" | "models" | "dial">,
+async function joinPlatform(
+  { engine, models, dial }: Pick<ServingNode, "engine" | "models" | "dial">,
   flags: UpFlags,
   { context, reporter }: { context: CommandContext; reporter: Reporter },
-): Promise<Place> {
+): Promise<ServingNode> {
   const gateway = gatewayClient(flags);
   const node = await identify(gateway, flags, context);
   await gateway.elect(node, models);
@@ -100,14 +100,14 @@ async function identify(gateway: GatewayClient, { identity }: UpFlags, context: 
 }
 
 async function serve(
-  place: Place,
+  serving: ServingNode,
   { version, clock }: CommandContext,
   { reporter, supervisor }: { reporter: Reporter; supervisor: Supervisor },
 ): Promise<void> {
-  const { engine, node, models, gateway } = place;
+  const { engine, node, models, gateway } = serving;
   let announced = false;
   const agent = new Agent({
-    ...place,
+    ...serving,
     version,
     clock,
     log: reporter.log,
