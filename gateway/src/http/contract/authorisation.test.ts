@@ -16,7 +16,7 @@ import { openEvents } from "./events.ts";
 import { type Fixture, openFixture, PEOPLE, type Who } from "./fixture.ts";
 import { addressOf, isStream } from "./operations.ts";
 
-type Guard = Exclude<AnyGuard, "hostToken">;
+type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
 const EVERYBODY_PASSES: Record<Guard, string> = {
   anyone: "passes",
   signedIn: "passes",

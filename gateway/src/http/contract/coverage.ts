@@ -75,7 +75,7 @@ export function openCoverage(api: Api): Coverage {
       return {
         ...stream,
         async event(name) {
-          const schema = operation.answer.events?.named[name];
+          const schema = operation.answer.events?.named?.[name];
           assert.ok(schema !== undefined, `${id} declares no event ${name}`);
           const data = await stream.event(name);
           schema.parse(data);
