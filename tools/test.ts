@@ -27,7 +27,8 @@ const cores = availableParallelism();
 const GROUPS: Record<string, Group> = {
   unit: {
     patterns: [
-      "protocol/src/**/*.test.ts",
+      "api/src/**/*.test.ts",
+  "protocol/src/**/*.test.ts",
       "gateway/src/**/*.test.ts",
       "host/src/**/*.test.ts",
       "console/{src,tools}/**/*.test.ts",
