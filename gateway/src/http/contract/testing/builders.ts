@@ -1,12 +1,12 @@
 /** For tests: everything a signed-in person and a builder can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
-import { publicId, type Uuid } from "../../base/ids.ts";
-import { dollars } from "../../base/money.ts";
-import { fault } from "../../faults.ts";
-import { PoolBusyError } from "../../metering/pool.ts";
-import { Browser } from "../testing/browser.ts";
-import { refused, served } from "../testing/past.ts";
-import { signedIn } from "../testing/people.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { dollars } from "../../../base/money.ts";
+import { fault } from "../../../faults.ts";
+import { PoolBusyError } from "../../../metering/pool.ts";
+import { Browser } from "../../testing/browser.ts";
+import { refused, served } from "../../testing/past.ts";
+import { signedIn } from "../../testing/people.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";

@@ -1,7 +1,7 @@
 /** For tests: an account that has as many secrets as it may, and an end to that. */
 import type pg from "pg";
-import type { Uuid } from "../../base/ids.ts";
-import { OPEN_MAX } from "../../keys/keys.ts";
+import type { Uuid } from "../../../base/ids.ts";
+import { OPEN_MAX } from "../../../keys/keys.ts";
 
 export async function fillSecrets(pool: pg.Pool, table: keyof typeof OPEN_MAX, accountId: Uuid): Promise<void> {
   await pool.query(

@@ -1,6 +1,6 @@
 /** For tests: what breaks the rules of the body, the query, the account's header and the path, wherever they are taken. */
 import { ACCOUNT_HEADER, accessOf } from "@tollgate/api/guards.ts";
-import { publicId } from "../../base/ids.ts";
+import { publicId } from "../../../base/ids.ts";
 import type { Sent } from "./coverage.ts";
 import { idPrefixOf, type Operation } from "./operations.ts";
 

@@ -8,7 +8,7 @@ import { GUARDS } from "@tollgate/api/guards.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
 import type { FastifyInstance } from "fastify";
-import type { Answer, Browser } from "../testing/browser.ts";
+import type { Answer, Browser } from "../../testing/browser.ts";
 import { type EventReader, openEvents } from "./events.ts";
 import { addressOf, type Operation, operationsOf } from "./operations.ts";
 

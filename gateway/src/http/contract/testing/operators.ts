@@ -1,6 +1,6 @@
 /** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
-import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 

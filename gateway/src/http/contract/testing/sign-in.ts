@@ -1,14 +1,14 @@
 /** For tests: every way to sign up and in, and every way not to, on consoles that offer different things. */
 import assert from "node:assert/strict";
-import { type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
-import { smtpMail } from "../../accounts/mail.ts";
-import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
-import { openTestIssuer } from "../../accounts/testing/oidc.ts";
-import { openTestMailbox } from "../../accounts/testing/smtp.ts";
-import { totp } from "../../accounts/testing/totp.ts";
-import { Browser, PASSWORD } from "../testing/browser.ts";
-import { signedIn } from "../testing/people.ts";
-import type { TestPlatform } from "../testing/platform.ts";
+import { type IdentitiesOptions, openIdentities } from "../../../accounts/identities.ts";
+import { smtpMail } from "../../../accounts/mail.ts";
+import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";
+import { openTestIssuer } from "../../../accounts/testing/oidc.ts";
+import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
+import { totp } from "../../../accounts/testing/totp.ts";
+import { Browser, PASSWORD } from "../../testing/browser.ts";
+import { signedIn } from "../../testing/people.ts";
+import type { TestPlatform } from "../../testing/platform.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 

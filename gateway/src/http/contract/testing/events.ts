@@ -1,7 +1,7 @@
 /** For tests: a stream of server-sent events, read as it comes. */
 import type { Readable } from "node:stream";
 import type { FastifyInstance } from "fastify";
-import type { Answer, Browser } from "../testing/browser.ts";
+import type { Answer, Browser } from "../../testing/browser.ts";
 
 export interface EventReader {
   /** What came before the first event. */

@@ -1,16 +1,16 @@
 /** For tests: a platform with one of every kind of person, things that belong to two of them, and snapshots of its database. */
-import { systemClock } from "../../base/clock.ts";
-import { publicId, type Uuid } from "../../base/ids.ts";
-import { createLog } from "../../base/log.ts";
-import { pico } from "../../base/money.ts";
-import { systemRandom } from "../../base/random.ts";
-import { openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
-import { openPayments } from "../../payments/payments.ts";
-import { stripeAt } from "../../payments/testing.ts";
-import { Browser } from "../testing/browser.ts";
-import { served } from "../testing/past.ts";
-import { type Person, signedIn } from "../testing/people.ts";
-import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { systemClock } from "../../../base/clock.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { pico } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { openPayments } from "../../../payments/payments.ts";
+import { stripeAt } from "../../../payments/testing.ts";
+import { Browser } from "../../testing/browser.ts";
+import { served } from "../../testing/past.ts";
+import { type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
 
 export const PEOPLE = [
   "nobody",

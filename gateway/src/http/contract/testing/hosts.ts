@@ -1,7 +1,7 @@
 /** For tests: everything a host can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
-import { parseId, publicId, type Uuid } from "../../base/ids.ts";
-import { served } from "../testing/past.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { served } from "../../testing/past.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";
