@@ -28,7 +28,7 @@ const GROUPS: Record<string, Group> = {
   unit: {
     patterns: [
       "api/src/**/*.test.ts",
-  "protocol/src/**/*.test.ts",
+      "protocol/src/**/*.test.ts",
       "gateway/src/**/*.test.ts",
       "host/src/**/*.test.ts",
       "console/{src,tools}/**/*.test.ts",
