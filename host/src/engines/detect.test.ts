@@ -16,6 +16,8 @@ const STUBS = {
   vllm: vllmStub,
   mlx: mlxStub,
 } as const;
+/** However busy this machine is, who answers is heard. */
+const PATIENT = { timeoutMs: 60_000 };
 const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
 /** Each engine with one model, a context of 4,096 tokens and three slots. */
@@ -40,7 +42,7 @@ const tollgate: Answer = (request, response) => {
 };
 
 test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {
-  const found = await findEngines(await stubs(t));
+  const found = await findEngines(await stubs(t), PATIENT);
   assert.deepEqual(
     found.map(({ name, kind, details, slots, slotsTold }) => [
       name.startsWith(`${kind} at 127`),
@@ -62,20 +64,20 @@ test("each engine is found where it listens, with its models, its context and it
 test("no engine is taken for another, at any address", async (t) => {
   const addresses = await stubs(t);
   for (const kind of KINDS) {
-    const found = await findEngines(everywhere(addresses[kind]));
+    const found = await findEngines(everywhere(addresses[kind]), PATIENT);
     assert.equal(found.length, 1, `${kind} was found as ${found.map((engine) => engine.kind).join(", ")}`);
-    assert.equal((await identifyEngine(addresses[kind]))?.kind, found[0]?.kind);
+    assert.equal((await identifyEngine(addresses[kind], PATIENT))?.kind, found[0]?.kind);
   }
 });
 
 test("an LM Studio before 0.4 tells its context but not its slots", async (t) => {
   const brain = new StubBrain();
-  const found = await identifyEngine(await stubServer(t, lmStudioStub(brain, "v0")));
+  const found = await identifyEngine(await stubServer(t, lmStudioStub(brain, "v0")), PATIENT);
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
 test("a model that Ollama runs elsewhere is not offered: prompts would leave this machine", async (t) => {
-  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubBrain())));
+  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubBrain())), PATIENT);
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 

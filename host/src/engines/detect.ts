@@ -42,10 +42,13 @@ export const usualAddresses = (env: { OLLAMA_HOST?: string | undefined }): Engin
 });
 
 /** Every engine that answers, in order of preference. */
-export async function findEngines(addresses: EngineAddresses): Promise<FoundEngine[]> {
+export async function findEngines(
+  addresses: EngineAddresses,
+  { timeoutMs = TIMEOUT_MS }: { timeoutMs?: number } = {},
+): Promise<FoundEngine[]> {
   const kinds = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
   const found = await Promise.all(
-    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS }))),
+    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: timeoutMs }))),
   );
   return found.filter((engine) => engine !== undefined);
 }
