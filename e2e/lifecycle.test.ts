@@ -1,5 +1,6 @@
 /** Starting, stopping, dying and starting again: what a person at the terminal sees, and what is left behind. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
@@ -44,6 +45,24 @@ describe("a platform's life", () => {
     assert.equal((await chat(second, { text: "again" })).status, 200);
     await assertBalanced(second);
     assert.equal(await second.stop(), 0);
+  });
+
+  test("the ready file comes after the screen has said that the platform is ready", async () => {
+    const readyFile = join(dataDir, "ready.json");
+    // The file is written under this name and then renamed. Writing into a pipe waits for whoever reads it.
+    const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
+    assert.equal(status, 0, "mkfifo");
+    const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
+    const said = eventually("the screen says so", () => /Ctrl-C stops everything/.test(started.output()), 60_000);
+    const failure = await said.then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    // Read in any case, or the platform would wait for ever.
+    const { pids } = JSON.parse(await readFile(`${readyFile}.new`, "utf8")) as Platform["ready"];
+    process.kill(pids.gateway, "SIGINT");
+    assert.equal(await started.ended, 0);
+    assert.equal(failure, undefined);
   });
 
   test("health and metrics are told on loopback, whatever address the API is served on", async (t) => {

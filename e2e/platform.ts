@@ -11,6 +11,8 @@ import pg from "pg";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 const READY_WITHIN_MS = 90_000;
+/** The end of what the screen says once the platform is ready. */
+const LAST_WORDS = /Ctrl-C stops everything/;
 
 export interface Ready {
   base_url: string;
@@ -107,7 +109,8 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
   });
   for (;;) {
     const text = await readIfThere(readyFile);
-    if (text !== undefined) return JSON.parse(text);
+    // What the screen said before is on its way through a pipe.
+    if (text !== undefined && LAST_WORDS.test(started.output())) return JSON.parse(text);
     if (over) throw new Error(`the platform stopped before it was ready:\n${started.output()}`);
     if (performance.now() > deadline) {
       started.process.kill("SIGKILL");
