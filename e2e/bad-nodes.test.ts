@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { encode } from "../protocol/src/codec.ts";
-import { assertBalanced, lastRecord } from "./books.ts";
+import { assertBalanced, lastRecord } from "./ledger-check.ts";
 import {
   chat,
   eventually,

@@ -7,8 +7,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, afterEach, before, describe, test } from "node:test";
 import { encode } from "../protocol/src/codec.ts";
-import { assertBalanced } from "./books.ts";
 import { RawNode } from "./fuzz/plane/raw-node.ts";
+import { assertBalanced } from "./ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 

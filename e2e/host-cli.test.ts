@@ -5,7 +5,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assertBalanced, builder, host, lastRecord } from "./books.ts";
+import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));

@@ -5,7 +5,8 @@ import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { assertBalanced, builder } from "./books.ts";
+import { PRIVATE_DATABASE } from "./database.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
 import {
   chat,
   eventually,
@@ -26,11 +27,11 @@ describe("a platform's life", () => {
   });
   afterEach(() => removeDataDir(dataDir));
 
-  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres, ...pids.nodes];
+  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
   const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 
   test("Ctrl-C stops everything; the next start goes on with the same data", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
+    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.match(first.output(), /Tollgate is ready/);
     assert.match(first.output(), /curl -N/);
     assert.equal((await chat(first, { text: "hello" })).status, 200);
@@ -39,7 +40,7 @@ describe("a platform's life", () => {
     assert.equal(await first.stop(), 0);
     await allGone(processes(first));
 
-    const second = await startPlatform(dataDir, FLAGS);
+    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.equal(second.ready.api_key, first.ready.api_key);
     assert.equal((await builder(second)).balance, balance);
     assert.equal((await chat(second, { text: "again" })).status, 200);
@@ -77,7 +78,7 @@ describe("a platform's life", () => {
   });
 
   test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
+    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
     const reader = stream.body?.getReader();
     await reader?.read();
@@ -88,7 +89,7 @@ describe("a platform's life", () => {
     });
     await allGone([first.ready.pids.gateway, ...first.ready.pids.nodes]);
 
-    const second = await startPlatform(dataDir, FLAGS);
+    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.equal(
       second.ready.pids.postgres,
       first.ready.pids.postgres,
@@ -107,7 +108,7 @@ describe("a platform's life", () => {
   });
 
   test("a second platform on the same data is refused in one line, and the first goes on", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
+    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
     assert.equal(await second.ended, 1);
     assert.match(complaint(second.output()), new RegExp(`${first.ready.pids.gateway}`));

@@ -1,10 +1,10 @@
 /** The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertBalanced, type RecordRow } from "./books.ts";
+import { enoughOfMinute, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
+import { assertBalanced, type RecordRow } from "./ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";
-import { enoughOfMinute, type KeyTraits, makeKey, openBuilder, PEPPER, startNode, writeCatalogue } from "./setting.ts";
 
 /** The catalogue lets in two of these, whatever the nodes could take. */
 const CAPPED = "small-8b";
@@ -18,7 +18,6 @@ describe("limits", () => {
     dataDir = await newDataDir();
     const catalogue = await writeCatalogue(dataDir, { [CAPPED]: { admission_max: 2 } });
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `tiny-3b,${CAPPED}`], {
-      KEY_PEPPER: PEPPER,
       CATALOGUE_FILE: catalogue,
     });
     account = await openBuilder(platform.query, 5_000_000_000_000n);

@@ -1,7 +1,7 @@
 /** An account can never spend what it does not have, and a dying gateway can never charge what it did not finish. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
-import { assertBalanced, builder } from "./books.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, raiseLimits, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];

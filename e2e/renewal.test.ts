@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { lastRecord } from "./books.ts";
+import { lastRecord } from "./ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 

@@ -11,34 +11,20 @@ import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { announce } from "../gateway/src/db/broadcast.ts";
-import type { Connection } from "../gateway/src/db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { openApiKeys, type Secrets } from "../gateway/src/keys/keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { PEPPER, urlOf } from "./database.ts";
+import { enoughOfMinute, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, send } from "./raw-http.ts";
-import {
-  enoughOfMinute,
-  type KeyTraits,
-  type MadeKey,
-  makeKey,
-  openBuilder,
-  PEPPER,
-  writeCatalogue,
-} from "./setting.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 /** The catalogue lets in two of these on the whole platform. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
-
-function urlOf(connection: Connection): string {
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database } = connection;
-  return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-}
 
 /** The keys as one more gateway on the same database has them, to revoke one as a gateway does. */
 function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): Secrets {

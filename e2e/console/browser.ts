@@ -37,7 +37,7 @@ export function buildConsole(): void {
 
 export type Theme = "light" | "dark";
 
-export interface Visit {
+export interface BrowserSession {
   page: Page;
   context: BrowserContext;
   /** What the page complained about since the last time it was asked. */
@@ -45,7 +45,7 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-export interface VisitOptions {
+export interface BrowserOptions {
   baseUrl: string;
   width?: number;
   height?: number;
@@ -58,7 +58,7 @@ export async function openBrowser({
   width = 1440,
   height = 900,
   theme = "light",
-}: VisitOptions): Promise<Visit> {
+}: BrowserOptions): Promise<BrowserSession> {
   const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM as string,

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
   axeFindings,
@@ -12,7 +13,6 @@ import {
   signIn,
   type Theme,
 } from "./browser.ts";
-import { signInToApi } from "./people.ts";
 
 interface Look {
   path: string;
@@ -95,9 +95,9 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       body: JSON.stringify({ name: "attic", hardware: { cpu: "a processor", cores: 8, gpus: [{ name: "a card" }] } }),
     });
     const { id } = (await registered.json()) as { id: string };
-    const api = await signInToApi(base_url, operator);
-    await api.post(`operator/nodes/${id}/quarantine`, { reason: "odd answers" });
-    await api.post("operator/payouts", { note: "November" });
+    const api = await new ConsoleClient(platform).signIn(operator);
+    await api.send("POST", `operator/nodes/${id}/quarantine`, { reason: "odd answers" });
+    await api.send("POST", "operator/payouts", { note: "November" });
   });
   after(async () => {
     await platform?.stop();
@@ -108,12 +108,12 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
     for (const screen of SCREENS) {
       for (const { who, looks } of PAGES) {
         test(`${who}: ${theme}, ${screen.width} pixels wide`, async () => {
-          const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
-          const { page } = visit;
+          const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
+          const { page } = browser;
           const judge = async (where: string): Promise<void> => {
             assert.deepEqual(await axeFindings(page), [], `${where}: axe`);
             assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
-            assert.deepEqual(visit.complaints(), [], where);
+            assert.deepEqual(browser.complaints(), [], where);
           };
           try {
             await signIn(page, platform.ready[who]);
@@ -134,7 +134,7 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
             await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
             await judge("the election");
           } finally {
-            await visit.close();
+            await browser.close();
           }
         });
       }
@@ -142,8 +142,8 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
   }
 
   test("without a mouse: an account is opened, given credit and closed again", async () => {
-    const visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    const { page } = visit;
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
     const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
     const tabTo = async (words: RegExp): Promise<void> => {
       for (let i = 0; i < 40; i++) {
@@ -175,9 +175,9 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       assert.match(await focused(), /^Local builder/);
-      assert.deepEqual(visit.complaints(), []);
+      assert.deepEqual(browser.complaints(), []);
     } finally {
-      await visit.close();
+      await browser.close();
     }
   });
 });

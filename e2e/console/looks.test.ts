@@ -50,12 +50,12 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
   for (const theme of ["light", "dark"] satisfies Theme[]) {
     for (const screen of SCREENS) {
       test(`${theme}, ${screen.width} pixels wide`, async () => {
-        const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
-        const { page } = visit;
+        const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
+        const { page } = browser;
         const judge = async (where: string): Promise<void> => {
           assert.deepEqual(await axeFindings(page), [], `${where}: axe`);
           assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
-          assert.deepEqual(visit.complaints(), [], where);
+          assert.deepEqual(browser.complaints(), [], where);
         };
         try {
           for (const { path, heading } of OUTSIDE) {
@@ -83,15 +83,15 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
           await page.getByRole("dialog").waitFor();
           await judge("the dialog for a new key");
         } finally {
-          await visit.close();
+          await browser.close();
         }
       });
     }
   }
 
   test("the theme follows the system until somebody chooses, and the choice is remembered", async () => {
-    const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme: "dark" });
-    const { page } = visit;
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme: "dark" });
+    const { page } = browser;
     const theme = (): Promise<string | null> => page.locator("html").getAttribute("data-theme");
     try {
       await page.goto("/console/sign-in");
@@ -107,7 +107,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await page.getByRole("menuitemradio", { name: "As the system" }).click();
       assert.equal(await theme(), "light");
     } finally {
-      await visit.close();
+      await browser.close();
     }
   });
 });

@@ -1,4 +1,4 @@
-/** A node made by hand: real credentials, a bare socket, and no manners. */
+/** A node made by hand: real credentials, a bare socket, and none of the protocol that it does not want to keep. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../../gateway/src/dispatch/credentials/nkeys.ts";
 import { decode, FrameError } from "../../../protocol/src/codec.ts";

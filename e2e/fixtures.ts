@@ -4,11 +4,10 @@ import { createHmac, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { PEPPER } from "./database.ts";
 import { chat, type Platform, type Ready } from "./platform.ts";
 
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
-/** Given to a platform as KEY_PEPPER, so that keys can be made from outside. */
-export const PEPPER = "the pepper of the end-to-end tests";
 
 type Query = Platform["query"];
 
