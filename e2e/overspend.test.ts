@@ -68,7 +68,7 @@ describe("overspending", () => {
   test("kill -9 in the middle of 100 streams, ten times: after the lease no hold is left, nothing is charged twice", async () => {
     const streams = 100;
     for (let round = 1; round <= 10; round++) {
-      const platform = await startPlatform(dataDir, [...FLAGS, "--nodes", "2"], SHORT_LEASE);
+      const platform = await startPlatform(dataDir, FLAGS, SHORT_LEASE);
       await raiseLimits(platform);
       // Each request is short enough that some have ended, some are settling and some run when the kill comes.
       const ended = Array.from({ length: streams }, (_, i) =>

@@ -115,9 +115,10 @@ export async function axeFindings(page: Page): Promise<string[]> {
       .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
       .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`);
     // Through the debugger: the page's own policy lets no other script in.
-    await session.send("Runtime.evaluate", { expression: AXE });
+    const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
+    if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
     const { result } = await session.send("Runtime.evaluate", {
-      expression: `axe.run().then((found) => JSON.stringify(found.violations
+      expression: `axe.run({ resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations
         .filter(({ impact }) => impact !== "minor")
         .map(({ id, help, nodes }) => id + " (" + help + "): " + nodes.map(({ target }) => target.join(" ")).join(", "))))`,
       awaitPromise: true,
@@ -129,6 +130,17 @@ export async function axeFindings(page: Page): Promise<string[]> {
 }
 
 /** How many pixels the page is wider than the screen. */
-export async function sidewaysScroll(page: Page): Promise<number> {
+async function sidewaysScroll(page: Page): Promise<number> {
   return Number(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+}
+
+/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no complaints. */
+export async function assertLooksRight({ page, complaints }: BrowserSession, where: string): Promise<void> {
+  for (const theme of ["light", "dark"] satisfies Theme[]) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.locator(`html[data-theme=${theme}]`).waitFor();
+    assert.deepEqual(await axeFindings(page), [], `${where}, ${theme}: axe`);
+    assert.equal(await sidewaysScroll(page), 0, `${where}, ${theme}: scrolls sideways`);
+  }
+  assert.deepEqual(complaints(), [], where);
 }

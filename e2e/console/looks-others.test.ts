@@ -4,15 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import {
-  axeFindings,
-  buildConsole,
-  NEEDS_CHROMIUM,
-  openBrowser,
-  sidewaysScroll,
-  signIn,
-  type Theme,
-} from "./browser.ts";
+import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 
 interface Look {
   path: string;
@@ -104,40 +96,34 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  for (const theme of ["light", "dark"] satisfies Theme[]) {
-    for (const screen of SCREENS) {
-      for (const { who, looks } of PAGES) {
-        test(`${who}: ${theme}, ${screen.width} pixels wide`, async () => {
-          const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
-          const { page } = browser;
-          const judge = async (where: string): Promise<void> => {
-            assert.deepEqual(await axeFindings(page), [], `${where}: axe`);
-            assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
-            assert.deepEqual(browser.complaints(), [], where);
-          };
-          try {
-            await signIn(page, platform.ready[who]);
-            for (const { path, heading, there, open } of looks) {
-              await page.goto(`/console${path}`);
-              await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-              await page.getByText(there).filter({ visible: true }).first().waitFor();
-              await judge(path);
-              await open?.(page);
-              if (open !== undefined) await judge(`${path}, opened`);
-            }
-            if (who !== "builder") return;
-            await page.goto("/console/host");
-            await page.getByRole("button", { name: /^local-1/ }).click();
-            await page.getByRole("heading", { name: "Machine" }).waitFor();
-            await judge("a node");
-            await page.getByRole("button", { name: "Elect models" }).click();
-            await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
-            await judge("the election");
-          } finally {
-            await browser.close();
+  for (const screen of SCREENS) {
+    for (const { who, looks } of PAGES) {
+      test(`${who}: ${screen.width} pixels wide, light and dark`, async () => {
+        const browser = await openBrowser({ baseUrl: platform.ready.base_url, ...screen });
+        const { page } = browser;
+        const judge = (where: string): Promise<void> => assertLooksRight(browser, where);
+        try {
+          await signIn(page, platform.ready[who]);
+          for (const { path, heading, there, open } of looks) {
+            await page.goto(`/console${path}`);
+            await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+            await page.getByText(there).filter({ visible: true }).first().waitFor();
+            await judge(path);
+            await open?.(page);
+            if (open !== undefined) await judge(`${path}, opened`);
           }
-        });
-      }
+          if (who !== "builder") return;
+          await page.goto("/console/host");
+          await page.getByRole("button", { name: /^local-1/ }).click();
+          await page.getByRole("heading", { name: "Machine" }).waitFor();
+          await judge("a node");
+          await page.getByRole("button", { name: "Elect models" }).click();
+          await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
+          await judge("the election");
+        } finally {
+          await browser.close();
+        }
+      });
     }
   }
 
