@@ -76,7 +76,7 @@ export async function credentialsOf(
   return { url: minted.plane_url, jwt: minted.jwt, seed: minted.seed, expiresAt: minted.expires_at * 1000 };
 }
 
-export const dial = ({ url, jwt, seed }: Credentials): Promise<NatsConnection> =>
+export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
 /** One job that the node was given, and the means to answer it well or badly. */
