@@ -15,7 +15,16 @@ import { overrun, whiteSpace } from "./behaviours.ts";
 import { assertBounded, growthDuring } from "./growth.ts";
 import { assertUnharmed, HonestUsers } from "./honest-users.ts";
 import { type Behaviour, type Credentials, dial, enrol, HandMadeNode } from "./node.ts";
-import { FLOODS, floodUntilCut, gatewayName, join } from "./plane-floods.ts";
+import {
+  type Flood,
+  floodUntilCut,
+  gatewayName,
+  join,
+  malformedFrames,
+  malformedStates,
+  outputOfNoJob,
+  statesOfManyModels,
+} from "./plane-floods.ts";
 import { flood as floodAgain, isCut, rawNode, sayUnread } from "./raw-node.ts";
 import { ask, type Builder, codeIn, Stage } from "./stage.ts";
 
@@ -33,6 +42,13 @@ const CUT_LOG_BYTES_MAX = 16 * 1024;
 const CHAT = "/v1/chat/completions";
 /** Canaries are another suite's: the agent's engine only plays a model. */
 const UNWATCHED = { AUTO_QUARANTINE: "false", PROBATION_ANSWERS: "0" };
+
+const FLOODS: [string, Flood][] = [
+  ["malformed states", malformedStates],
+  ["valid states of 250 models", statesOfManyModels],
+  ["malformed frames", malformedFrames],
+  ["output of jobs that are nobody's", outputOfNoJob],
+];
 
 const greet = (stage: Stage, key: string): Promise<Response> => {
   const prompt = `#script ${JSON.stringify({ text: "hello" })}`;
@@ -123,7 +139,7 @@ describe("floods", () => {
     });
   });
 
-  for (const [what, flood] of Object.entries(FLOODS)) {
+  for (const [what, flood] of FLOODS) {
     test(`a flood of ${what}: it is cut off, others do not notice, and the log is short`, async (t) => {
       const attack = async (): Promise<void> => {
         const node = await join(stage);
@@ -275,7 +291,7 @@ describe("floods of the plane, on NATS", { skip }, () => {
     await nats?.close();
   });
 
-  for (const [what, flood] of Object.entries(FLOODS)) {
+  for (const [what, flood] of FLOODS) {
     test(`${what}: it is cut off, others are served, log and memory stay small`, async (t) => {
       const node = await join(stage);
       const latencies: number[] = [];
