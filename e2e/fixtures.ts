@@ -96,8 +96,15 @@ export async function startNode(
   });
 }
 
-/** Limits turn with the calendar minute: waits for the next one when this one is about to end. */
-export async function enoughOfMinute(neededMs = 15_000): Promise<void> {
-  const leftMs = 60_000 - (Date.now() % 60_000);
-  if (leftMs < neededMs) await new Promise((resolve) => setTimeout(resolve, leftMs + 10));
+/** Limits turn with the calendar minute: runs what must happen in one of them, and again where it turned meanwhile. */
+export async function inOneMinute(run: () => Promise<void>): Promise<void> {
+  const minute = (): number => Math.floor(Date.now() / 60_000);
+  for (let tries = 1; ; tries++) {
+    const begun = minute();
+    try {
+      return await run();
+    } catch (error) {
+      if (minute() === begun || tries === 3) throw error;
+    }
+  }
 }

@@ -4,8 +4,8 @@ import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
-import { PRIVATE_DATABASE } from "./database.ts";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { openDatabase, PRIVATE_DATABASE } from "./database.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
 import {
   chat,
@@ -51,6 +51,7 @@ describe("a platform's life", () => {
   test("the ready file comes after the screen has said that the platform is ready", async () => {
     const readyFile = join(dataDir, "ready.json");
     // The file is written under this name and then renamed. Writing into a pipe waits for whoever reads it.
+    await openDatabase(dataDir);
     const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
     assert.equal(status, 0, "mkfifo");
     const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
@@ -107,15 +108,6 @@ describe("a platform's life", () => {
     await allGone(processes(second));
   });
 
-  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
-    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
-    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
-    assert.equal(await second.ended, 1);
-    assert.match(complaint(second.output()), new RegExp(`${first.ready.pids.gateway}`));
-    assert.equal((await chat(first, { text: "still here" })).status, 200);
-    assert.equal(await first.stop(), 0);
-  });
-
   test("a local node left paused or in quarantine: the next start says so, what to do, and gets ready without it", async () => {
     const flags = [...FLAGS, "--nodes", "2"];
     const first = await startPlatform(dataDir, flags);
@@ -147,12 +139,30 @@ describe("a platform's life", () => {
     await eventually("the resumed one serves", async () => (await chat(third, { text: "back" })).status === 200);
     assert.equal(await third.stop(), 0);
   });
+});
+
+describe("a platform that runs", () => {
+  let dataDir: string;
+  let platform: Platform;
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
+    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
+    assert.equal(await second.ended, 1);
+    assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
+    assert.equal((await chat(platform, { text: "still here" })).status, 200);
+  });
 
   test("a node that dies is started again and serves", async () => {
-    const platform = await startPlatform(dataDir, FLAGS);
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
     await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
-    assert.equal(await platform.stop(), 0);
   });
 });
 
@@ -232,6 +242,7 @@ describe("what cannot start says why in one line and exits with 1", () => {
   });
 
   test("a missing model file", async () => {
+    await openDatabase(dataDir);
     const line = await refused(["dev", "--port", "0", "--data", dataDir, "--engine", "demo"], {
       TOLLGATE_DEMO_MODEL: join(dataDir, "none.gguf"),
     });

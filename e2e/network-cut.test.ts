@@ -102,7 +102,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
     const tookMs = performance.now() - cutAt;
     assert.match(text, /"code":"upstream_stall"/);
     assert.ok(!text.includes("[DONE]"));
-    assert.ok(tookMs > 1500 && tookMs < 4000, `${tookMs} ms`);
+    assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
     await eventually("the books are closed", async () => (await lastRecord(platform)).outcome === "upstream_stall");
     const record = await lastRecord(platform);
     assert.ok(record.completion_tokens > 0 && BigInt(record.charge_pico) > 0n && BigInt(record.host_pico) > 0n);

@@ -267,7 +267,7 @@ describe("order of checks", () => {
         .status;
     assert.equal(await status(), 402);
     await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
-    await eventually("the credit counts", async () => (await status()) === 404, 5_000);
+    await eventually("the credit counts", async () => (await status()) === 404);
   });
 
   test("400, 401, 402, 404, 405 and 413 leave no record; every 429 and everything that reached a node's door does", async () => {

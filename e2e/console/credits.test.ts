@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { assertBalanced, builder } from "../ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
@@ -23,7 +23,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
-    await signIn(page, platform.ready.builder);
+    await openSession(page, platform.ready.builder);
   });
   after(async () => {
     await browser?.close();

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { lastRecord } from "../ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
@@ -28,7 +28,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     const open = async (who: { email: string; password: string }): Promise<Page> => {
       const browser = await openBrowser({ baseUrl: platform.ready.base_url });
       browsers.push(browser);
-      await signIn(browser.page, who);
+      await openSession(browser.page, who);
       return browser.page;
     };
     hostPage = await open(platform.ready.builder);

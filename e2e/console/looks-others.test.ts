@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 interface Look {
   path: string;
@@ -103,7 +103,7 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
         const { page } = browser;
         const judge = (where: string): Promise<void> => assertLooksRight(browser, where);
         try {
-          await signIn(page, platform.ready[who]);
+          await openSession(page, platform.ready[who]);
           for (const { path, heading, there, open } of looks) {
             await page.goto(`/console${path}`);
             await page.getByRole("heading", { name: heading, exact: true }).waitFor();
@@ -139,7 +139,7 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       assert.fail(`${words} was not reached by the tab key`);
     };
     try {
-      await signIn(page, platform.ready.operator);
+      await openSession(page, platform.ready.operator);
       await page.goto("/console/operator/accounts");
       await page.getByRole("button", { name: /^Local builder/ }).waitFor();
       await tabTo(/^Local builder/);

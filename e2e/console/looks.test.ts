@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const OUTSIDE = [
   { path: "/sign-in", heading: "Sign in" },
@@ -53,7 +53,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
           ).waitFor();
           await judge(path);
         }
-        await signIn(page, platform.ready.builder);
+        await openSession(page, platform.ready.builder);
         for (const { path, heading, there } of INSIDE) {
           await page.goto(`/console${path}`);
           await page.getByRole("heading", { name: heading, exact: true }).waitFor();

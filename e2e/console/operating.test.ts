@@ -5,7 +5,7 @@ import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { assertBalanced, host } from "../ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 describe("an operator's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
@@ -19,7 +19,7 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
-    await signIn(page, platform.ready.operator);
+    await openSession(page, platform.ready.operator);
   });
   after(async () => {
     await browser?.close();

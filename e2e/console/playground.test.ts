@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { lastRecord } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, signIn } from "./browser.ts";
 
 const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 /** Picodollars as the console writes them exactly. */
@@ -28,7 +28,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,reason-32b"]);
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
-    await signIn(page, platform.ready.builder);
+    await openSession(page, platform.ready.builder);
   });
   after(async () => {
     await browser?.close();

@@ -7,7 +7,7 @@ import { after, afterEach, before, describe, test } from "node:test";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { ConsoleClient } from "../console-client.ts";
 import { assertBalanced } from "../ledger-check.ts";
-import { isAlive } from "../platform.ts";
+import { eventually, isAlive } from "../platform.ts";
 import { growthDuring } from "./growth.ts";
 import { nodeApi } from "./node.ts";
 import { ask, Stage, serve } from "./stage.ts";
@@ -159,20 +159,16 @@ describe("bounds", () => {
         }),
       );
     });
-    const rows = async (): Promise<number> =>
-      (await stage.query("select id from request where account_id = $1", [account])).length;
-    // What is written in the background is written by now, or never.
-    let before = -1;
-    for (let now = await rows(); now !== before; now = await rows()) {
-      before = now;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-    }
-    assert.ok(before > 0 && before <= REFUSALS_KEPT_MAX + 1, `${before} rows`);
-    const [sum] = await stage.query<{ requests: string }>(
-      "select sum(requests) as requests from usage_hour where account_id = $1",
-      [account],
-    );
-    assert.equal(Number(sum?.requests), total, "every one of them is counted");
+    // They are written in the background, a row and its count together.
+    await eventually("every one of them is counted", async () => {
+      const [sum] = await stage.query<{ requests: string }>(
+        "select sum(requests) as requests from usage_hour where account_id = $1",
+        [account],
+      );
+      return Number(sum?.requests) === total;
+    });
+    const { length: rows } = await stage.query("select id from request where account_id = $1", [account]);
+    assert.ok(rows > 0 && rows <= REFUSALS_KEPT_MAX + 1, `${rows} rows`);
     const streams = await stage.query<{ stream: boolean | null }>(
       "select distinct stream from request where account_id = $1",
       [account],
