@@ -108,12 +108,7 @@ const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3:
   $10::text::integer[], $11::text::smallint[], $12::text::integer[], $13::text::integer[], $14::text::integer[],
   $15::text::bigint[])::text as codes`;
 
-export function openLedger(options: {
-  pool: pg.Pool;
-  clock: Clock;
-  gatewayId: string;
-  holdLeaseMs?: number;
-}): Ledger {
+export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string; holdLeaseMs?: number }): Ledger {
   const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS } = options;
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
