@@ -95,9 +95,10 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   test("stopped before its first token it is charged for its prompt, and says so", async () => {
-    await say(order({ tokens: 50, ttft_ms: 1500 }));
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
+    // As late as a first token may be; all that is done meanwhile is to look and to press the button.
+    await say(order({ tokens: 50, ttft_ms: 1_900 }));
     await eventually("the node works on it", async () => {
       const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
       return stats.busy > 0;
