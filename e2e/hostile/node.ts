@@ -148,7 +148,10 @@ export class HandMadeNode {
   readonly #running = new Map<string, AbortController>();
   readonly #timer: NodeJS.Timeout;
 
-  /** Joins and waits until the platform says that it is online; with `waits: false` until it has reported. */
+  /**
+   * Joins and waits until the platform says that it is online, or has found it out already, which a busy machine may not see it
+   * do; with `waits: false` until it has reported.
+   */
   static async join(
     stage: Stage,
     host: Host,
@@ -157,7 +160,8 @@ export class HandMadeNode {
     const { id, credentials } = await enrol(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);
     await node.line.flush();
-    if (traits.waits !== false) await eventually(`${traits.name} is online`, () => node.is("online"));
+    const isIn = async (): Promise<boolean> => ["online", "quarantined"].includes(await node.state());
+    if (traits.waits !== false) await eventually(`${traits.name} is online`, isIn);
     return node;
   }
 
