@@ -11,7 +11,7 @@ export interface Answer {
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-export class Visitor {
+export class ConsoleClient {
   readonly #origin: string;
   /** Told of every answer. */
   readonly #onAnswer: (answer: Answer) => void;
@@ -64,7 +64,7 @@ export class Visitor {
   }
 
   /** Somebody new, with a builder account and so much credit from the operator. */
-  async signUp(email: string, { operator, credit }: { operator: Visitor; credit: string }): Promise<string> {
+  async signUp(email: string, { operator, credit }: { operator: ConsoleClient; credit: string }): Promise<string> {
     await this.send("POST", "auth/sign-up/email", { email, password: `the password of ${email}`, name: "Somebody" });
     const { id } = await this.send<{ id: string }>("POST", "accounts", { kind: "builder", name: `Work of ${email}` });
     await operator.send("POST", `operator/accounts/${id}/grant`, { amount_micro: credit, reason: "to begin with" });

@@ -1,9 +1,13 @@
-/** A whole platform for a run: credit and limits that no run exhausts, and what must be true of it afterwards. */
+/**
+ * A whole platform to fuzz: credit and limits that no run exhausts, and what must be true of it afterwards, whether requests
+ * were sent to it or frames (`plane/plane-platform.ts`). Its database is a private one, because that one's log is looked at.
+ */
 import assert from "node:assert/strict";
 import { globSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { assertBalanced, builder } from "../books.ts";
+import { PRIVATE_DATABASE } from "../database.ts";
+import { assertBalanced, builder } from "../ledger-check.ts";
 import {
   eventually,
   isAlive,
@@ -21,17 +25,21 @@ const CREDIT_PICO = 1_000n * 10n ** 12n;
 /** pino's level of an error. */
 const ERROR = 50;
 
-export interface Arena {
+export interface FuzzPlatform {
   platform: Platform;
   target: Target;
-  /** Throws on the first thing that is not as it was: holds, books, processes, logs, service. */
-  assertUnharmed(served: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openArena(env: Record<string, string> = {}): Promise<Arena> {
+export async function openFuzzPlatform({
+  flags = [],
+  env = {},
+}: {
+  flags?: string[];
+  env?: Record<string, string>;
+} = {}): Promise<FuzzPlatform> {
   const dataDir = await newDataDir();
-  const platform = await startPlatform(dataDir, ["--engine", "scripted"], env);
+  const platform = await startPlatform(dataDir, ["--engine", "scripted", ...flags], { ...PRIVATE_DATABASE, ...env });
   await raiseLimits(platform);
   await platform.query("update api_key set tokens_per_minute_max = 1000000000");
   const { id } = await builder(platform);
@@ -41,7 +49,6 @@ export async function openArena(env: Record<string, string> = {}): Promise<Arena
   return {
     platform,
     target: { port: Number(new URL(baseUrl).port), key },
-    assertUnharmed: (served) => assertUnharmed(platform, served),
     async close() {
       const late = setTimeout(() => platform.process.kill("SIGKILL"), STOP_MS_MAX);
       const code = await platform.stop().finally(() => clearTimeout(late));
@@ -51,11 +58,17 @@ export async function openArena(env: Record<string, string> = {}): Promise<Arena
   };
 }
 
-async function assertUnharmed(platform: Platform, served: number): Promise<void> {
+/** After any run: no hold is left, the books balance, every process lives. Throws on the first thing that is not so. */
+export async function assertIntact(platform: Platform): Promise<void> {
   await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
   await assertBalanced(platform);
   const { gateway, postgres, nodes } = platform.ready.pids;
-  for (const pid of [gateway, postgres, ...nodes]) assert.ok(isAlive(pid), `process ${pid} lives on`);
+  for (const pid of [gateway, postgres as number, ...nodes]) assert.ok(isAlive(pid), `process ${pid} lives on`);
+}
+
+/** After a run of requests: besides, so many are on record as were served, it serves on, and no log has an error. */
+export async function assertUnharmed(platform: Platform, served: number): Promise<void> {
+  await assertIntact(platform);
   await assertRecorded(platform, served);
   await assertServes(platform);
   await assertQuietLogs(platform);
