@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { openBrowser, type Visit } from "../../e2e/console/browser.ts";
+import { type BrowserSession, openBrowser } from "../../e2e/console/browser.ts";
 import { PERSON } from "../../e2e/console/lifelike/cast.ts";
+import { ConsoleClient } from "../../e2e/console-client.ts";
 import type { Platform } from "../../e2e/platform.ts";
-import { Visitor } from "../../e2e/visitor.ts";
 import { type Figures, figuresOf, freeFrom, type Loaded, type Processor, type Seen } from "./figures.ts";
 
 /** In the page's own terms: so many elements, each with this text where one is given. */
@@ -67,15 +67,15 @@ const SCREEN = { width: 1280, height: 800 };
 type Session = { name: string; value: string; url: string }[];
 
 export async function sessionOf(platform: Platform, who: { email: string; password: string }): Promise<Session> {
-  const visitor = await new Visitor(platform).signIn(who);
-  return [...visitor.cookies].map(([name, value]) => ({ name, value, url: platform.ready.base_url }));
+  const client = await new ConsoleClient(platform).signIn(who);
+  return [...client.cookies].map(([name, value]) => ({ name, value, url: platform.ready.base_url }));
 }
 
-async function freshBrowser(platform: Platform, session: Session | undefined): Promise<Visit> {
-  const visit = await openBrowser({ baseUrl: platform.ready.base_url, ...SCREEN });
-  await visit.context.addInitScript(IN_PAGE);
-  if (session !== undefined) await visit.context.addCookies(session);
-  return visit;
+async function freshBrowser(platform: Platform, session: Session | undefined): Promise<BrowserSession> {
+  const browser = await openBrowser({ baseUrl: platform.ready.base_url, ...SCREEN });
+  await browser.context.addInitScript(IN_PAGE);
+  if (session !== undefined) await browser.context.addCookies(session);
+  return browser;
 }
 
 /** Everything that was asked for is there. */

@@ -14,7 +14,7 @@ import type { Gateway } from "./gateway.ts";
 const CEILING_PER_SLOT = 2;
 const CEILING_MIN = 8;
 
-export interface Visitor {
+export interface Caller {
   call: Call;
   key: Holder;
   endpoint: EndpointName;
@@ -29,7 +29,7 @@ interface Pass {
  * Refuses a body that is declared too long, before it counts as a request. The refusal tells where the key stands, as every
  * answer to a key does; while nobody knows that, the refusal stands alone.
  */
-export async function checkLength(gw: Gateway, { call, key }: Visitor): Promise<void> {
+export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<void> {
   try {
     call.checkDeclaredLength();
   } catch (tooLong) {
@@ -44,7 +44,7 @@ function unknown(cause: unknown): undefined {
 }
 
 /** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
-export async function enterKey(gw: Gateway, { call, key, endpoint }: Visitor): Promise<Pass> {
+export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
   const entry = await checked(gw.limits.enter(key.id, call.id, limitsOf(key)));
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
@@ -60,12 +60,12 @@ export async function checkCredit(gw: Pick<Gateway, "ledger">, { accountId }: Ho
 }
 
 /** Takes one of the model's places on the platform, or refuses with a 429. */
-export async function enterModel(gw: Gateway, visitor: Visitor, model: ActiveModel, stream: boolean): Promise<Pass> {
+export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
-  if (!(await checked(gw.limits.enterModel(model.id, visitor.call.id, ceiling)))) {
-    throw await refuse(gw, visitor, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
+  if (!(await checked(gw.limits.enterModel(model.id, caller.call.id, ceiling)))) {
+    throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }
-  return { leave: () => gw.limits.leaveModel(model.id, visitor.call.id) };
+  return { leave: () => gw.limits.leaveModel(model.id, caller.call.id) };
 }
 
 function limitsOf({ overrides }: Holder): KeyLimits {
@@ -89,7 +89,7 @@ async function checked<T>(check: Promise<T>): Promise<T> {
 
 async function refuse(
   gw: Gateway,
-  { call, key, endpoint }: Visitor,
+  { call, key, endpoint }: Caller,
   { model, stream, outcome }: { model: string | null; stream: boolean | null; outcome: LimitOutcome },
   retryAfterS: number,
 ): Promise<Fault> {

@@ -11,7 +11,7 @@ import { type Hold, outputCap, outputRoom, placeHold } from "./admit.ts";
 import type { Call } from "./call.ts";
 import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
-import { checkCredit, checkLength, enterKey, enterModel, type Visitor } from "./gate.ts";
+import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
 import { readAsk } from "./read.ts";
 import type { ReadAsk } from "./reader.ts";
@@ -23,18 +23,18 @@ import { bytesOf } from "./slices.ts";
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
-  const visitor = { call, key, endpoint: endpoint.name };
-  await checkLength(gw, visitor); // 413
-  const pass = await enterKey(gw, visitor); // 429
+  const caller = { call, key, endpoint: endpoint.name };
+  await checkLength(gw, caller); // 413
+  const pass = await enterKey(gw, caller); // 429
   let done: Done = { tokens: 0, answer: () => {} };
   try {
     await checkCredit(gw, key); // 402
     const read = await readAsk(gw, { call, payer: key.accountId, endpoint }); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
-    const place = await enterModel(gw, visitor, model, ask.stream); // 429
+    const place = await enterModel(gw, caller, model, ask.stream); // 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-      done = await work(gw, { visitor, endpoint, ask, model, meter, promptTokens, hold });
+      done = await work(gw, { caller, endpoint, ask, model, meter, promptTokens, hold });
     } finally {
       await place.leave(0);
     }
@@ -46,7 +46,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
 }
 
 interface Work {
-  visitor: Visitor;
+  caller: Caller;
   endpoint: Endpoint;
   ask: ReadAsk;
   model: ActiveModel;
@@ -64,8 +64,8 @@ interface Done {
 }
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
-async function work(gw: Gateway, { visitor, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<Done> {
-  const { call, key } = visitor;
+async function work(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<Done> {
+  const { call, key } = caller;
   const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
   const letGo = gw.leases.keep(hold.id);
