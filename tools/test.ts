@@ -39,7 +39,8 @@ const GROUPS: Record<string, Group> = {
     concurrency: Math.ceil(cores * 1.5),
     batches: cores,
   },
-  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: 1, batches: 0 },
+  // Most of the time they wait for platforms to start, or for browsers.
+  e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: cores + 1, batches: 0 },
 };
 const TIMEOUT_MS = 300_000;
 
