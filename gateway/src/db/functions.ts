@@ -5,7 +5,9 @@
  * or keep the old one beside it. gateway/sql/README.md says what holds while two versions of the gateway run.
  */
 import pg from "pg";
+import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
+import { column, queryRows, row } from "./rows.ts";
 import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
 export interface FunctionFile extends SqlFile {
@@ -14,6 +16,9 @@ export interface FunctionFile extends SqlFile {
   /** Of what the database gets to see: constants put in, the opening comment left out. */
   sha256: string;
 }
+
+const FunctionRecord = row({ name: z.string(), sha256: z.string() });
+const FunctionForm = row({ oid: column.count, form: z.string() });
 
 const FILE_NAME = /^([a-z][a-z0-9_]*)\.sql$/;
 const OPENING_COMMENT = /^(?:--.*\n|\n)+/;
@@ -46,11 +51,13 @@ export const FUNCTION_RECORDS = `create table if not exists function_file (
 
 /** Brings the functions to what the files say, within the caller's transaction. Returns the names of those it applied. */
 export async function applyFunctions(client: pg.PoolClient, files: FunctionFile[]): Promise<string[]> {
-  const { rows } = await client.query<{ name: string; sha256: string }>(
+  const records = await queryRows(
+    client,
+    FunctionRecord,
     `select f.name, f.sha256 from function_file f
       where exists (select from pg_proc where proname = f.name and pronamespace = current_schema()::regnamespace)`,
   );
-  const applied = new Map(rows.map((row) => [row.name, row.sha256]));
+  const applied = new Map(records.map(({ name, sha256 }) => [name, sha256]));
   const changed = files.filter((file) => applied.get(file.function) !== file.sha256);
   // Twice: a function in SQL may call one that comes after it, so bodies are checked when all of them are there.
   for (const checked of ["off", "on"]) {
@@ -98,12 +105,14 @@ async function replace(client: pg.PoolClient, file: FunctionFile): Promise<void>
 
 /** The functions of that name, by their parameters: "payout_paid(uuid,text)". */
 async function formsOf(client: pg.PoolClient, file: FunctionFile): Promise<Map<number, string>> {
-  const { rows } = await client.query<{ oid: number; form: string }>(
+  const forms = await queryRows(
+    client,
+    FunctionForm,
     `select oid, oid::regprocedure::text as form from pg_proc
       where proname = $1 and pronamespace = current_schema()::regnamespace`,
     [file.function],
   );
-  return new Map(rows.map((row) => [row.oid, row.form]));
+  return new Map(forms.map(({ oid, form }) => [oid, form]));
 }
 
 /** Refused where a trigger or anything else needs it: that is for a migration to settle. */

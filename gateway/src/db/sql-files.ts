@@ -3,6 +3,10 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
+import { z } from "zod";
+import { queryOne, row } from "./rows.ts";
+
+const Transaction = row({ id: z.string() });
 
 /** The database and our files do not fit together, or one of them failed. One line that a person can act on. */
 export class MigrationError extends Error {
@@ -41,9 +45,8 @@ export async function runSqlFile(client: pg.PoolClient, kind: "Migration" | "Fun
   }
 }
 
-async function currentTransaction(client: pg.PoolClient): Promise<string | undefined> {
-  const { rows } = await client.query<{ id: string }>("select pg_current_xact_id()::text as id");
-  return rows[0]?.id;
+async function currentTransaction(client: pg.PoolClient): Promise<string> {
+  return (await queryOne(client, Transaction, "select pg_current_xact_id()::text as id")).id;
 }
 
 function whereAndWhy(file: SqlFile, error: unknown): string {

@@ -151,10 +151,14 @@ async function writeFile({ gone }: OpenCall, response: ServerResponse, { name, t
     "content-disposition": `attachment; filename="${name}"`,
   });
   for await (const part of text) {
+    if (!response.write(part)) await once(response, "drain", { signal: gone }).catch(leftMeanwhile);
     if (gone.aborted) return;
-    if (!response.write(part)) await Promise.race([once(response, "drain"), once(response, "close")]);
   }
   response.end();
+}
+
+function leftMeanwhile(error: Error): void {
+  if (error.name !== "AbortError") throw error;
 }
 
 /** Throws what a route answers or refuses with and does not declare. */

@@ -2,9 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { FastifyInstance } from "fastify";
-import { systemClock } from "../../base/clock.ts";
 import type { Uuid } from "../../base/ids.ts";
-import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
