@@ -4,7 +4,7 @@ import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body } from "../inference/call.ts";
-import type { Reader } from "../inference/reader.ts";
+import type { Reader } from "../inference/read.ts";
 import { PoolBusyError, WorkerPool } from "../metering/pool.ts";
 import type { Bodies } from "./door.ts";
 import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
