@@ -1,5 +1,5 @@
 /** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
-import type { Quarantine } from "./gateway/shapes.ts";
+import type { Quarantine } from "./gateway/answers.ts";
 import { utcTime } from "./terminal/figures.ts";
 import { type Paint, tame } from "./terminal/paint.ts";
 

@@ -1,6 +1,6 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
 import { answer, type Command, type CommandContext } from "./command.ts";
-import type { Node, Probation, Quarantine, Stats } from "./gateway/shapes.ts";
+import type { Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 import { count, counted, dollars, milliseconds, perSecond } from "./terminal/figures.ts";

@@ -1,7 +1,7 @@
 /** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. Nobody pays for it. */
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import type { Trial } from "./gateway/shapes.ts";
+import type { Trial } from "./gateway/answers.ts";
 import { wholeNumber } from "./given.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 import { counted, milliseconds, perSecond } from "./terminal/figures.ts";

@@ -2,8 +2,8 @@
 import type { Dial } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import { complaintOf } from "../errors.ts";
+import type { Node } from "../gateway/answers.ts";
 import type { GatewayClient, Ping } from "../gateway/client.ts";
-import type { Node } from "../gateway/shapes.ts";
 import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
 import { counted, milliseconds } from "../terminal/figures.ts";
 import { tame } from "../terminal/paint.ts";

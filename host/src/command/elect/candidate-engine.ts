@@ -4,7 +4,7 @@ import type { CommandContext } from "../command.ts";
 import { engineFor } from "../engine-for.ts";
 import { CommandError } from "../errors.ts";
 import type { EngineSettings } from "../flags.ts";
-import type { CatalogueModel } from "../gateway/shapes.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
 
 /** The engine that holds the mapped models, named by its address from now on. */
 export async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {

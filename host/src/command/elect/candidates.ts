@@ -5,7 +5,7 @@ import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
 import { fillsThisMachine } from "../engine-for.ts";
 import type { EngineSettings } from "../flags.ts";
-import type { CatalogueModel } from "../gateway/shapes.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
 import type { Candidate } from "./proposal.ts";
 
 export async function candidatesOf(

@@ -1,6 +1,6 @@
 /** Which models of the catalogue this machine can serve, and which it should: pure, so that any machine can be tried. */
 import type { TokenizerVerdict } from "../../engines/tokenizer-check.ts";
-import type { CatalogueModel } from "../gateway/shapes.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
 import { dollars, gibibytes } from "../terminal/figures.ts";
 import type { Paint } from "../terminal/paint.ts";
 import { table } from "../terminal/table.ts";

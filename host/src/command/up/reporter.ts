@@ -3,7 +3,7 @@ import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
 import type { Log } from "../../log.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 
 export interface Reporter {
   readonly log: Log;

@@ -5,7 +5,7 @@ import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import type { Reporter } from "./reporter.ts";
 import { renderScreen, type ScreenEvent } from "./screen.ts";
 import { lineSentence, standingSentence } from "./sentences.ts";

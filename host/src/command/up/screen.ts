@@ -1,6 +1,6 @@
 /** The live screen of `up` as a pure function: what is known in, lines out. */
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { count, counted, dollars, duration, perSecond } from "../terminal/figures.ts";
 import { clip, type Paint, tame } from "../terminal/paint.ts";
 import { table } from "../terminal/table.ts";

@@ -1,6 +1,6 @@
 /** The agent's and the gateway's news in words. */
 import type { AgentStatus } from "../../agent/agent.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
 import { tame } from "../terminal/paint.ts";
 
