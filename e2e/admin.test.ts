@@ -13,6 +13,8 @@ import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { admin } from "../gateway/src/commands/admin/admin.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
+import { ConsoleClient } from "./console-client.ts";
+import { PRIVATE_DATABASE } from "./database.ts";
 import {
   chat,
   eventually,
@@ -23,7 +25,6 @@ import {
   startPlatform,
   tollgate,
 } from "./platform.ts";
-import { Visitor } from "./visitor.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 
@@ -32,7 +33,7 @@ let platform: Platform;
 let [builder, host, node] = ["", "", ""];
 before(async () => {
   dataDir = await newDataDir();
-  platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
+  platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], PRIVATE_DATABASE);
   const accounts = await said<{ id: string; kind: string }[]>("account", "list");
   [builder, host] = ["builder", "host"].map((kind) => accounts.find((one) => one.kind === kind)?.id ?? "") as [
     string,
@@ -245,8 +246,8 @@ function everyCommand(where: string): void {
     const again = await run("operator", "create", "--email", email);
     assert.deepEqual(again, { code: 0, out: `${email} is an operator now and signs in as before.` });
     if (!isAlive(platform.ready.pids.gateway)) return;
-    const visitor = await new Visitor(platform).signIn({ email, password: "the password of the shell" });
-    assert.equal((await visitor.ask("GET", "operator/overview")).status, 200);
+    const client = await new ConsoleClient(platform).signIn({ email, password: "the password of the shell" });
+    assert.equal((await client.ask("GET", "operator/overview")).status, 200);
   });
 
   test(`${where}: a new catalogue is announced, and the record has it all`, async () => {
@@ -414,7 +415,7 @@ describe("on a stopped platform", () => {
     assert.match(await good("grant", builder, "--usd", "1", "--reason", "while it slept"), /builder/);
     const check = tollgate(["admin", "ledger", "check", "--json", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
-    assert.ok(!isAlive(platform.ready.pids.postgres));
+    assert.ok(!isAlive(platform.ready.pids.postgres as number));
   });
 
   describe("with its database up", () => {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { connect as connectNats, credsAuthenticator, type NatsConnection } from "@nats-io/transport-node";
 import { encode } from "../protocol/src/codec.ts";
-import { assertBalanced, lastRecord } from "./books.ts";
+import { assertBalanced, lastRecord } from "./ledger-check.ts";
 import {
   chat,
   eventually,
@@ -87,7 +87,7 @@ describe("bad nodes", () => {
       );
       const tookMs = performance.now() - frozenAt;
       assert.match(first, /upstream_stall/);
-      assert.ok(tookMs > 1500 && tookMs < 4000, `${tookMs} ms`);
+      assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
       assertOneStalled(await Promise.all(streams.map(({ rest }) => rest)));
       const answers = await Promise.all(Array.from({ length: 6 }, () => chat(platform, { text: "still here" })));
       assert.ok(
@@ -104,7 +104,7 @@ describe("bad nodes", () => {
     const flooder = await Flooder.join(platform);
     try {
       await eventually("it is online", async () => (await flooder.state()) === "online");
-      const flood = flooder.flood(3_000);
+      const flood = flooder.flood(40_000);
       const latencies: number[] = [];
       for (let i = 0; i < 20; i++) {
         const at = performance.now();

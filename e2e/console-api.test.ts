@@ -1,14 +1,18 @@
 /** The console's API on a whole platform: what an operator does takes hold at once, on work that is running and on the books. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertBalanced } from "./books.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
-import { Visitor } from "./visitor.ts";
-
-/** The contract for a key that must not work any more. */
-const REFUSED_WITHIN_MS = 1_000;
-/** What is told to every gateway arrives at once; without being told, a gateway would find out after a minute. */
-const TOLD_WITHIN_MS = 10_000;
+import { ConsoleClient } from "./console-client.ts";
+import { assertBalanced } from "./ledger-check.ts";
+import {
+  chat,
+  eventually,
+  newDataDir,
+  type Platform,
+  removeDataDir,
+  startPlatform,
+  tollgate,
+  withinASecond,
+} from "./platform.ts";
 
 interface Account {
   id: string;
@@ -19,15 +23,15 @@ interface Account {
 describe("the console's API", () => {
   let dataDir: string;
   let platform: Platform;
-  let operator: Visitor;
+  let operator: ConsoleClient;
   /** Owns the platform's builder account and its host account. */
-  let local: Visitor;
+  let local: ConsoleClient;
   let host: Account;
   before(async () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
-    operator = await new Visitor(platform).signIn(platform.ready.operator);
-    local = await new Visitor(platform).signIn(platform.ready.builder);
+    operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
+    local = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await operator.get<{ data: Account[] }>("operator/accounts?kind=host");
     host = data[0] as Account;
   });
@@ -43,23 +47,23 @@ describe("the console's API", () => {
     await response.text();
     return response.status;
   };
-  const becomes = (what: string, who: Platform, status: number, withinMs = TOLD_WITHIN_MS) =>
-    eventually(what, async () => (await statusOf(who)) === status, withinMs);
+  const becomes = (what: string, who: Platform, status: number) =>
+    eventually(what, async () => (await statusOf(who)) === status);
   let people = 0;
   const newBuilder = async () => {
-    const visitor = new Visitor(platform);
-    const account = await visitor.signUp(`somebody-${people++}@example.test`, { operator, credit: "1000000" });
-    const key = await visitor.send<{ id: string; secret: string }>("POST", "keys", { name: "a key" });
-    return { visitor, account, key, platform: withKey(key.secret) };
+    const client = new ConsoleClient(platform);
+    const account = await client.signUp(`somebody-${people++}@example.test`, { operator, credit: "1000000" });
+    const key = await client.send<{ id: string; secret: string }>("POST", "keys", { name: "a key" });
+    return { client, account, key, platform: withKey(key.secret) };
   };
 
   test("a key that was just made works; its request is in the history, the sums and the statement, to the picodollar", async () => {
-    const { visitor, key, platform: theirs } = await newBuilder();
+    const { client, key, platform: theirs } = await newBuilder();
     const response = await chat(theirs, { text: "one two three" });
     assert.equal(response.status, 200);
     const id = response.headers.get("x-request-id") as string;
     await response.text();
-    const record = await visitor.get<Record<string, unknown>>(`requests/${id}`);
+    const record = await client.get<Record<string, unknown>>(`requests/${id}`);
     assert.deepEqual([record.id, record.outcome, record.key], [id, "ok", { id: key.id, name: "a key" }]);
     const [row] = await platform.query<{ charge_pico: string; node_id: string }>(
       "select charge_pico, node_id from request order by id desc limit 1",
@@ -68,40 +72,40 @@ describe("the console's API", () => {
     const micro = `${charge / 1_000_000n}.${String(charge % 1_000_000n).padStart(6, "0")}`;
     assert.ok(charge > 0n);
     assert.equal(record.charge_micro, micro);
-    const keys = await visitor.get<{ data: { spend_this_month: object }[] }>("keys");
+    const keys = await client.get<{ data: { spend_this_month: object }[] }>("keys");
     assert.deepEqual(keys.data[0]?.spend_this_month, { requests: 1, charge_micro: micro });
-    const usage = await visitor.get<{ data: { model: string; charge_micro: string }[] }>("usage?by=model");
+    const usage = await client.get<{ data: { model: string; charge_micro: string }[] }>("usage?by=model");
     assert.deepEqual(
       usage.data.map(({ model, charge_micro }) => [model, charge_micro]),
       [["tiny-3b", micro]],
     );
-    const ledger = await visitor.get<{ data: { amount_micro: string; request_id: string }[] }>("ledger");
+    const ledger = await client.get<{ data: { amount_micro: string; request_id: string }[] }>("ledger");
     assert.deepEqual([ledger.data[0]?.amount_micro, ledger.data[0]?.request_id], [`-${micro}`, id]);
-    const file = await visitor.ask("GET", "requests.csv");
+    const file = await client.ask("GET", "requests.csv");
     assert.match(file.text, new RegExp(`\\r\\n${id},.*,${micro.replace(".", "\\.")},`));
     for (const { text } of [
       file,
-      await visitor.ask("GET", "requests"),
-      await visitor.ask("GET", `requests/${id}/receipt`),
+      await client.ask("GET", "requests"),
+      await client.ask("GET", `requests/${id}/receipt`),
     ]) {
       assert.ok(!text.includes("node_") && !text.includes(row?.node_id as string), "which node it was is not told");
     }
   });
 
   test("a suspended builder: its keys say 401 within a second, what runs ends as ever; restored, they work again", async () => {
-    const { visitor, account, platform: theirs } = await newBuilder();
+    const { client, account, platform: theirs } = await newBuilder();
     const running = await chat(theirs, { tokens: 60, delta_ms: 25 }, { stream: true });
     const id = running.headers.get("x-request-id") as string;
     await operator.send("POST", `operator/accounts/${account}/suspend`, { reason: "unpaid" });
-    await becomes("its key is refused", theirs, 401, REFUSED_WITHIN_MS);
-    assert.equal((await visitor.ask("GET", "balance")).body.error?.code, "account_suspended");
-    assert.equal((await visitor.ask("GET", `requests/${id}`)).body.error?.code, "account_suspended");
+    await withinASecond("its key is refused", async () => (await statusOf(theirs)) === 401);
+    assert.equal((await client.ask("GET", "balance")).body.error?.code, "account_suspended");
+    assert.equal((await client.ask("GET", `requests/${id}`)).body.error?.code, "account_suspended");
     assert.equal(await statusOf(platform), 200, "others are served");
     assert.match(await running.text(), /"finish_reason":"stop"[\s\S]*\[DONE\]/);
 
     await operator.send("POST", `operator/accounts/${account}/restore`, { reason: "paid" });
     await becomes("its key works again", theirs, 200);
-    const record = await visitor.get<Record<string, unknown>>(`requests/${id}`);
+    const record = await client.get<Record<string, unknown>>(`requests/${id}`);
     assert.deepEqual(
       [record.outcome, (record.usage as { completion_tokens: number }).completion_tokens > 0],
       ["ok", true],
@@ -130,23 +134,19 @@ describe("the console's API", () => {
     await limit({ in_flight: 0 });
     await becomes("nothing is let in", theirs, 429);
     await limit({ requests_per_minute: 1 });
-    const refused = await eventually(
-      "the new limit holds",
-      async () => {
-        const response = await chat(theirs, { text: "x" });
-        const body = (await response.json()) as { error?: { code: string } };
-        return body.error?.code === "rate_limit_requests" && response;
-      },
-      TOLD_WITHIN_MS,
-    );
+    const refused = await eventually("the new limit holds", async () => {
+      const response = await chat(theirs, { text: "x" });
+      const body = (await response.json()) as { error?: { code: string } };
+      return body.error?.code === "rate_limit_requests" && response;
+    });
     assert.equal(refused.headers.get("x-ratelimit-limit-requests"), "1");
     await limit({});
     await becomes("the defaults hold again", theirs, 200);
   });
 
   test("live numbers: the balance and the last request change while a page looks", async () => {
-    const { visitor, platform: theirs } = await newBuilder();
-    const stream = await fetch(`${platform.ready.base_url}/console/api/live`, { headers: { cookie: visitor.cookie } });
+    const { client, platform: theirs } = await newBuilder();
+    const stream = await fetch(`${platform.ready.base_url}/console/api/live`, { headers: { cookie: client.cookie } });
     assert.equal(stream.headers.get("content-type"), "text/event-stream");
     const reader = (stream.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream()).getReader();
     let seen = "";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
-import { assertBalanced } from "./books.ts";
+import { assertBalanced } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 describe("the demo model behind the gateway", () => {

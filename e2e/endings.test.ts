@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./books.ts";
+import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
 

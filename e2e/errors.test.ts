@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { type KeyTraits, keepBusy, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer, assertGoldenStream } from "./golden/golden.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
-import { type KeyTraits, keepBusy, makeKey, openBuilder, PEPPER, writeCatalogue } from "./setting.ts";
 
 const UNSERVED = "mid-14b";
 const FULL = "small-8b";
@@ -29,7 +29,6 @@ describe("golden files", () => {
     const catalogue = await writeCatalogue(dataDir, { [FULL]: { admission_max: 1 } });
     const models = ["tiny-3b", FULL, "reason-32b", "embed-m3"].join(",");
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", models], {
-      KEY_PEPPER: PEPPER,
       CATALOGUE_FILE: catalogue,
     });
     const rich = await openBuilder(platform.query, RICH);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { assertBalanced, builder, host, lastRecord } from "./books.ts";
+import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));

@@ -1,10 +1,12 @@
 /** Starting, stopping, dying and starting again: what a person at the terminal sees, and what is left behind. */
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, test } from "node:test";
-import { assertBalanced, builder } from "./books.ts";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { openDatabase, PRIVATE_DATABASE } from "./database.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
 import {
   chat,
   eventually,
@@ -25,11 +27,11 @@ describe("a platform's life", () => {
   });
   afterEach(() => removeDataDir(dataDir));
 
-  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres, ...pids.nodes];
+  const processes = ({ ready: { pids } }: Platform): number[] => [pids.gateway, pids.postgres as number, ...pids.nodes];
   const allGone = (pids: number[]) => eventually("every process has ended", () => pids.every((pid) => !isAlive(pid)));
 
   test("Ctrl-C stops everything; the next start goes on with the same data", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
+    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.match(first.output(), /Tollgate is ready/);
     assert.match(first.output(), /curl -N/);
     assert.equal((await chat(first, { text: "hello" })).status, 200);
@@ -38,12 +40,31 @@ describe("a platform's life", () => {
     assert.equal(await first.stop(), 0);
     await allGone(processes(first));
 
-    const second = await startPlatform(dataDir, FLAGS);
+    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.equal(second.ready.api_key, first.ready.api_key);
     assert.equal((await builder(second)).balance, balance);
     assert.equal((await chat(second, { text: "again" })).status, 200);
     await assertBalanced(second);
     assert.equal(await second.stop(), 0);
+  });
+
+  test("the ready file comes after the screen has said that the platform is ready", async () => {
+    const readyFile = join(dataDir, "ready.json");
+    // The file is written under this name and then renamed. Writing into a pipe waits for whoever reads it.
+    await openDatabase(dataDir);
+    const { status } = spawnSync("mkfifo", [`${readyFile}.new`]);
+    assert.equal(status, 0, "mkfifo");
+    const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--no-node", "--ready-file", readyFile]);
+    const said = eventually("the screen says so", () => /Ctrl-C stops everything/.test(started.output()), 60_000);
+    const failure = await said.then(
+      () => undefined,
+      (error: Error) => error,
+    );
+    // Read in any case, or the platform would wait for ever.
+    const { pids } = JSON.parse(await readFile(`${readyFile}.new`, "utf8")) as Platform["ready"];
+    process.kill(pids.gateway, "SIGINT");
+    assert.equal(await started.ended, 0);
+    assert.equal(failure, undefined);
   });
 
   test("health and metrics are told on loopback, whatever address the API is served on", async (t) => {
@@ -58,7 +79,7 @@ describe("a platform's life", () => {
   });
 
   test("kill -9 in the middle of a stream: it serves again, nothing is charged twice, no process is left over", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
+    const first = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     const stream = await chat(first, { tokens: 1000, delta_ms: 20 }, { stream: true });
     const reader = stream.body?.getReader();
     await reader?.read();
@@ -69,7 +90,7 @@ describe("a platform's life", () => {
     });
     await allGone([first.ready.pids.gateway, ...first.ready.pids.nodes]);
 
-    const second = await startPlatform(dataDir, FLAGS);
+    const second = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
     assert.equal(
       second.ready.pids.postgres,
       first.ready.pids.postgres,
@@ -85,15 +106,6 @@ describe("a platform's life", () => {
     await assertBalanced(second);
     assert.equal(await second.stop(), 0);
     await allGone(processes(second));
-  });
-
-  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
-    const first = await startPlatform(dataDir, FLAGS);
-    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
-    assert.equal(await second.ended, 1);
-    assert.match(complaint(second.output()), new RegExp(`${first.ready.pids.gateway}`));
-    assert.equal((await chat(first, { text: "still here" })).status, 200);
-    assert.equal(await first.stop(), 0);
   });
 
   test("a local node left paused or in quarantine: the next start says so, what to do, and gets ready without it", async () => {
@@ -127,12 +139,30 @@ describe("a platform's life", () => {
     await eventually("the resumed one serves", async () => (await chat(third, { text: "back" })).status === 200);
     assert.equal(await third.stop(), 0);
   });
+});
+
+describe("a platform that runs", () => {
+  let dataDir: string;
+  let platform: Platform;
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, FLAGS, PRIVATE_DATABASE);
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  test("a second platform on the same data is refused in one line, and the first goes on", async () => {
+    const second = tollgate(["dev", "--port", "0", "--data", dataDir, ...FLAGS]);
+    assert.equal(await second.ended, 1);
+    assert.match(complaint(second.output()), new RegExp(`${platform.ready.pids.gateway}`));
+    assert.equal((await chat(platform, { text: "still here" })).status, 200);
+  });
 
   test("a node that dies is started again and serves", async () => {
-    const platform = await startPlatform(dataDir, FLAGS);
     process.kill(platform.ready.pids.nodes[0] as number, "SIGKILL");
     await eventually("the node is back", async () => (await chat(platform, { text: "back" })).status === 200);
-    assert.equal(await platform.stop(), 0);
   });
 });
 
@@ -212,6 +242,7 @@ describe("what cannot start says why in one line and exits with 1", () => {
   });
 
   test("a missing model file", async () => {
+    await openDatabase(dataDir);
     const line = await refused(["dev", "--port", "0", "--data", dataDir, "--engine", "demo"], {
       TOLLGATE_DEMO_MODEL: join(dataDir, "none.gguf"),
     });

@@ -1,10 +1,10 @@
 /** The limits of a key and of a model on a whole platform: refused exactly at the bound, told when to come back, recorded. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertBalanced, type RecordRow } from "./books.ts";
+import { inOneMinute, type KeyTraits, makeKey, openBuilder, startNode, writeCatalogue } from "./fixtures.ts";
+import { assertBalanced, type RecordRow } from "./ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { requestUuid } from "./raw-http.ts";
-import { enoughOfMinute, type KeyTraits, makeKey, openBuilder, PEPPER, startNode, writeCatalogue } from "./setting.ts";
 
 /** The catalogue lets in two of these, whatever the nodes could take. */
 const CAPPED = "small-8b";
@@ -18,7 +18,6 @@ describe("limits", () => {
     dataDir = await newDataDir();
     const catalogue = await writeCatalogue(dataDir, { [CAPPED]: { admission_max: 2 } });
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `tiny-3b,${CAPPED}`], {
-      KEY_PEPPER: PEPPER,
       CATALOGUE_FILE: catalogue,
     });
     account = await openBuilder(platform.query, 5_000_000_000_000n);
@@ -92,107 +91,112 @@ describe("limits", () => {
   });
 
   test("every keyed answer tells where the key stands; the 601st request of a minute is refused until the next", async () => {
-    await enoughOfMinute();
-    const key = await newKey();
-    const first = await models(key);
-    assert.deepEqual(
-      ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"].map((name) =>
-        header(first, `x-ratelimit-${name}`),
-      ),
-      ["600", "599", "2000000", "2000000"],
-    );
-    assert.match(header(first, "x-ratelimit-reset-requests") ?? "", /^(\d+ms|[\d.]+s|1m0s)$/);
-    const answers = [first];
-    // Six lanes, so that none of them comes near the limit of those in flight.
-    await Promise.all(
-      Array.from({ length: 6 }, async () => {
-        for (let i = 0; i < 100; i++) {
-          const response = await models(key);
-          answers.push(response);
-          if (response.status === 200) await response.arrayBuffer();
-        }
-      }),
-    );
-    const [refused, ...more] = answers.filter(({ status }) => status === 429) as [Response, ...Response[]];
-    assert.deepEqual([answers.length, more.length], [601, 0]);
-    assertRetryNextMinute(refused);
-    assert.equal(header(refused, "x-ratelimit-remaining-requests"), "0");
-    assert.equal(await code(refused), "rate_limit_requests");
-    assert.deepEqual(((record) => [record?.endpoint, record?.outcome])(await recordOf(refused)), [
-      "models",
-      "rate_limit_requests",
-    ]);
+    await inOneMinute(async () => {
+      const key = await newKey();
+      const first = await models(key);
+      assert.deepEqual(
+        ["limit-requests", "remaining-requests", "limit-tokens", "remaining-tokens"].map((name) =>
+          header(first, `x-ratelimit-${name}`),
+        ),
+        ["600", "599", "2000000", "2000000"],
+      );
+      assert.match(header(first, "x-ratelimit-reset-requests") ?? "", /^(\d+ms|[\d.]+s|1m0s)$/);
+      const answers = [first];
+      // Six lanes, so that none of them comes near the limit of those in flight.
+      await Promise.all(
+        Array.from({ length: 6 }, async () => {
+          for (let i = 0; i < 100; i++) {
+            const response = await models(key);
+            answers.push(response);
+            if (response.status === 200) await response.arrayBuffer();
+          }
+        }),
+      );
+      const [refused, ...more] = answers.filter(({ status }) => status === 429) as [Response, ...Response[]];
+      assert.deepEqual([answers.length, more.length], [601, 0]);
+      assertRetryNextMinute(refused);
+      assert.equal(header(refused, "x-ratelimit-remaining-requests"), "0");
+      assert.equal(await code(refused), "rate_limit_requests");
+      assert.deepEqual(((record) => [record?.endpoint, record?.outcome])(await recordOf(refused)), [
+        "models",
+        "rate_limit_requests",
+      ]);
+    });
   });
 
   test("the token budget is refused exactly at its bound; a request may overshoot it, the next may not", async () => {
     const answer = await chat(await newKey(), { text: "three words long" });
     const { usage } = (await answer.json()) as { usage: { total_tokens: number } };
     const each = usage.total_tokens;
-    await enoughOfMinute(5_000);
-    for (const [budget, passes] of [
-      [2 * each, 2],
-      [2 * each + 1, 3],
-    ] as const) {
-      const key = await newKey({ tokens: budget });
-      for (let i = 0; i < passes; i++) {
-        const response = await chat(key, { text: "three words long" });
-        assert.equal(response.status, 200, `request ${i + 1} of ${budget} tokens`);
-        assert.equal(header(response, "x-ratelimit-remaining-tokens"), String(budget - i * each));
-        await response.arrayBuffer();
+    await inOneMinute(async () => {
+      for (const [budget, passes] of [
+        [2 * each, 2],
+        [2 * each + 1, 3],
+      ] as const) {
+        const key = await newKey({ tokens: budget });
+        for (let i = 0; i < passes; i++) {
+          const response = await chat(key, { text: "three words long" });
+          assert.equal(response.status, 200, `request ${i + 1} of ${budget} tokens`);
+          assert.equal(header(response, "x-ratelimit-remaining-tokens"), String(budget - i * each));
+          await response.arrayBuffer();
+        }
+        const refused = await chat(key, { text: "three words long" });
+        assert.equal(refused.status, 429);
+        assertRetryNextMinute(refused);
+        assert.equal(header(refused, "x-ratelimit-remaining-tokens"), "0");
+        assert.equal(await code(refused), "rate_limit_tokens");
+        assert.equal((await recordOf(refused))?.outcome, "rate_limit_tokens");
+        assert.equal((await models(key)).status, 429, "and so is every request of the key");
       }
-      const refused = await chat(key, { text: "three words long" });
-      assert.equal(refused.status, 429);
-      assertRetryNextMinute(refused);
-      assert.equal(header(refused, "x-ratelimit-remaining-tokens"), "0");
-      assert.equal(await code(refused), "rate_limit_tokens");
-      assert.equal((await recordOf(refused))?.outcome, "rate_limit_tokens");
-      assert.equal((await models(key)).status, 429, "and so is every request of the key");
-    }
+    });
   });
 
   test("what is billed takes of the token budget, also when it failed; what is free takes nothing", async () => {
-    await enoughOfMinute(5_000);
-    for (const stream of [false, true]) {
-      const key = await newKey();
-      const free = await chat(key, { text: "x" }, { model: "mid-14b", stream });
-      assert.match(await free.text(), /no_capacity/);
-      assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), "2000000");
-      const failed = await chat(key, { text: "one two three", fail_after: 2 }, { stream });
-      assert.match(await failed.text(), /upstream_failed/);
-      const record = await recordOf(failed);
-      assert.ok(record && record.prompt_tokens > 0 && record.completion_tokens > 0);
-      const spent = record.prompt_tokens + record.completion_tokens;
-      assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), String(2_000_000 - spent));
-    }
+    await inOneMinute(async () => {
+      for (const stream of [false, true]) {
+        const key = await newKey();
+        const free = await chat(key, { text: "x" }, { model: "mid-14b", stream });
+        assert.match(await free.text(), /no_capacity/);
+        assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), "2000000");
+        const failed = await chat(key, { text: "one two three", fail_after: 2 }, { stream });
+        assert.match(await failed.text(), /upstream_failed/);
+        const record = await recordOf(failed);
+        assert.ok(record && record.prompt_tokens > 0 && record.completion_tokens > 0);
+        const spent = record.prompt_tokens + record.completion_tokens;
+        assert.equal(header(await models(key), "x-ratelimit-remaining-tokens"), String(2_000_000 - spent));
+      }
+    });
   });
 
   test("an operator's limits for one key take the place of the defaults, for that key alone", async () => {
-    await enoughOfMinute(5_000);
-    const three = await newKey({ requests: 3, tokens: 5_000 });
-    for (const left of ["2", "1", "0"]) {
-      const response = await models(three);
-      assert.equal(header(response, "x-ratelimit-remaining-requests"), left);
-      assert.equal(header(response, "x-ratelimit-limit-requests"), "3");
-      assert.equal(header(response, "x-ratelimit-limit-tokens"), "5000");
-    }
-    assert.equal(await code(await models(three)), "rate_limit_requests");
-    assert.equal((await models(await newKey())).status, 200);
+    await inOneMinute(async () => {
+      const three = await newKey({ requests: 3, tokens: 5_000 });
+      for (const left of ["2", "1", "0"]) {
+        const response = await models(three);
+        assert.equal(header(response, "x-ratelimit-remaining-requests"), left);
+        assert.equal(header(response, "x-ratelimit-limit-requests"), "3");
+        assert.equal(header(response, "x-ratelimit-limit-tokens"), "5000");
+      }
+      assert.equal(await code(await models(three)), "rate_limit_requests");
+      assert.equal((await models(await newKey())).status, 200);
 
-    const { admitted, refused, end } = await flood(await newKey({ inFlight: 2 }), 5);
-    assert.deepEqual([admitted, refused.length], [2, 3]);
-    await end();
+      const { admitted, refused, end } = await flood(await newKey({ inFlight: 2 }), 5);
+      assert.deepEqual([admitted, refused.length], [2, 3]);
+      await end();
+    });
   });
 
   test("GET /v1/models counts as a request, and holds a slot no longer than it lives", async () => {
-    await enoughOfMinute(5_000);
-    const key = await newKey({ inFlight: 1 });
-    for (let i = 1; i <= 20; i++) {
-      const response = await models(key);
-      assert.equal(response.status, 200);
-      assert.equal(header(response, "x-ratelimit-remaining-requests"), String(600 - i));
-      await response.arrayBuffer();
-    }
-    assert.equal((await chat(key, { text: "x" })).status, 200);
+    await inOneMinute(async () => {
+      const key = await newKey({ inFlight: 1 });
+      for (let i = 1; i <= 20; i++) {
+        const response = await models(key);
+        assert.equal(response.status, 200);
+        assert.equal(header(response, "x-ratelimit-remaining-requests"), String(600 - i));
+        await response.arrayBuffer();
+      }
+      assert.equal((await chat(key, { text: "x" })).status, 200);
+    });
   });
 
   test("a model at the ceiling that the catalogue sets refuses for a second; other models serve", async () => {

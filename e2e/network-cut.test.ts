@@ -7,7 +7,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { assertBalanced, lastRecord } from "./books.ts";
+import { assertBalanced, lastRecord } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const HOST_AGENT = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
@@ -102,7 +102,7 @@ describe("a node cut off the network", { skip: reason ?? false }, () => {
     const tookMs = performance.now() - cutAt;
     assert.match(text, /"code":"upstream_stall"/);
     assert.ok(!text.includes("[DONE]"));
-    assert.ok(tookMs > 1500 && tookMs < 4000, `${tookMs} ms`);
+    assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
     await eventually("the books are closed", async () => (await lastRecord(platform)).outcome === "upstream_stall");
     const record = await lastRecord(platform);
     assert.ok(record.completion_tokens > 0 && BigInt(record.charge_pico) > 0n && BigInt(record.host_pico) > 0n);

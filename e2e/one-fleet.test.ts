@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import type { Connection } from "../gateway/src/db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import type { RecordRow } from "./books.ts";
+import { PEPPER, urlOf } from "./database.ts";
+import type { RecordRow } from "./ledger-check.ts";
 import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
@@ -38,7 +38,7 @@ describe("one fleet", { skip }, () => {
   before(async () => {
     db = await openTestDatabase();
     nats = await openNats();
-    env = { ...nats.env, DATABASE_URL: urlOf(db.connection), KEY_PEPPER: "p".repeat(32) };
+    env = { ...nats.env, DATABASE_URL: urlOf(db.connection), KEY_PEPPER: PEPPER };
     [a, b] = [await startGateway(), await startGateway()];
     agent = startAgent(a);
     await bothServe();
@@ -184,10 +184,4 @@ async function nodeApi({ ready }: Platform, method: string, path: string): Promi
   });
   assert.equal(response.status, 200);
   return await response.json();
-}
-
-function urlOf(connection: Connection): string {
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database } = connection;
-  return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
 }

@@ -4,10 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { assertBalanced } from "./books.ts";
+import { type KeyTraits, keepBusy, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
+import { assertBalanced } from "./ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, type Got, requestUuid, type Sent, send } from "./raw-http.ts";
-import { type KeyTraits, keepBusy, makeKey, openBuilder, PEPPER, writeCatalogue } from "./setting.ts";
 
 const FREE = "tiny-3b";
 const FULL = "small-8b";
@@ -158,7 +158,6 @@ describe("order of checks", () => {
     dataDir = await newDataDir();
     const catalogue = await writeCatalogue(dataDir, { [FULL]: { admission_max: 1 } });
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", `${FREE},${FULL}`], {
-      KEY_PEPPER: PEPPER,
       CATALOGUE_FILE: catalogue,
       DISPATCH_DEADLINE_MS: "300",
     });
@@ -268,7 +267,7 @@ describe("order of checks", () => {
         .status;
     assert.equal(await status(), 402);
     await platform.query("select ledger_transfer(gen_random_uuid(), 'grant', $1, 1000000, 'test')", [account]);
-    await eventually("the credit counts", async () => (await status()) === 404, 5_000);
+    await eventually("the credit counts", async () => (await status()) === 404);
   });
 
   test("400, 401, 402, 404, 405 and 413 leave no record; every 429 and everything that reached a node's door does", async () => {

@@ -6,7 +6,7 @@ import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
 import type { Sale } from "../gateway/src/payments/demo-provider/sale.ts";
-import { assertBalanced, builder } from "./books.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 const DOLLAR = 1_000_000_000_000n;

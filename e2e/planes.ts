@@ -58,8 +58,13 @@ export async function openNats({ scheme = "nats", tls }: NatsTraits = {}): Promi
   };
 }
 
-/** The same suite on each plane; on a machine without nats-server the second one leaves itself out by name. */
+/**
+ * The same suite on each plane, at the same time, because most of it is waiting; on a machine without nats-server the second one
+ * leaves itself out by name.
+ */
 export function onEveryPlane(name: string, suite: (openPlane: () => Promise<OpenPlane>) => void): void {
-  describe(`${name}, on the embedded hub`, () => suite(hub));
-  describe(`${name}, on NATS`, { skip }, () => suite(openNats));
+  describe(name, { concurrency: 2 }, () => {
+    describe(`${name}, on the embedded hub`, { concurrency: 1 }, () => suite(hub));
+    describe(`${name}, on NATS`, { skip, concurrency: 1 }, () => suite(openNats));
+  });
 }

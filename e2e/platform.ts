@@ -3,14 +3,17 @@
  * directory of its own, watched from outside only: HTTP, processes, and its database.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import type pg from "pg";
+import { connect, databaseOf, dropDatabase, openDatabase, readIfThere } from "./database.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../gateway/bin/tollgate.mjs", import.meta.url));
 const READY_WITHIN_MS = 90_000;
+/** The end of what the screen says once the platform is ready. */
+const LAST_WORDS = /Ctrl-C stops everything/;
 
 export interface Ready {
   base_url: string;
@@ -19,7 +22,8 @@ export interface Ready {
   host_token: string;
   operator: { email: string; password: string };
   builder: { email: string; password: string };
-  pids: { gateway: number; postgres: number; nodes: number[] };
+  /** `postgres` is null where the database is not a private one. */
+  pids: { gateway: number; postgres: number | null; nodes: number[] };
 }
 
 export interface Platform {
@@ -44,7 +48,10 @@ export async function newDataDir(): Promise<string> {
   return dataDir;
 }
 
-export const removeDataDir = (dataDir: string): Promise<void> => rm(dataDir, { recursive: true, force: true });
+export async function removeDataDir(dataDir: string): Promise<void> {
+  await dropDatabase(dataDir);
+  await rm(dataDir, { recursive: true, force: true });
+}
 
 export interface Started {
   process: ChildProcess;
@@ -52,12 +59,20 @@ export interface Started {
   ended: Promise<number | null>;
 }
 
-/** Runs `tollgate …` and collects what it prints. */
+/** Runs `tollgate …` and collects what it prints. What names a platform's data directory works on its database. */
 export function tollgate(args: string[], env: Record<string, string> = {}): Started {
+  const dataDir = args[args.indexOf("--data") + 1];
   const child = spawn(process.execPath, [TOLLGATE, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // What was earned a moment ago can be paid out: gateway/src/http/console/operator/chargeback.test.ts is about the hold-back.
-    env: { ...process.env, LOG_LEVEL: "info", INTERNAL_PORT: "0", PAYOUT_HOLD_DAYS: "0", ...env },
+    env: {
+      ...process.env,
+      LOG_LEVEL: "info",
+      INTERNAL_PORT: "0",
+      PAYOUT_HOLD_DAYS: "0",
+      ...databaseOf(dataDir),
+      ...env,
+    },
   });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
@@ -76,6 +91,7 @@ export async function startPlatform(
 ): Promise<Platform> {
   const readyFile = join(dataDir, "ready.json");
   await rm(readyFile, { force: true });
+  if (env.DATABASE_URL === undefined) await openDatabase(dataDir);
   const started = tollgate(["dev", "--port", "0", "--data", dataDir, "--ready-file", readyFile, ...flags], env);
   const ready = await untilReady(started, readyFile);
   let client: pg.Client | undefined;
@@ -107,7 +123,8 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
   });
   for (;;) {
     const text = await readIfThere(readyFile);
-    if (text !== undefined) return JSON.parse(text);
+    // What the screen said before is on its way through a pipe.
+    if (text !== undefined && LAST_WORDS.test(started.output())) return JSON.parse(text);
     if (over) throw new Error(`the platform stopped before it was ready:\n${started.output()}`);
     if (performance.now() > deadline) {
       started.process.kill("SIGKILL");
@@ -115,30 +132,6 @@ async function untilReady(started: Started, readyFile: string): Promise<Ready> {
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
-
-/** The platform's own database, found by the files its server keeps. */
-export async function connect(dataDir: string): Promise<pg.Client> {
-  const note = await readIfThere(join(dataDir, "postgres-location.txt"));
-  const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
-  const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
-  const client = new pg.Client({
-    host: pidFile[4] as string,
-    port: Number(pidFile[3]),
-    user: "tollgate",
-    database: "tollgate",
-  });
-  await client.connect();
-  return client;
 }
 
 /** A chat request that the scripted engine answers as it is ordered to. */
@@ -175,11 +168,23 @@ export function isAlive(pid: number): boolean {
   }
 }
 
+/**
+ * For what is promised within a second: it must be so within that many looks, each after a pause of 25 ms. A machine that is
+ * busy takes longer for each of them.
+ */
+export async function withinASecond(what: string, check: () => Promise<boolean>): Promise<void> {
+  for (let looks = 0; looks < 40; looks++) {
+    if (await check()) return;
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+  throw new Error(`not within a second: ${what}`);
+}
+
 /** Waits for something that sends no event. */
 export async function eventually<T>(
   what: string,
   check: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 15_000,
+  withinMs = 30_000,
 ): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {

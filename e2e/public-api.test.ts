@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
-import { assertBalanced, builder, host, lastRecord, platformAccount } from "./books.ts";
+import { assertBalanced, builder, host, lastRecord, platformAccount } from "./ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events, requestUuid } from "./raw-http.ts";
 

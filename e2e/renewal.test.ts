@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { lastRecord } from "./books.ts";
+import { lastRecord } from "./ledger-check.ts";
 import { type OpenPlane, onEveryPlane } from "./planes.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
-const LIFE_S = 6;
+/** Renewed after two thirds: the rest is enough for a busy machine. */
+const LIFE_S = 12;
 
 onEveryPlane("renewal", (openPlane) => {
   let plane: OpenPlane;

@@ -12,8 +12,9 @@ import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../gateway/src/payments/demo-provider/demo-provider.ts";
+import { type Answer, ConsoleClient } from "./console-client.ts";
+import { PRIVATE_DATABASE } from "./database.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
-import { type Answer, Visitor } from "./visitor.ts";
 
 /** By what it is. Whoever makes a secret is shown it once: in that answer it may stand. */
 const secrets = new Map<string, { value: string; shownIn?: Answer | undefined }>();
@@ -37,6 +38,7 @@ before(async () => {
   mailbox = await openTestMailbox();
   demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
   platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,reason-32b,embed-m3"], {
+    ...PRIVATE_DATABASE,
     LOG_LEVEL: "trace",
     PUBLIC_URL: "http://gate.test",
     SMTP_URL: mailbox.url,
@@ -53,8 +55,9 @@ after(async () => {
   await removeDataDir(dataDir);
 });
 
-const visitor = (who: string): Visitor => new Visitor(platform, (answer) => answers.push({ what: who, answer }));
-const cookiesOf = (who: Visitor, when: string): void => {
+const clientFor = (who: string): ConsoleClient =>
+  new ConsoleClient(platform, (answer) => answers.push({ what: who, answer }));
+const cookiesOf = (who: ConsoleClient, when: string): void => {
   for (const [name, value] of who.cookies) keep(`the cookie ${name} ${when}`, decodeURIComponent(value));
 };
 const mailedToken = async (): Promise<string> =>
@@ -73,14 +76,14 @@ async function call(path: string, token: string, body: string | object, isOutput
 }
 
 describe("secrets, prompts and outputs", () => {
-  let operator: Visitor;
-  let person: Visitor;
+  let operator: ConsoleClient;
+  let person: ConsoleClient;
   let [key, hostToken, account] = ["", "", ""];
 
   test("somebody signs up, confirms the address, forgets the password, sets another and a second factor", async () => {
-    operator = await visitor("operator").signIn(platform.ready.operator);
+    operator = await clientFor("operator").signIn(platform.ready.operator);
     cookiesOf(operator, "of the operator");
-    person = visitor("person");
+    person = clientFor("person");
     const [email, first, second] = ["holder@example.test", canary("password"), canary("password")];
     await person.send("POST", "auth/sign-up/email", { email, password: first, name: "A person" });
     await person.send("POST", "auth/verify-email", { token: keep("the confirmation's token", await mailedToken()) });

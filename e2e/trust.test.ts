@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { keepBusy, startNode } from "./fixtures.ts";
 import {
   chat,
   eventually,
@@ -12,7 +13,6 @@ import {
   startPlatform,
   tollgate,
 } from "./platform.ts";
-import { keepBusy, startNode } from "./setting.ts";
 
 interface NodeObject {
   id: string;

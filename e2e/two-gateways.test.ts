@@ -11,34 +11,20 @@ import { newIds, type Uuid } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { announce } from "../gateway/src/db/broadcast.ts";
-import type { Connection } from "../gateway/src/db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
 import { openApiKeys, type Secrets } from "../gateway/src/keys/keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
+import { PEPPER, urlOf } from "./database.ts";
+import { inOneMinute, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
 import { assertGoldenAnswer } from "./golden/golden.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform, withinASecond } from "./platform.ts";
 import { events, send } from "./raw-http.ts";
-import {
-  enoughOfMinute,
-  type KeyTraits,
-  type MadeKey,
-  makeKey,
-  openBuilder,
-  PEPPER,
-  writeCatalogue,
-} from "./setting.ts";
 
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 /** The catalogue lets in two of these on the whole platform. */
 const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
-
-function urlOf(connection: Connection): string {
-  if ("connectionString" in connection) return connection.connectionString;
-  const { host, port, user, database } = connection;
-  return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
-}
 
 /** The keys as one more gateway on the same database has them, to revoke one as a gateway does. */
 function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): Secrets {
@@ -124,22 +110,23 @@ describe("two gateways", { skip }, () => {
     eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
 
   test("of 601 requests in a minute, split over both, exactly 600 pass", async () => {
-    await enoughOfMinute();
-    const { token } = await newKey();
-    const statuses: number[] = [];
-    await Promise.all(
-      Array.from({ length: 6 }, async (_, lane) => {
-        for (let n = lane; n < 601; n += 6) {
-          const response = await models(n, token);
-          await response.arrayBuffer();
-          statuses.push(response.status);
-        }
-      }),
-    );
-    assert.deepEqual(
-      [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length],
-      [600, 1],
-    );
+    await inOneMinute(async () => {
+      const { token } = await newKey();
+      const statuses: number[] = [];
+      await Promise.all(
+        Array.from({ length: 6 }, async (_, lane) => {
+          for (let n = lane; n < 601; n += 6) {
+            const response = await models(n, token);
+            await response.arrayBuffer();
+            statuses.push(response.status);
+          }
+        }),
+      );
+      assert.deepEqual(
+        [statuses.filter((status) => status === 200).length, statuses.filter((status) => status === 429).length],
+        [600, 1],
+      );
+    });
   });
 
   test("of 65 at once, split over both, exactly 64 pass", async () => {
@@ -164,14 +151,15 @@ describe("two gateways", { skip }, () => {
   });
 
   test("a token budget crossed on one refuses on the other", async () => {
-    await enoughOfMinute(5_000);
-    const { token } = await newKey({ tokens: 10 });
-    assert.equal((await chat(0, token, { text: "more than ten tokens with its prompt" })).status, 200);
-    const refused = await chat(1, token, { text: "x" });
-    assert.equal(refused.status, 429);
-    const left = 60 - new Date(refused.headers.get("date") as string).getUTCSeconds();
-    assert.ok(Math.abs(Number(refused.headers.get("retry-after")) - left) <= 1);
-    assert.equal(await code(refused), "rate_limit_tokens");
+    await inOneMinute(async () => {
+      const { token } = await newKey({ tokens: 10 });
+      assert.equal((await chat(0, token, { text: "more than ten tokens with its prompt" })).status, 200);
+      const refused = await chat(1, token, { text: "x" });
+      assert.equal(refused.status, 429);
+      const left = 60 - new Date(refused.headers.get("date") as string).getUTCSeconds();
+      assert.ok(Math.abs(Number(refused.headers.get("retry-after")) - left) <= 1);
+      assert.equal(await code(refused), "rate_limit_tokens");
+    });
   });
 
   test("a key revoked on one stops on the other within a second", async () => {
@@ -181,12 +169,18 @@ describe("two gateways", { skip }, () => {
     assert.equal(await gateway.revoke(null, id as Uuid), true);
     await gateway.close();
     for (const n of [0, 1]) {
-      await eventually("it is refused", async () => (await models(n, token)).status === 401, 1_000);
+      await withinASecond("it is refused", async () => (await models(n, token)).status === 401);
     }
   });
 
   test("Redis killed: 503 and nothing let through, what runs ends well; started again: it goes on by itself", async () => {
     const { token } = await newKey();
+    const logs = (): Promise<string[]> =>
+      Promise.all(dataDirs.map((dataDir) => readFile(join(dataDir, "gateway.log"), "utf8")));
+    const outages = async (): Promise<number[]> =>
+      (await logs()).map((log) => log.match(/does not answer/g)?.length ?? 0);
+    // A machine that is very busy may have had one before.
+    const outagesBefore = await outages();
     const running = await chat(0, token, { tokens: 20, delta_ms: 50 }, { stream: true });
     await redis.kill();
     const records = async (): Promise<number> => (await query("select id from request")).length;
@@ -207,13 +201,10 @@ describe("two gateways", { skip }, () => {
     for (const n of [0, 1]) {
       await eventually("it serves again", async () => (await chat(n, token, { text: "x" })).status === 200);
     }
-    const logs = (): Promise<string[]> =>
-      Promise.all(dataDirs.map((dataDir) => readFile(join(dataDir, "gateway.log"), "utf8")));
     await eventually("the end of the outage is logged", async () =>
       (await logs()).every((log) => log.includes("answers again")),
     );
-    for (const log of await logs()) {
-      assert.equal(log.match(/does not answer/g)?.length, 1, "the outage is one line, whatever it cost");
-    }
+    const told = (await outages()).map((count, n) => count - (outagesBefore[n] ?? 0));
+    assert.deepEqual(told, [1, 1], "the outage is one line, whatever it cost");
   });
 });

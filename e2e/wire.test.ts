@@ -4,8 +4,8 @@ import { connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { readAnswers } from "./fuzz/answers.ts";
-import { type Arena, openArena } from "./fuzz/arena.ts";
 import { type Answer, type Expected, NOT_HTTP } from "./fuzz/expected.ts";
+import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz/fuzz-platform.ts";
 import { mistakes } from "./fuzz/judge.ts";
 import { sendSocket } from "./fuzz/send-socket.ts";
 import { KEY } from "./fuzz/shot.ts";
@@ -29,18 +29,18 @@ const chunked = (body: string | Buffer): Buffer =>
   ]);
 
 describe("the wire", () => {
-  let arena: Arena;
+  let fuzzed: FuzzPlatform;
   before(async () => {
-    arena = await openArena();
+    fuzzed = await openFuzzPlatform();
   });
   after(async () => {
-    await arena?.assertUnharmed(0);
-    await arena?.close();
+    if (fuzzed !== undefined) await assertUnharmed(fuzzed.platform, 0);
+    await fuzzed?.close();
   });
 
   /** Sends the pieces; the one answer must be the one expected. */
   const expectAnswer = async (expected: Expected, ...pieces: (string | Buffer)[]): Promise<Answer> => {
-    const [answer, ...more] = await sendSocket(arena.target, {
+    const [answer, ...more] = await sendSocket(fuzzed.target, {
       via: "socket",
       pieces: pieces.map((piece) => (typeof piece === "string" ? Buffer.from(piece) : piece)),
       afterwards: "listen",
@@ -52,9 +52,9 @@ describe("the wire", () => {
     return answer;
   };
   const post = (body: string): Promise<Response> =>
-    fetch(`http://127.0.0.1:${arena.target.port}/v1/chat/completions`, {
+    fetch(`http://127.0.0.1:${fuzzed.target.port}/v1/chat/completions`, {
       method: "POST",
-      headers: { authorization: `Bearer ${arena.target.key}` },
+      headers: { authorization: `Bearer ${fuzzed.target.key}` },
       body,
     });
 
@@ -78,7 +78,7 @@ describe("the wire", () => {
     const large = JSON.stringify({ ...JSON.parse(BODY), metadata: "x".repeat(MEBIBYTE) });
     const pieces = [Buffer.from(head("content-length: 20") + large)];
     const answers = [[NOT_HTTP]];
-    const got = await sendSocket(arena.target, {
+    const got = await sendSocket(fuzzed.target, {
       via: "socket",
       pieces,
       afterwards: "listen",
@@ -90,7 +90,7 @@ describe("the wire", () => {
   });
 
   test("a client that never stops sending sees its 413, and is cut off", async () => {
-    const socket = connect({ port: arena.target.port, host: "127.0.0.1" });
+    const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
     socket.on("error", () => socket.destroy());
     const received: Buffer[] = [];
     socket.on("data", (bytes) => received.push(bytes));
@@ -99,7 +99,7 @@ describe("the wire", () => {
       while (!socket.destroyed && socket.write(chunk)) {}
     };
     socket.on("drain", pump);
-    socket.write(head("transfer-encoding: chunked").replace(KEY, arena.target.key));
+    socket.write(head("transfer-encoding: chunked").replace(KEY, fuzzed.target.key));
     pump();
     await new Promise((resolve) => socket.once("close", resolve));
     const [answer] = readAnswers(Buffer.concat(received)).answers;
@@ -135,7 +135,7 @@ describe("the wire", () => {
   });
 
   test("one who asks before sending is told to go on", async () => {
-    const socket = connect({ port: arena.target.port, host: "127.0.0.1" });
+    const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
     let received = "";
     const until = (text: string): Promise<void> =>
       new Promise((resolve, reject) => {
@@ -146,7 +146,7 @@ describe("the wire", () => {
     socket.setEncoding("latin1").on("data", (text: string) => {
       received += text;
     });
-    socket.write(head("expect: 100-continue", sized(BODY)).replace(KEY, arena.target.key));
+    socket.write(head("expect: 100-continue", sized(BODY)).replace(KEY, fuzzed.target.key));
     await until("HTTP/1.1 100 Continue\r\n\r\n");
     socket.write(BODY);
     await until('"usage"');
@@ -166,7 +166,7 @@ describe("the wire", () => {
         outputTokensMax: 9,
         ...(stream && { answer: "chat-stream", usage: false }),
       };
-      const [answer, ...more] = await sendSocket(arena.target, {
+      const [answer, ...more] = await sendSocket(fuzzed.target, {
         via: "socket",
         pieces: [Buffer.from(head(sized(body)) + body)],
         afterwards: "end",
@@ -182,11 +182,11 @@ describe("the wire", () => {
     const content = `#script ${JSON.stringify({ tokens: 100_000, delta_ms: 50 })}`;
     const body = JSON.stringify({ model: "tiny-3b", messages: [{ role: "user", content }], max_tokens: 8_000 });
     const count = async (): Promise<number> =>
-      (await arena.platform.query("select id from request where outcome = 'client_closed'")).length;
+      (await fuzzed.platform.query("select id from request where outcome = 'client_closed'")).length;
     const before = await count();
-    const socket = connect({ port: arena.target.port, host: "127.0.0.1" });
-    socket.write(head(sized(body)).replace(KEY, arena.target.key) + body);
-    await eventually("it is held", async () => (await arena.platform.query("select id from hold")).length > 0);
+    const socket = connect({ port: fuzzed.target.port, host: "127.0.0.1" });
+    socket.write(head(sized(body)).replace(KEY, fuzzed.target.key) + body);
+    await eventually("it is held", async () => (await fuzzed.platform.query("select id from hold")).length > 0);
     socket.destroy();
     await eventually("it is settled", async () => (await count()) === before + 1);
   });
@@ -212,7 +212,7 @@ describe("the wire", () => {
       // Several, so that one of them comes while the body is looked at.
       for (let i = 0; i < 20; i++) {
         const signal = AbortSignal.timeout(MEANWHILE_MS_MAX);
-        const { status } = await fetch(`http://127.0.0.1:${arena.target.port}/v1/catalog/rates`, { signal });
+        const { status } = await fetch(`http://127.0.0.1:${fuzzed.target.port}/v1/catalog/rates`, { signal });
         assert.equal(status, 200);
       }
       const response = await refused;

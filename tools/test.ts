@@ -27,6 +27,7 @@ const cores = availableParallelism();
 const GROUPS: Record<string, Group> = {
   unit: {
     patterns: [
+      "api/src/**/*.test.ts",
       "protocol/src/**/*.test.ts",
       "gateway/src/**/*.test.ts",
       "host/src/**/*.test.ts",

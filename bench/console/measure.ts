@@ -101,21 +101,21 @@ export type Sessions = Record<MeasuredPage["who"], Session | undefined>;
 
 export async function measurePage(platform: Platform, sessions: Sessions, measured: MeasuredPage): Promise<Figures> {
   const { path, who, cache, wanted } = measured;
-  const visit = await freshBrowser(platform, sessions[who]);
+  const browser = await freshBrowser(platform, sessions[who]);
   try {
     if (cache === "warm") {
-      const before = await visit.context.newPage();
+      const before = await browser.context.newPage();
       await before.goto(`/console${path}`, { waitUntil: "commit" });
       await expectOn(before, wanted);
       await before.close();
     }
-    const { page } = visit;
+    const { page } = browser;
     const processor = await processorOf(page);
     await page.goto(`/console${path}`, { waitUntil: "commit" });
     const seen = await expectOn(page, wanted);
     return await figuresOf(seen, await loadedBy(page), await processor());
   } finally {
-    await visit.close();
+    await browser.close();
   }
 }
 
@@ -148,8 +148,8 @@ export interface Journey {
 
 /** From pressing the button of the sign-in page, which is there already, to the first page with its data. */
 export async function measureSignIn(platform: Platform): Promise<Journey> {
-  const visit = await freshBrowser(platform, undefined);
-  const { page } = visit;
+  const browser = await freshBrowser(platform, undefined);
+  const { page } = browser;
   try {
     await page.goto("/console/sign-in", { waitUntil: "commit" });
     await expectOn(page, SIGN_IN);
@@ -158,14 +158,14 @@ export async function measureSignIn(platform: Platform): Promise<Journey> {
     const act = () => page.keyboard.press("Enter");
     return journeyOf(await expectAfter(page, { event: "submit", act, wanted: OVERVIEW }));
   } finally {
-    await visit.close();
+    await browser.close();
   }
 }
 
 /** On a page of a hundred requests: from choosing a model to its rows on the screen. */
 export async function measureFilter(platform: Platform, sessions: Sessions): Promise<Journey> {
-  const visit = await freshBrowser(platform, sessions.builder);
-  const { page } = visit;
+  const browser = await freshBrowser(platform, sessions.builder);
+  const { page } = browser;
   const hundred = [{ css: 'table[aria-label="Requests"] tbody tr', least: 100 }];
   try {
     await page.goto("/console/requests", { waitUntil: "commit" });
@@ -176,7 +176,7 @@ export async function measureFilter(platform: Platform, sessions: Sessions): Pro
     const act = () => page.getByLabel("Model", { exact: true }).selectOption("small-8b");
     return journeyOf(await expectAfter(page, { event: "change", act, wanted: filtered }));
   } finally {
-    await visit.close();
+    await browser.close();
   }
 }
 

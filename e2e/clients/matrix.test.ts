@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { after, before, describe, type TestContext, test } from "node:test";
-import { assertBalanced, builder } from "../books.ts";
+import { assertBalanced, builder } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import type { Ask, Client, Connection, Seen } from "./client.ts";
 import { installPackages, installPython, pinnedPython, pinnedVersions } from "./install.ts";

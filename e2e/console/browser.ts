@@ -37,7 +37,7 @@ export function buildConsole(): void {
 
 export type Theme = "light" | "dark";
 
-export interface Visit {
+export interface BrowserSession {
   page: Page;
   context: BrowserContext;
   /** What the page complained about since the last time it was asked. */
@@ -45,7 +45,7 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-export interface VisitOptions {
+export interface BrowserOptions {
   baseUrl: string;
   width?: number;
   height?: number;
@@ -58,7 +58,7 @@ export async function openBrowser({
   width = 1440,
   height = 900,
   theme = "light",
-}: VisitOptions): Promise<Visit> {
+}: BrowserOptions): Promise<BrowserSession> {
   const profile = await mkdtemp(join(tmpdir(), "tollgate-browser-"));
   const context = await chromium.launchPersistentContext(profile, {
     executablePath: CHROMIUM as string,
@@ -69,7 +69,7 @@ export async function openBrowser({
     acceptDownloads: true,
     baseURL: baseUrl,
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(40_000);
   const page = context.pages()[0] ?? (await context.newPage());
   let said: string[] = [];
   page.on("console", (message) => {
@@ -95,6 +95,14 @@ export async function openBrowser({
   };
 }
 
+/** Signed in without the page for it, for suites that are about other pages. */
+export async function openSession(page: Page, who: { email: string; password: string }): Promise<void> {
+  // The answer's cookie becomes the browser's.
+  const headers = { "sec-fetch-site": "same-origin" };
+  const answer = await page.request.post("/console/api/auth/sign-in/email", { data: who, headers });
+  assert.equal(answer.status(), 200, await answer.text());
+}
+
 export async function signIn(page: Page, who: { email: string; password: string }): Promise<void> {
   await page.goto("/console/sign-in");
   await page.getByLabel("E-mail").fill(who.email);
@@ -115,9 +123,10 @@ export async function axeFindings(page: Page): Promise<string[]> {
       .filter(({ effect }) => effect.getComputedTiming().iterations !== Infinity)
       .map(({ finished }) => finished.catch(() => undefined))).then(() => undefined)`);
     // Through the debugger: the page's own policy lets no other script in.
-    await session.send("Runtime.evaluate", { expression: AXE });
+    const { result: loaded } = await session.send("Runtime.evaluate", { expression: "typeof axe" });
+    if (loaded.value === "undefined") await session.send("Runtime.evaluate", { expression: AXE });
     const { result } = await session.send("Runtime.evaluate", {
-      expression: `axe.run().then((found) => JSON.stringify(found.violations
+      expression: `axe.run({ resultTypes: ["violations"] }).then((found) => JSON.stringify(found.violations
         .filter(({ impact }) => impact !== "minor")
         .map(({ id, help, nodes }) => id + " (" + help + "): " + nodes.map(({ target }) => target.join(" ")).join(", "))))`,
       awaitPromise: true,
@@ -129,6 +138,17 @@ export async function axeFindings(page: Page): Promise<string[]> {
 }
 
 /** How many pixels the page is wider than the screen. */
-export async function sidewaysScroll(page: Page): Promise<number> {
+async function sidewaysScroll(page: Page): Promise<number> {
   return Number(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"));
+}
+
+/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no complaints. */
+export async function assertLooksRight({ page, complaints }: BrowserSession, where: string): Promise<void> {
+  for (const theme of ["light", "dark"] satisfies Theme[]) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.locator(`html[data-theme=${theme}]`).waitFor();
+    assert.deepEqual(await axeFindings(page), [], `${where}, ${theme}: axe`);
+    assert.equal(await sidewaysScroll(page), 0, `${where}, ${theme}: scrolls sideways`);
+  }
+  assert.deepEqual(complaints(), [], where);
 }

@@ -5,9 +5,10 @@ import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
+import { ConsoleClient } from "../console-client.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
-import { grant, signInToApi } from "./people.ts";
+import { grant } from "./accounts.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const SECRET = /tsk_live_\w{12}_\w{43}/;
@@ -15,18 +16,18 @@ const SECRET = /tsk_live_\w{12}_\w{43}/;
 describe("the builder's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
-  let visit: Visit;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
   });
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -63,7 +64,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Make your first request" }).waitFor();
     await page.getByText("Your balance is $0.00").waitFor();
 
-    const operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await grant(operator, "Analytical engines", 2);
     // Live: nothing on the page was touched.
     await credit("$2.00").waitFor();
@@ -112,7 +113,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.goto("/console/keys");
     await page.getByText("first key").waitFor();
     assert.doesNotMatch(await page.content(), SECRET);
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("filters stand in the address, survive a reload, and shape the export", async () => {
@@ -132,7 +133,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     const lines = (await readFile(await download.path(), "utf8")).trim().split("\r\n");
     assert.match(lines[0] ?? "", /^id,created_at/);
     assert.equal(lines.length, 2);
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("a key is renamed and revoked, and a revoked key is listed apart", async () => {
@@ -148,7 +149,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText("No API keys yet").waitFor();
     await page.getByRole("radio", { name: "Revoked (1)" }).click();
     await page.getByText("renamed", { exact: true }).waitFor();
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("a key is created with the keyboard alone, and the focus comes back", async () => {
@@ -174,13 +175,13 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Enter");
     await page.getByText("typed", { exact: true }).waitFor();
     assert.match(await focusedName(page), /Create key/);
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("a session that ended leads to the sign-in and back to the same page", async () => {
     await page.goto("/console/requests?model=tiny-3b");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    await visit.context.clearCookies();
+    await browser.context.clearCookies();
     await page.getByLabel("Outcome").selectOption("ok");
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?model=tiny-3b&outcome=ok");
@@ -194,7 +195,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     assert.equal(await page.getByLabel("Outcome").inputValue(), "ok");
     // Refusals are logged by the browser itself; nothing else is.
     assert.deepEqual(
-      visit.complaints().filter((said) => !said.includes("status of 401")),
+      browser.complaints().filter((said) => !said.includes("status of 401")),
       [],
     );
   });
@@ -226,11 +227,11 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     // The live numbers change over, too: what happens to the first account now shows, and nothing of the second.
     await page.getByRole("link", { name: "Overview" }).click();
     await credit("$1.99").waitFor();
-    const operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await grant(operator, "Second account", 7);
     await grant(operator, "Analytical engines", 1);
     await credit("$2.99").waitFor();
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("the examples of the first call run as they are pasted", async () => {
@@ -255,7 +256,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     else if (spawnSync("python3", ["--version"]).status === 0) run("python3", ["-m", "ast"], Python);
     await page.getByRole("link", { name: "API keys" }).click();
     await page.getByText("<b>émile</b> 🦊", { exact: true }).waitFor();
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("signing out ends it", async () => {
@@ -266,7 +267,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     await signIn(page, platform.ready.builder);
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 });
 

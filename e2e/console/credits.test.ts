@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { assertBalanced, builder } from "../books.ts";
+import { assertBalanced, builder } from "../ledger-check.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 const CHECKOUT = /\/console\/credits\?purchase=(done|cancelled)&checkout=pay_[0-9a-z]{26}$/;
@@ -13,7 +13,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
   let paymentsUrl: string;
-  let visit: Visit;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
@@ -21,12 +21,12 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node", "--payments", "demo"]);
     paymentsUrl = (platform.ready as unknown as { payments_url: string }).payments_url;
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
-    await signIn(page, platform.ready.builder);
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
+    await openSession(page, platform.ready.builder);
   });
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -62,7 +62,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     await page.getByText("Waiting for the payment provider").waitFor();
     assert.equal((await builder(platform)).balance, 25n * DOLLAR);
 
-    const provider = await visit.context.newPage();
+    const provider = await browser.context.newPage();
     await provider.goto(paymentsUrl);
     await provider.getByRole("button", { name: "The money arrives" }).click();
     await provider.close();
@@ -84,7 +84,7 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     // The stand-in has no icon, which browsers ask for by themselves.
     const expected = new RegExp(`^request to ${origin}$|404`);
     assert.deepEqual(
-      visit.complaints().filter((said) => !expected.test(said)),
+      browser.complaints().filter((said) => !expected.test(said)),
       [],
     );
   });

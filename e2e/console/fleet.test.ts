@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
-import { lastRecord } from "../books.ts";
+import { lastRecord } from "../ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 
 describe("a host's node", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
-  const visits: Visit[] = [];
+  const browsers: BrowserSession[] = [];
   let hostPage: Page;
   let operatorPage: Page;
   let token = "";
@@ -26,17 +26,17 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node"], { PROBATION_ANSWERS: "20", HOST_SANCTION: "true" });
     const open = async (who: { email: string; password: string }): Promise<Page> => {
-      const visit = await openBrowser({ baseUrl: platform.ready.base_url });
-      visits.push(visit);
-      await signIn(visit.page, who);
-      return visit.page;
+      const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+      browsers.push(browser);
+      await openSession(browser.page, who);
+      return browser.page;
     };
     hostPage = await open(platform.ready.builder);
     operatorPage = await open(platform.ready.operator);
   });
   after(async () => {
     serving?.kill("SIGKILL");
-    for (const visit of visits) await visit.close();
+    for (const browser of browsers) await browser.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -183,6 +183,6 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
   });
 
   test("no page complained", () => {
-    for (const visit of visits) assert.deepEqual(visit.complaints(), []);
+    for (const browser of browsers) assert.deepEqual(browser.complaints(), []);
   });
 });

@@ -2,17 +2,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import {
-  axeFindings,
-  buildConsole,
-  NEEDS_CHROMIUM,
-  openBrowser,
-  sidewaysScroll,
-  signIn,
-  type Theme,
-} from "./browser.ts";
-import { signInToApi } from "./people.ts";
+import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 interface Look {
   path: string;
@@ -95,55 +87,49 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       body: JSON.stringify({ name: "attic", hardware: { cpu: "a processor", cores: 8, gpus: [{ name: "a card" }] } }),
     });
     const { id } = (await registered.json()) as { id: string };
-    const api = await signInToApi(base_url, operator);
-    await api.post(`operator/nodes/${id}/quarantine`, { reason: "odd answers" });
-    await api.post("operator/payouts", { note: "November" });
+    const api = await new ConsoleClient(platform).signIn(operator);
+    await api.send("POST", `operator/nodes/${id}/quarantine`, { reason: "odd answers" });
+    await api.send("POST", "operator/payouts", { note: "November" });
   });
   after(async () => {
     await platform?.stop();
     await removeDataDir(dataDir);
   });
 
-  for (const theme of ["light", "dark"] satisfies Theme[]) {
-    for (const screen of SCREENS) {
-      for (const { who, looks } of PAGES) {
-        test(`${who}: ${theme}, ${screen.width} pixels wide`, async () => {
-          const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...screen });
-          const { page } = visit;
-          const judge = async (where: string): Promise<void> => {
-            assert.deepEqual(await axeFindings(page), [], `${where}: axe`);
-            assert.equal(await sidewaysScroll(page), 0, `${where}: scrolls sideways`);
-            assert.deepEqual(visit.complaints(), [], where);
-          };
-          try {
-            await signIn(page, platform.ready[who]);
-            for (const { path, heading, there, open } of looks) {
-              await page.goto(`/console${path}`);
-              await page.getByRole("heading", { name: heading, exact: true }).waitFor();
-              await page.getByText(there).filter({ visible: true }).first().waitFor();
-              await judge(path);
-              await open?.(page);
-              if (open !== undefined) await judge(`${path}, opened`);
-            }
-            if (who !== "builder") return;
-            await page.goto("/console/host");
-            await page.getByRole("button", { name: /^local-1/ }).click();
-            await page.getByRole("heading", { name: "Machine" }).waitFor();
-            await judge("a node");
-            await page.getByRole("button", { name: "Choose models" }).click();
-            await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
-            await judge("the choice of models");
-          } finally {
-            await visit.close();
+  for (const screen of SCREENS) {
+    for (const { who, looks } of PAGES) {
+      test(`${who}: ${screen.width} pixels wide, light and dark`, async () => {
+        const browser = await openBrowser({ baseUrl: platform.ready.base_url, ...screen });
+        const { page } = browser;
+        const judge = (where: string): Promise<void> => assertLooksRight(browser, where);
+        try {
+          await openSession(page, platform.ready[who]);
+          for (const { path, heading, there, open } of looks) {
+            await page.goto(`/console${path}`);
+            await page.getByRole("heading", { name: heading, exact: true }).waitFor();
+            await page.getByText(there).filter({ visible: true }).first().waitFor();
+            await judge(path);
+            await open?.(page);
+            if (open !== undefined) await judge(`${path}, opened`);
           }
-        });
-      }
+          if (who !== "builder") return;
+          await page.goto("/console/host");
+          await page.getByRole("button", { name: /^local-1/ }).click();
+          await page.getByRole("heading", { name: "Machine" }).waitFor();
+          await judge("a node");
+          await page.getByRole("button", { name: "Choose models" }).click();
+          await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
+          await judge("the choice of models");
+        } finally {
+          await browser.close();
+        }
+      });
     }
   }
 
   test("without a mouse: an account is opened, given credit and closed again", async () => {
-    const visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    const { page } = visit;
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
     const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
     const tabTo = async (words: RegExp): Promise<void> => {
       for (let i = 0; i < 40; i++) {
@@ -153,7 +139,7 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       assert.fail(`${words} was not reached by the tab key`);
     };
     try {
-      await signIn(page, platform.ready.operator);
+      await openSession(page, platform.ready.operator);
       await page.goto("/console/operator/accounts");
       await page.getByRole("button", { name: /^Local builder/ }).waitFor();
       await tabTo(/^Local builder/);
@@ -175,9 +161,9 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       assert.match(await focused(), /^Local builder/);
-      assert.deepEqual(visit.complaints(), []);
+      assert.deepEqual(browser.complaints(), []);
     } finally {
-      await visit.close();
+      await browser.close();
     }
   });
 });

@@ -3,26 +3,26 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { assertBalanced, host } from "../books.ts";
+import { assertBalanced, host } from "../ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
 describe("an operator's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
-  let visit: Visit;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
-    await signIn(page, platform.ready.operator);
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
+    await openSession(page, platform.ready.operator);
   });
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -135,6 +135,6 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
   });
 
   test("no page complained", () => {
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 });

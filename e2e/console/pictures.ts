@@ -49,13 +49,13 @@ async function takeAll({ platform }: Stage, { suffix, theme, size }: Look): Prom
   for (const { who, enter, pictures } of CHAPTERS) {
     const wanted = pictures.filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix));
     if (wanted.length === 0) continue;
-    const visit = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...SIZES[size] });
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...SIZES[size] });
     try {
-      await enter(visit.page, platform);
-      for (const picture of wanted) await take(visit.page, { picture, name: `${picture.name}${suffix}`, platform });
-      console.log(`${who}${suffix}: ${visit.complaints().join("; ") || "no complaints"}`);
+      await enter(browser.page, platform);
+      for (const picture of wanted) await take(browser.page, { picture, name: `${picture.name}${suffix}`, platform });
+      console.log(`${who}${suffix}: ${browser.complaints().join("; ") || "no complaints"}`);
     } finally {
-      await visit.close();
+      await browser.close();
     }
   }
 }

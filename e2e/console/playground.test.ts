@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
-import { lastRecord } from "../books.ts";
+import { ConsoleClient } from "../console-client.ts";
+import { lastRecord } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
-import { signInToApi } from "./people.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, signIn } from "./browser.ts";
 
 const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 /** Picodollars as the console writes them exactly. */
@@ -19,19 +19,19 @@ const exact = (pico: string): string => {
 describe("the playground", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
-  let visit: Visit;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,reason-32b"]);
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
-    await signIn(page, platform.ready.builder);
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
+    await openSession(page, platform.ready.builder);
   });
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -95,9 +95,10 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   });
 
   test("stopped before its first token it is charged for its prompt, and says so", async () => {
-    await say(order({ tokens: 50, ttft_ms: 1500 }));
-    const host = await signInToApi(platform.ready.base_url, platform.ready.builder);
+    const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
+    // As late as a first token may be; all that is done meanwhile is to look and to press the button.
+    await say(order({ tokens: 50, ttft_ms: 1_900 }));
     await eventually("the node works on it", async () => {
       const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
       return stats.busy > 0;
@@ -157,7 +158,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(await page.evaluate("sessionStorage.getItem('tollgate.playground')"), null);
-    assert.deepEqual(visit.complaints(), []);
+    assert.deepEqual(browser.complaints(), []);
   });
 
   test("where nothing can be bought the credits page says so", async () => {
@@ -167,7 +168,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByText("credit of a development platform").filter({ visible: true }).waitFor();
     // The browser itself remarks on the 404 that says it.
     assert.deepEqual(
-      visit.complaints().filter((said) => !/404/.test(said)),
+      browser.complaints().filter((said) => !/404/.test(said)),
       [],
     );
   });

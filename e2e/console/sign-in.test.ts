@@ -8,7 +8,7 @@ import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/test
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { axeFindings, buildConsole, NEEDS_CHROMIUM, openBrowser, type Visit } from "./browser.ts";
+import { axeFindings, type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -18,7 +18,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
   let platform: Platform;
   let mailbox: TestMailbox;
   let issuer: TestIssuer;
-  let visit: Visit;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
@@ -36,13 +36,13 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       MAIL_FROM: "Tollgate <no-reply@example.com>",
       OIDC_PROVIDERS: JSON.stringify([provider]),
     });
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
   });
   // One address signs in more often here than a person would within a minute.
   beforeEach(() => platform.query("delete from identity_attempt"));
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await mailbox?.close();
     await issuer?.close();
@@ -66,7 +66,7 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
   };
   /** The browser itself logs every refusal; anything else is a fault of ours. */
-  const complaints = (): string[] => visit.complaints().filter((said) => !/status of 40[013]/.test(said));
+  const complaints = (): string[] => browser.complaints().filter((said) => !/status of 40[013]/.test(said));
 
   test("signing up, with the e-mail address confirmed by a letter", async () => {
     await page.goto("/console/sign-up");

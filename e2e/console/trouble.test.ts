@@ -2,33 +2,34 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { Page } from "playwright-core";
+import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { buildConsole, NEEDS_CHROMIUM, openBrowser, signIn, type Visit } from "./browser.ts";
-import { type ApiPerson, accountNamed, signInToApi } from "./people.ts";
+import { accountNamed } from "./accounts.ts";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 
 const FLAGS = ["--engine", "scripted", "--models", "tiny-3b"];
 
 describe("the console in trouble", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
-  let operator: ApiPerson;
-  let visit: Visit;
+  let operator: ConsoleClient;
+  let browser: BrowserSession;
   let page: Page;
 
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, FLAGS);
-    operator = await signInToApi(platform.ready.base_url, platform.ready.operator);
+    operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
     await (await chat(platform, { tokens: 5 })).text();
-    visit = await openBrowser({ baseUrl: platform.ready.base_url });
-    page = visit.page;
+    browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    page = browser.page;
     await signIn(page, platform.ready.builder);
   });
   // One address signs in more often here than a person would within a minute.
   beforeEach(() => platform.query("delete from identity_attempt"));
   after(async () => {
-    await visit?.close();
+    await browser?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
   });
@@ -70,12 +71,12 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   });
 
   test("without a network a change says so at once, and nothing is lost", async () => {
-    await visit.context.setOffline(true);
+    await browser.context.setOffline(true);
     await page.getByRole("button", { name: "Create key" }).click();
     await page.getByLabel("Name").fill("offline");
     await page.keyboard.press("Enter");
     await alert("The gateway did not answer.").waitFor();
-    await visit.context.setOffline(false);
+    await browser.context.setOffline(false);
     await page.keyboard.press("Enter");
     await page.getByText("Copy it now").waitFor();
     await page.getByRole("button", { name: "Done" }).click();
@@ -104,7 +105,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   test("a change after the session's end leads to the sign-in and back", async () => {
     await page.goto("/console/requests?outcome=ok");
     await page.getByRole("table", { name: "Requests" }).waitFor();
-    await visit.context.clearCookies();
+    await browser.context.clearCookies();
     await page.getByRole("button", { name: "Export CSV" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
     assert.equal(new URL(page.url()).searchParams.get("next"), "/requests?outcome=ok");
@@ -114,7 +115,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   test("who signs in as somebody else in another tab finds nothing of the first one here", async () => {
     await page.goto("/console/accounts");
     await page.getByText("Local builder").first().waitFor();
-    const other = await visit.context.newPage();
+    const other = await browser.context.newPage();
     await other.goto("/console/settings");
     await other.getByRole("button", { name: /Accounts and settings/ }).click();
     await other.getByRole("menuitem", { name: "Sign out" }).click();
@@ -135,13 +136,13 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     const { id } = await accountNamed(operator, "Local builder");
     await page.goto("/console/overview");
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
-    await operator.post(`operator/accounts/${id}/suspend`, { reason: "a journey of the console" });
+    await operator.send("POST", `operator/accounts/${id}/suspend`, { reason: "a journey of the console" });
     await page.getByRole("link", { name: "Credits", exact: true }).click();
     await page.getByText("An account of yours is suspended").waitFor();
     const navigation = page.getByRole("navigation", { name: "Console" });
     assert.equal(await navigation.getByRole("link", { name: "Overview" }).count(), 0);
     await navigation.getByRole("link", { name: "Nodes" }).waitFor();
-    await operator.post(`operator/accounts/${id}/restore`, { reason: "a journey of the console" });
+    await operator.send("POST", `operator/accounts/${id}/restore`, { reason: "a journey of the console" });
     await page.goto("/console/overview");
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
   });
@@ -163,7 +164,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     const expected =
       /Failed to load resource|ERR_|^error: ApiFault: The books are being moved|status of (401|403|404|400|422|50\d)/;
     assert.deepEqual(
-      visit.complaints().filter((said) => !expected.test(said)),
+      browser.complaints().filter((said) => !expected.test(said)),
       [],
     );
   });

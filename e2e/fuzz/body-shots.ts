@@ -3,7 +3,7 @@ import { ENDPOINTS, type Endpoint, PATHS, validBody } from "./bodies.ts";
 import { mutate, spoilField, spoilText } from "./damage.ts";
 import type { Expected } from "./expected.ts";
 import { anyValue, hostileText } from "./hostile.ts";
-import { anyManner, writeJson } from "./json.ts";
+import { anyStyle, writeJson } from "./json.ts";
 import { expectedOf } from "./oracle.ts";
 import type { Random } from "./random.ts";
 import { type AgentShot, KEY } from "./shot.ts";
@@ -25,13 +25,13 @@ export function valid(random: Random): AgentShot {
 
 export function strangelyWritten(random: Random): AgentShot {
   const endpoint = anyEndpoint(random);
-  return post(endpoint, Buffer.from(writeJson(validBody(random, endpoint), anyManner(random), random)));
+  return post(endpoint, Buffer.from(writeJson(validBody(random, endpoint), anyStyle(random), random)));
 }
 
 export function wrongField(random: Random): AgentShot {
   const endpoint = anyEndpoint(random);
   const body = spoilField(random, endpoint, validBody(random, endpoint));
-  return post(endpoint, Buffer.from(writeJson(body, anyManner(random), random)));
+  return post(endpoint, Buffer.from(writeJson(body, anyStyle(random), random)));
 }
 
 export function mutated(random: Random): AgentShot {
@@ -41,7 +41,7 @@ export function mutated(random: Random): AgentShot {
 
 export function randomJson(random: Random): AgentShot {
   const value = random.chance(0.5) ? anyValue(random) : { model: "tiny-3b", [hostileText(random)]: anyValue(random) };
-  return post(anyEndpoint(random), Buffer.from(writeJson(value, anyManner(random), random)));
+  return post(anyEndpoint(random), Buffer.from(writeJson(value, anyStyle(random), random)));
 }
 
 export function spoiltText(random: Random): AgentShot {

@@ -9,7 +9,7 @@ export class RawJson {
   }
 }
 
-export interface Manner {
+export interface JsonStyle {
   /** Writes so large a share of a string's characters as \\uXXXX. */
   escapes: number;
   /** Puts white space between tokens. */
@@ -18,20 +18,20 @@ export interface Manner {
   twice: boolean;
 }
 
-export const PLAIN: Manner = { escapes: 0, spaced: false, twice: false };
+export const PLAIN: JsonStyle = { escapes: 0, spaced: false, twice: false };
 
-export function anyManner(random: Random): Manner {
+export function anyStyle(random: Random): JsonStyle {
   if (random.chance(0.6)) return PLAIN;
   return { escapes: random.pick([0, 0.1, 1]), spaced: random.chance(0.5), twice: random.chance(0.3) };
 }
 
-export function writeJson(value: unknown, manner: Manner = PLAIN, random?: Random): string {
-  const gap = (): string => (manner.spaced && random !== undefined ? random.pick(["", " ", "\n", "\t", "\r\n  "]) : "");
+export function writeJson(value: unknown, style: JsonStyle = PLAIN, random?: Random): string {
+  const gap = (): string => (style.spaced && random !== undefined ? random.pick(["", " ", "\n", "\t", "\r\n  "]) : "");
   const text = (value: string): string => {
     const plain = JSON.stringify(value);
-    if (manner.escapes === 0 || random === undefined) return plain;
+    if (style.escapes === 0 || random === undefined) return plain;
     const units = Array.from({ length: value.length }, (_, i) =>
-      random.chance(manner.escapes) ? escaped(value.charCodeAt(i)) : JSON.stringify(value[i]).slice(1, -1),
+      random.chance(style.escapes) ? escaped(value.charCodeAt(i)) : JSON.stringify(value[i]).slice(1, -1),
     );
     return `"${units.join("")}"`;
   };
@@ -42,7 +42,7 @@ export function writeJson(value: unknown, manner: Manner = PLAIN, random?: Rando
     if (typeof value === "object" && value !== null) {
       const members = Object.entries(value).flatMap(([key, member]) => {
         const pair = `${gap()}${text(key)}${gap()}:${gap()}${write(member)}${gap()}`;
-        const again = manner.twice && random?.chance(0.4) === true;
+        const again = style.twice && random?.chance(0.4) === true;
         return again ? [`${text(key)}:${random.pick(["null", "0", '"x"', "[]", "{}"])}`, pair] : [pair];
       });
       return `{${members.join(",")}}`;

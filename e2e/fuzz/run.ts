@@ -3,9 +3,9 @@
  * for. Ends with 1 on any finding; the seed and the index in it make the same request again.
  */
 import { parseArgs } from "node:util";
-import { type Arena, openArena } from "./arena.ts";
 import { campaign, emptyTally, findingText, tallyTable } from "./campaign.ts";
 import { fire, shownAnswer, shownShot } from "./fire.ts";
+import { assertUnharmed, type FuzzPlatform, openFuzzPlatform } from "./fuzz-platform.ts";
 import { INSPECTED, type Memory, MemoryProbe, shownMemory } from "./memory.ts";
 import { AgentSender } from "./send-agent.ts";
 import { shotOf } from "./shots.ts";
@@ -34,16 +34,16 @@ function whole(name: "requests" | "seed" | "only" | "concurrency"): number {
 
 const seed = whole("seed");
 console.log(`seed ${seed}`);
-const arena = await openArena({ NODE_OPTIONS: INSPECTED });
+const fuzzed = await openFuzzPlatform({ env: { NODE_OPTIONS: INSPECTED } });
 let failed = false;
 try {
-  failed = values.only === undefined ? await runAll(arena) : await runOne(arena, whole("only"));
+  failed = values.only === undefined ? await runAll(fuzzed) : await runOne(fuzzed, whole("only"));
 } finally {
-  await arena.close();
+  await fuzzed.close();
 }
 process.exit(failed ? 1 : 0);
 
-async function runOne({ target }: Arena, index: number): Promise<boolean> {
+async function runOne({ target }: FuzzPlatform, index: number): Promise<boolean> {
   const agent = new AgentSender(target, 1);
   const shot = shotOf(seed, index);
   console.log(`${shot.kind}\n${shownShot(shot)}`);
@@ -54,7 +54,7 @@ async function runOne({ target }: Arena, index: number): Promise<boolean> {
   return hit.mistakes.length > 0;
 }
 
-async function runAll({ platform, target, assertUnharmed }: Arena): Promise<boolean> {
+async function runAll({ platform, target }: FuzzPlatform): Promise<boolean> {
   const requests = whole("requests");
   const startedAt = performance.now();
   const tally = emptyTally();
@@ -93,7 +93,7 @@ async function runAll({ platform, target, assertUnharmed }: Arena): Promise<bool
   console.log(`memory, garbage collected, at half: ${shownMemory(before)}; at the end: ${shownMemory(after)}`);
   const wrong = tally.findings.length > 0 ? [`${tally.findings.length} findings`] : [];
   if (requests >= LONG_RUN) wrong.push(...growth(before, after));
-  await assertUnharmed(tally.served).catch((error: Error) => wrong.push(error.message));
+  await assertUnharmed(platform, tally.served).catch((error: Error) => wrong.push(error.message));
   console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED: ${wrong.join("; ")}`);
   return wrong.length > 0;
 }

@@ -28,7 +28,7 @@ const HEADERS = [
 /** Ids, times and counts that no two runs share become what they are, in angle brackets. */
 function settled({ status, headers, text }: Got): Got {
   const waits = /"code":"rate_limit_(requests|tokens)"/.test(text);
-  const kept = HEADERS.flatMap((name) => {
+  const compared = HEADERS.flatMap((name) => {
     const value = headers[name];
     if (value === undefined) return [];
     return [[name, settledHeader(name, value, waits)] as const];
@@ -38,7 +38,7 @@ function settled({ status, headers, text }: Got): Got {
     .replace(/("object":"(?:chat\.completion(?:\.chunk)?|text_completion)","created":)\d+/g, '$1"<Unix seconds>"')
     .replace(/("(?:ttft_p50_ms|tps_p50)":)(?:null|[\d.]+)/g, '$1"<number or null>"')
     .replace(/("embedding":)\[([-\d.e,]+)\]/g, (_, key, values) => `${key}"<${values.split(",").length} numbers>"`);
-  return { status, headers: Object.fromEntries(kept), text: steady };
+  return { status, headers: Object.fromEntries(compared), text: steady };
 }
 
 function settledHeader(name: string, value: string, waits: boolean): string {

@@ -5,9 +5,9 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
-import { assertBalanced } from "../books.ts";
-import { isAlive } from "../platform.ts";
-import { Visitor } from "../visitor.ts";
+import { ConsoleClient } from "../console-client.ts";
+import { assertBalanced } from "../ledger-check.ts";
+import { eventually, isAlive } from "../platform.ts";
 import { growthDuring } from "./growth.ts";
 import { nodeApi } from "./node.ts";
 import { ask, Stage, serve } from "./stage.ts";
@@ -37,12 +37,12 @@ describe("bounds", () => {
 
   /** Somebody with a browser, signed in, with an account of each kind. */
   const person = async (email: string) => {
-    const visitor = new Visitor({ ready: { base_url: stage.baseUrl } });
+    const client = new ConsoleClient({ ready: { base_url: stage.baseUrl } });
     const password = `the password of ${email}`;
-    await visitor.send("POST", "auth/sign-up/email", { email, password, name: "Somebody" });
-    await visitor.signIn({ email, password });
-    for (const kind of ["builder", "host"]) await visitor.send("POST", "accounts", { kind, name: kind });
-    return { visitor, email, password };
+    await client.send("POST", "auth/sign-up/email", { email, password, name: "Somebody" });
+    await client.signIn({ email, password });
+    for (const kind of ["builder", "host"]) await client.send("POST", "accounts", { kind, name: kind });
+    return { client, email, password };
   };
 
   for (const [what, path, table] of [
@@ -50,8 +50,8 @@ describe("bounds", () => {
     ["host tokens", "host-tokens", "host_token"],
   ] as const) {
     test(`an account has so many ${what} and no more`, async () => {
-      const { visitor } = await person(`${path}@example.test`);
-      assert.equal((await visitor.ask("POST", path, { name: "the first" })).status, 201);
+      const { client } = await person(`${path}@example.test`);
+      assert.equal((await client.ask("POST", path, { name: "the first" })).status, 201);
       // The others as if they had been made one by one.
       await stage.query(
         `insert into ${table} (id, account_id, name, reference, secret_hash)
@@ -59,7 +59,7 @@ describe("bounds", () => {
            from ${table} t, generate_series(1, $1) n where t.name = 'the first'`,
         [PLENTY],
       );
-      const { status, body } = await visitor.ask("POST", path, { name: "one too many" });
+      const { status, body } = await client.ask("POST", path, { name: "one too many" });
       assert.ok(status === 409 || status === 422 || status === 429, `${status}`);
       assert.ok(body.error?.message);
     });
@@ -100,9 +100,9 @@ describe("bounds", () => {
   });
 
   test("of 300 guesses at a second factor at once ten are looked at, wherever they come from", async () => {
-    const { visitor, email, password } = await person("guessed@example.test");
-    const { secret } = await visitor.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
-    await visitor.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
+    const { client, email, password } = await person("guessed@example.test");
+    const { secret } = await client.send<{ secret: string }>("POST", "auth/two-factor/enable", { password });
+    await client.send("POST", "auth/two-factor/confirm", { code: totp(secret) });
     let asked = 0;
     /** Every request from an address of its own. */
     const post = (path: string, body: object, cookie = ""): Promise<Response> =>
@@ -159,20 +159,16 @@ describe("bounds", () => {
         }),
       );
     });
-    const rows = async (): Promise<number> =>
-      (await stage.query("select id from request where account_id = $1", [account])).length;
-    // What is written in the background is written by now, or never.
-    let before = -1;
-    for (let now = await rows(); now !== before; now = await rows()) {
-      before = now;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-    }
-    assert.ok(before > 0 && before <= REFUSALS_KEPT_MAX + 1, `${before} rows`);
-    const [sum] = await stage.query<{ requests: string }>(
-      "select sum(requests) as requests from usage_hour where account_id = $1",
-      [account],
-    );
-    assert.equal(Number(sum?.requests), total, "every one of them is counted");
+    // They are written in the background, a row and its count together.
+    await eventually("every one of them is counted", async () => {
+      const [sum] = await stage.query<{ requests: string }>(
+        "select sum(requests) as requests from usage_hour where account_id = $1",
+        [account],
+      );
+      return Number(sum?.requests) === total;
+    });
+    const { length: rows } = await stage.query("select id from request where account_id = $1", [account]);
+    assert.ok(rows > 0 && rows <= REFUSALS_KEPT_MAX + 1, `${rows} rows`);
     const streams = await stage.query<{ stream: boolean | null }>(
       "select distinct stream from request where account_id = $1",
       [account],
@@ -183,7 +179,7 @@ describe("bounds", () => {
 
   test("the internal port is on this machine alone, wherever the gateway listens", async () => {
     // Another address of this machine stands for a public one: no test listens where others could come.
-    const second = await serve(stage.dataDir, { HOST: "127.0.0.2", DATABASE_URL: stage.databaseUrl }, "second");
+    const second = await serve(stage.dataDir, { HOST: "127.0.0.2" }, "second");
     try {
       const reached = (host: string, port: number, path: string): Promise<number> =>
         fetch(`http://${host}:${port}${path}`).then(

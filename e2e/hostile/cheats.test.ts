@@ -4,9 +4,9 @@
  */
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
-import { assertBalanced } from "../books.ts";
+import { writeCatalogue } from "../fixtures.ts";
+import { assertBalanced } from "../ledger-check.ts";
 import { eventually, isAlive, tollgate } from "../platform.ts";
-import { writeCatalogue } from "../setting.ts";
 import {
   BREAKS,
   constantAnswer,
@@ -287,15 +287,15 @@ describe("cheats", () => {
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
       await join("small-7b-alt", honest(undefined, { delayMs: 300 })),
     ];
-    const given = (): number => nodes.reduce((sum, node) => sum + node.prompts.length, 0);
+    const promptsSeen = (): number => nodes.reduce((sum, node) => sum + node.prompts.length, 0);
     for (let i = 0; i < MANY; i++) {
       const leaving = new AbortController();
-      const before = given();
+      const before = promptsSeen();
       const gone = ask(stage, builder.key, marked("small-7b-alt", { stream: i % 2 === 0 }), leaving.signal).then(
         (response) => response.text().catch(() => "gone"),
         () => "gone",
       );
-      await eventually("a node has it", () => given() > before);
+      await eventually("a node has it", () => promptsSeen() > before);
       leaving.abort();
       await gone;
     }

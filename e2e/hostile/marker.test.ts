@@ -13,8 +13,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { nodeState } from "../../protocol/src/subjects.ts";
+import { ConsoleClient } from "../console-client.ts";
+import { PRIVATE_DATABASE } from "../database.ts";
 import { eventually } from "../platform.ts";
-import { Visitor } from "../visitor.ts";
 import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
 import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
@@ -51,6 +52,7 @@ let host: Host;
 let agent: ChildProcess;
 before(async () => {
   stage = await Stage.open(async () => ({
+    ...PRIVATE_DATABASE,
     LOG_LEVEL: "trace",
     AUTO_QUARANTINE: "false",
     PROBATION_ANSWERS: "0",
@@ -263,23 +265,23 @@ describe("no text is kept", () => {
   });
 
   test("in the console's forms, and in webhooks", async () => {
-    const visitor = new Visitor({ ready: { base_url: stage.baseUrl } });
+    const client = new ConsoleClient({ ready: { base_url: stage.baseUrl } });
     const password = word("a password");
     const email = `${word("an e-mail address")}@example.test`;
-    await visitor.send("POST", "auth/sign-up/email", {
+    await client.send("POST", "auth/sign-up/email", {
       email,
       password,
       name: word("a person's name"),
     });
-    await visitor.ask("POST", "auth/sign-in/email", {
+    await client.ask("POST", "auth/sign-in/email", {
       email: `${word("an unknown address")}@example.test`,
       password: word("a wrong password"),
     });
-    await visitor.signIn({ email, password });
-    await visitor.send("POST", "accounts", { kind: "builder", name: word("an account's name") });
-    await visitor.send("POST", "accounts", { kind: "host", name: "Farm" });
-    await visitor.send("POST", "host-tokens", { name: word("a token's name") });
-    const { secret } = await visitor.send<{ secret: string }>("POST", "keys", {
+    await client.signIn({ email, password });
+    await client.send("POST", "accounts", { kind: "builder", name: word("an account's name") });
+    await client.send("POST", "accounts", { kind: "host", name: "Farm" });
+    await client.send("POST", "host-tokens", { name: word("a token's name") });
+    const { secret } = await client.send<{ secret: string }>("POST", "keys", {
       name: word("a key's name"),
     });
     // Without credit; with it the name goes into the record.
@@ -292,11 +294,11 @@ describe("no text is kept", () => {
         (await ask(stage, secret, { model: "tiny-3b", prompt: script({ text: "x" }), max_tokens: 5 })).status === 200,
     );
     for (const [method, path, body] of wrongForms(word)) {
-      await visitor.ask(method, path, body);
+      await client.ask(method, path, body);
     }
     await call("/console/api/keys", {
       method: "POST",
-      headers: { cookie: visitor.cookie, origin: `http://${word("an origin")}.test` },
+      headers: { cookie: client.cookie, origin: `http://${word("an origin")}.test` },
       body: "{}",
     });
     const event = (type: string): string =>
@@ -337,8 +339,8 @@ describe("no text is kept", () => {
     }
     assert.deepEqual(found, []);
     // The search finds what is there.
-    for (const { way, word: kept, tables } of markers.keepable) {
-      const holders = rows.filter(({ row }) => row.includes(kept)).map(({ table }) => table);
+    for (const { way, word, tables } of markers.keepable) {
+      const holders = rows.filter(({ row }) => row.includes(word)).map(({ table }) => table);
       assert.ok(holders.length > 0, `${way} is kept in ${tables.join(", ")}`);
     }
     assert.match(await readFile(join(stage.dataDir, "gateway.log"), "utf8"), /"level":10|"level":20/);

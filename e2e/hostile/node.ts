@@ -76,7 +76,7 @@ export async function credentialsOf(
   return { url: minted.plane_url, jwt: minted.jwt, seed: minted.seed, expiresAt: minted.expires_at * 1000 };
 }
 
-export const dial = ({ url, jwt, seed }: Credentials): Promise<NatsConnection> =>
+export const dial = ({ url, jwt, seed }: Omit<Credentials, "expiresAt">): Promise<NatsConnection> =>
   connect({ servers: url, authenticator: jwtAuthenticator(jwt, Buffer.from(seed)), reconnect: false });
 
 /** One job that the node was given, and the means to answer it well or badly. */
@@ -148,7 +148,10 @@ export class HandMadeNode {
   readonly #running = new Map<string, AbortController>();
   readonly #timer: NodeJS.Timeout;
 
-  /** Joins and waits until the platform says that it is online; with `waits: false` until it has reported. */
+  /**
+   * Joins and waits until the platform says that it is online, or has found it out already, which a busy machine may not see it
+   * do; with `waits: false` until it has reported.
+   */
   static async join(
     stage: Stage,
     host: Host,
@@ -157,7 +160,8 @@ export class HandMadeNode {
     const { id, credentials } = await enrol(stage, host, traits);
     const node = new HandMadeNode(stage, host, id, await dial(credentials), traits);
     await node.line.flush();
-    if (traits.waits !== false) await eventually(`${traits.name} is online`, () => node.is("online"));
+    const isIn = async (): Promise<boolean> => ["online", "quarantined"].includes(await node.state());
+    if (traits.waits !== false) await eventually(`${traits.name} is online`, isIn);
     return node;
   }
 

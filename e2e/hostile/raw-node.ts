@@ -37,7 +37,7 @@ export interface Flood {
 
 /** Publishes as fast as it can for so long, and dials again whenever it is cut off, as a stubborn attacker would. */
 export async function flood(
-  credentials: Credentials,
+  credentials: Omit<Credentials, "expiresAt">,
   ms: number,
   next: () => { subject: string; payload: Uint8Array },
 ): Promise<Flood> {

@@ -9,10 +9,11 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
-import type { RecordRow } from "../books.ts";
-import { connect, eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
+import { connect, databaseOf, openDatabase, PEPPER } from "../database.ts";
+import { type KeyTraits, makeKey, openBuilder } from "../fixtures.ts";
+import type { RecordRow } from "../ledger-check.ts";
+import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { requestUuid } from "../raw-http.ts";
-import { type KeyTraits, makeKey, openBuilder, PEPPER } from "../setting.ts";
 
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const READY_WITHIN_MS = 90_000;
@@ -43,6 +44,7 @@ export interface Gateway {
 export async function serve(dataDir: string, env: Record<string, string>, name = "gateway"): Promise<Gateway> {
   const logFile = join(dataDir, `${name}.log`);
   const log = openSync(logFile, "a", 0o600);
+  if (env.DATABASE_URL === undefined) await openDatabase(dataDir);
   const child = spawn(process.execPath, ["--max-semi-space-size=16", TOLLGATE, "serve"], {
     stdio: ["ignore", log, log],
     env: {
@@ -53,6 +55,7 @@ export async function serve(dataDir: string, env: Record<string, string>, name =
       PLANE_PORT: "0",
       DATA_DIR: dataDir,
       KEY_PEPPER: PEPPER,
+      ...databaseOf(dataDir),
       ...env,
     },
   });
@@ -104,12 +107,6 @@ export class Stage implements Pick<Platform, "query"> {
 
   get pid(): number {
     return this.gateway.process.pid as number;
-  }
-
-  /** For a second gateway on the same store. */
-  get databaseUrl(): string {
-    const { host, port, user, database } = this.#client;
-    return `postgres://${user}@${encodeURIComponent(host)}:${port}/${database}`;
   }
 
   query = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ConfigError, parseConfig } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
+import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
 test("without any variable the defaults hold", () => {
   const config = parseConfig({});
@@ -11,6 +12,7 @@ test("without any variable the defaults hold", () => {
   assert.equal(config.databaseUrl, undefined);
   assert.equal(config.dispatchDeadlineMs, 10_000);
   assert.equal(config.jobMsMax, 900_000);
+  assert.equal(config.holdLeaseMs, HOLD_LEASE_MS);
   assert.deepEqual(config.nodeRules, NODE_RULES);
   assert.equal(parseConfig({ PORT: "" }).port, 8080, "an empty variable is not set");
 });

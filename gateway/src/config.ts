@@ -109,6 +109,12 @@ const Environment = z.object({
     .min(100, "must be 100 or more")
     .max(600_000)
     .default(10_000),
+  HOLD_LEASE_S: z.coerce
+    .number("must be a number of seconds")
+    .int("must be a whole number of seconds")
+    .min(3, "must be 3 or more")
+    .max(3_600, "must be 3600 or less")
+    .default(60),
   JOB_MAX_S: z.coerce
     .number("must be a number of seconds")
     .int("must be a whole number of seconds")
@@ -197,6 +203,8 @@ export interface Config {
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
+  /** How long the credit of a request stays held after its gateway died. */
+  holdLeaseMs: number;
   /** A job that lasts longer than this after its acceptance ends as a stall. */
   jobMsMax: number;
   /** How much memory large bodies may take: all of them, and those of one account. */
@@ -300,6 +308,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     catalogueFile: e.CATALOGUE_FILE,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
+    holdLeaseMs: e.HOLD_LEASE_S * 1000,
     jobMsMax: e.JOB_MAX_S * 1000,
     bodyBudget: {
       gatewayBytesMax: e.BODY_BUDGET_MB * MEBIBYTE,

@@ -5,6 +5,7 @@ import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { run } from "./cli.ts";
 import { loginFile } from "./command/login-file.ts";
+import type { Supervisor } from "./command/supervisor.ts";
 import { FakeTerminal } from "./command/testing/fake-terminal.ts";
 import { deadAddress, json, stubServer } from "./testing/stub-http.ts";
 import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
@@ -12,9 +13,19 @@ import { SEED, type StubNats, stubNats } from "./testing/stub-nats.ts";
 const BIN = fileURLToPath(new URL("../bin/tollgate-host.mjs", import.meta.url));
 const TOKEN = "tht_live_abc_def";
 
+/** Takes none of this process's signals. */
+const supervisor = (): Supervisor => ({
+  hasParent: false,
+  stopRequested: new Promise(() => {}),
+  hurry: new AbortController().signal,
+  tell: async () => {},
+});
+
 interface Run {
   child: ChildProcess;
   output: () => string;
+  /** Resolves when the output matches. */
+  said: (pattern: RegExp) => Promise<void>;
   exit: Promise<number | null>;
 }
 
@@ -26,8 +37,20 @@ function start(t: TestContext, args: string[], ipc: boolean): Run {
   });
   t.after(() => child.kill("SIGKILL"));
   let output = "";
-  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding("utf8").on("data", (text) => (output += text));
-  return { child, output: () => output, exit: once(child, "close").then(([code]) => code) };
+  let heard = (): void => {};
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      heard();
+    });
+  const said = (pattern: RegExp): Promise<void> =>
+    new Promise((resolve) => {
+      heard = () => {
+        if (pattern.test(output)) resolve();
+      };
+      heard();
+    });
+  return { child, output: () => output, said, exit: once(child, "close").then(([code]) => code) };
 }
 
 /** A gateway's node API and a plane: enough to come online. */
@@ -49,25 +72,28 @@ const scripted = (gateway: string): string[] => [
   ...["--engine", "scripted", "--models", "tiny-3b", "--slots", "3"],
 ];
 
-test("mistakes in the command line end it with code 2, failures with code 1; both say what to do next", async (t) => {
-  const dead = await deadAddress();
+test("mistakes in the command line end it with code 2, failures with code 1; both say what to do next", async () => {
   const cases: [string[], number, RegExp][] = [
-    [["down"], 2, /^tollgate-host: there is no command down; did you mean doctor\?\n {2}next: tollgate-host --help\n$/],
     [["fly"], 2, /^tollgate-host: there is no command fly; there are login, register, .*\n/],
     [["up", "--gateway", "http://h", "--name", "x", "--token", "nonsense"], 2, /^tollgate-host: --token .*\n/],
     [["status", "--node"], 2, /^tollgate-host: .*--node.*\n {2}next: tollgate-host status --help\n$/],
     [["status"], 1, /^tollgate-host: nobody is logged in on this machine\n {2}next: tollgate-host login\n$/],
-    [
-      scripted(dead),
-      1,
-      new RegExp(`tollgate-host: cannot reach the gateway at ${dead}: ECONNREFUSED\n {2}next: .*\n$`),
-    ],
   ];
   for (const [args, code, line] of cases) {
-    const { exit, output } = start(t, args, false);
-    assert.equal(await exit, code, args.join(" "));
-    assert.match(output(), line);
+    const terminal = new FakeTerminal();
+    assert.equal(await run(args, { terminal, logins: loginFile("/nonexistent"), supervisor }), code, args.join(" "));
+    assert.deepEqual(terminal.lines, []);
+    assert.match(`${terminal.remarks.join("\n")}\n`, line);
   }
+});
+
+test("the process ends with the command's code, and says on standard error what is wrong", async (t) => {
+  const { exit, output } = start(t, ["down"], false);
+  assert.equal(await exit, 2);
+  assert.match(
+    output(),
+    /^tollgate-host: there is no command down; did you mean doctor\?\n {2}next: tollgate-host --help\n$/,
+  );
 });
 
 test("with --json a failure is an object too", async (t) => {
@@ -107,7 +133,7 @@ test("a token in the wrong place is not repeated", async () => {
   ]) {
     const terminal = new FakeTerminal();
     assert.equal(
-      await run(args, { terminal, logins: loginFile("/nonexistent"), env: { TOLLGATE_TRACE: "1" } }),
+      await run(args, { terminal, logins: loginFile("/nonexistent"), supervisor, env: { TOLLGATE_TRACE: "1" } }),
       args[0] === "status" ? 1 : 2,
     );
     assert.ok(!terminal.everything.includes(TOKEN), terminal.everything);
@@ -147,23 +173,20 @@ test("over IPC: when the parent goes away, so does the node", async (t) => {
 
 test("over IPC: a start that fails is told with its reason", async (t) => {
   const dead = await deadAddress();
-  const { child, exit } = start(t, scripted(dead), true);
+  const { child, exit, output } = start(t, scripted(dead), true);
   const [message] = await once(child, "message");
-  assert.deepEqual(message, { type: "failed", message: `cannot reach the gateway at ${dead}: ECONNREFUSED` });
+  const reason = `cannot reach the gateway at ${dead}: ECONNREFUSED`;
+  assert.deepEqual(message, { type: "failed", message: reason });
   assert.equal(await exit, 1);
+  assert.match(output(), new RegExp(`tollgate-host: ${reason}\n {2}next: .*\n$`));
 });
 
 test("a lost connection is said and made good; SIGTERM ends it", async (t) => {
   const { gateway, nats } = await platform(t);
-  const { child, exit, output } = start(t, scripted(gateway), true);
+  const { child, exit, output, said } = start(t, scripted(gateway), true);
   await once(child, "message");
-  const back = Promise.withResolvers<void>();
-  nats.changed = () => {
-    if (nats.names.length === 2 && nats.published.length > 0) back.resolve();
-  };
-  nats.published.length = 0;
   for (const socket of nats.clients) socket.destroy();
-  await back.promise;
+  await said(/offline .*reconnecting\nonline/);
   child.kill("SIGTERM");
   assert.equal(await exit, 0);
   assert.match(output(), /online.*\noffline .*reconnecting\nonline.*\nstopping/);

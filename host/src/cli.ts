@@ -3,24 +3,24 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { Dial } from "./agent/plane.ts";
 import { systemClock } from "./clock.ts";
+import { UsageError } from "./command/arguments.ts";
 import type { Command, CommandContext } from "./command/command.ts";
 import { doctor } from "./command/doctor/doctor.ts";
 import { earnings } from "./command/earnings.ts";
 import { elect } from "./command/elect/elect.ts";
-import { complaintOf } from "./command/errors.ts";
-import { lifelineOf } from "./command/lifeline.ts";
+import { describeError } from "./command/errors.ts";
 import { login } from "./command/login.ts";
 import { configDirectory, loginFile } from "./command/login-file.ts";
 import { logout } from "./command/logout.ts";
 import { thisMachine } from "./command/machine/machine.ts";
 import { pause, resume } from "./command/pause.ts";
 import { register } from "./command/register.ts";
-import { service } from "./command/service/service.ts";
+import { service } from "./command/service.ts";
 import { status } from "./command/status.ts";
+import { supervisorOf } from "./command/supervisor.ts";
 import { processTerminal } from "./command/terminal/terminal.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
-import { UsageError } from "./command/usage.ts";
 import { findEngines } from "./engines/detect.ts";
 import { withoutMessage } from "./log.ts";
 
@@ -43,8 +43,8 @@ const COMMANDS: Record<string, Command> = {
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-h";
 
 /** Runs one command and returns the process's exit code: 0, 1 for a failure, 2 for a mistake in the command line. */
-export async function run(args: string[], given: Partial<CommandContext> = {}): Promise<number> {
-  const context = { ...realContext(), ...given };
+export async function run(args: string[], overrides: Partial<CommandContext> = {}): Promise<number> {
+  const context = { ...realContext(), ...overrides };
   const { terminal } = context;
   const [name, ...rest] = args[0] === "help" ? [...args.slice(1, 2), "--help"] : args;
   if (name === undefined || isHelp(name)) {
@@ -64,7 +64,7 @@ export async function run(args: string[], given: Partial<CommandContext> = {}): 
     }
     return await command.run(rest, context);
   } catch (error) {
-    return complain(error, { command: command && name, json: rest.includes("--json"), context });
+    return printError(error, { command: command && name, json: rest.includes("--json"), context });
   }
 }
 
@@ -74,9 +74,9 @@ interface Failed {
   context: CommandContext;
 }
 
-function complain(error: unknown, { command, json, context }: Failed): number {
+function printError(error: unknown, { command, json, context }: Failed): number {
   const { terminal, env } = context;
-  const { lines, next, code, exitCode } = complaintOf(error, command);
+  const { lines, next, code, exitCode } = describeError(error, command);
   if (json) {
     const message = lines.join("; ");
     terminal.remark(JSON.stringify({ error: { message, code: code ?? null, next: next ?? null } }));
@@ -96,7 +96,7 @@ function overview(): string {
 ${rows.join("\n")}
 
 tollgate-host COMMAND --help tells more, --version the version. Every command takes --json.
-From nothing to earning: login, register, elect, doctor, up.`;
+From nothing to earning: login, register, elect (choose models), doctor, up.`;
 }
 
 /** The commands that begin alike, or all of them. */
@@ -118,7 +118,7 @@ function realContext(): CommandContext {
     logins: loginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
     findEngines,
     dial,
-    lifeline: () => lifelineOf(process),
+    supervisor: () => supervisorOf(process),
   };
 }
 

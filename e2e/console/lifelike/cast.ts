@@ -1,8 +1,8 @@
 /** Who is on the platform that is looked at: a builder who also hosts, other builders, machines, and what each calls its own. */
 import type { ChildProcess } from "node:child_process";
+import { ConsoleClient } from "../../console-client.ts";
+import { startNode } from "../../fixtures.ts";
 import type { Platform } from "../../platform.ts";
-import { startNode } from "../../setting.ts";
-import { Visitor } from "../../visitor.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
 export const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
@@ -46,8 +46,8 @@ function machine(cpu: string, cores: number, gibibytes: number, gpus: object[]):
 }
 
 export interface Cast {
-  operator: Visitor;
-  person: Visitor;
+  operator: ConsoleClient;
+  person: ConsoleClient;
   /** By name. */
   keys: Map<string, string>;
   /** One key of each of the other builders. */
@@ -56,8 +56,8 @@ export interface Cast {
 }
 
 export async function assemble(platform: Platform): Promise<Cast> {
-  const operator = await new Visitor(platform).signIn(platform.ready.operator);
-  const person = new Visitor(platform);
+  const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
+  const person = new ConsoleClient(platform);
   await person.send("POST", "auth/sign-up/email", PERSON);
   await openBuilder({ person, operator, name: "Lantern Notes", credit: "10000000" });
   await person.send("POST", "accounts", { kind: "host", name: "Fern Street Compute" });
@@ -65,7 +65,7 @@ export async function assemble(platform: Platform): Promise<Cast> {
   for (const name of KEYS) keys.set(name, await newKey(person, name, operator));
   const otherKeys = [];
   for (const { person: name, email, account, credit } of OTHERS) {
-    const other = new Visitor(platform);
+    const other = new ConsoleClient(platform);
     await other.send("POST", "auth/sign-up/email", { name, email, password: PERSON.password });
     await openBuilder({ person: other, operator, name: account, credit });
     otherKeys.push(await newKey(other, "main", operator));
@@ -75,8 +75,8 @@ export async function assemble(platform: Platform): Promise<Cast> {
 }
 
 interface NewBuilder {
-  person: Visitor;
-  operator: Visitor;
+  person: ConsoleClient;
+  operator: ConsoleClient;
   name: string;
   credit: string;
 }
@@ -89,7 +89,7 @@ async function openBuilder({ person, operator, name, credit }: NewBuilder): Prom
   });
 }
 
-async function newKey(person: Visitor, name: string, operator: Visitor): Promise<string> {
+async function newKey(person: ConsoleClient, name: string, operator: ConsoleClient): Promise<string> {
   const { id, secret } = await person.send<{ id: string; secret: string }>("POST", "keys", { name });
   if (name === LIMITED_KEY) {
     await operator.send("PUT", `operator/keys/${id}/limits`, { requests_per_minute: LIMITED_TO });
@@ -98,7 +98,7 @@ async function newKey(person: Visitor, name: string, operator: Visitor): Promise
 }
 
 /** Each is described anew once it is online: the agent has told of the machine that it really runs on. */
-async function startMachines(platform: Platform, person: Visitor): Promise<ChildProcess[]> {
+async function startMachines(platform: Platform, person: ConsoleClient): Promise<ChildProcess[]> {
   const nodes: ChildProcess[] = [];
   for (const { name, models, slots, hardware } of MACHINES) {
     const { secret: token } = await person.send<{ secret: string }>("POST", "host-tokens", { name });

@@ -3,8 +3,9 @@
  * in quarantine; other builders; requests of every ending; a payout that was sent and one that was not. All of it was done through
  * the doors that people and programs use; afterwards its times were moved into the past.
  */
+
+import type { ConsoleClient } from "../../console-client.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
-import type { Visitor } from "../../visitor.ts";
 import { age, DAYS } from "./aged.ts";
 import { assemble, type Cast } from "./cast.ts";
 import { send } from "./traffic.ts";
@@ -57,7 +58,7 @@ async function live(platform: Platform, cast: Cast): Promise<void> {
   ]);
   await operator.send("POST", "operator/payouts", { note: "Second week" });
   await suspend(operator, "Copper Loop");
-  for (const visitor of [operator, person]) await visitor.send("POST", "auth/sign-out", {});
+  for (const client of [operator, person]) await client.send("POST", "auth/sign-out", {});
 }
 
 interface Named {
@@ -72,7 +73,7 @@ async function quarantine({ operator, person }: Cast, name: string): Promise<voi
   await operator.send("POST", `operator/nodes/${node?.id}/quarantine`, { reason });
 }
 
-async function suspend(operator: Visitor, name: string): Promise<void> {
+async function suspend(operator: ConsoleClient, name: string): Promise<void> {
   const { data } = await operator.get<{ data: Named[] }>("operator/accounts");
   const account = data.find((one) => one.name === name);
   await operator.send("POST", `operator/accounts/${account?.id}/suspend`, { reason: "the card was reported stolen" });

@@ -31,7 +31,7 @@ const dialog = async (page: Page, row: RegExp): Promise<void> => {
 const SAMPLES = 8;
 
 const OUTSIDE: Chapter = {
-  who: "visitor",
+  who: "client",
   enter: async () => {},
   pictures: [{ name: "sign-in", path: "/sign-in", there: "Forgot" }],
 };

@@ -86,7 +86,7 @@ async function sendFrames(
   tally: Tally,
   take: () => { first: number; last: number },
 ): Promise<void> {
-  const manner = nodes.indexOf(node) % 2 === 0 ? "sly" : "wild";
+  const frames = nodes.indexOf(node) % 2 === 0 ? "readable" : "any";
   for (;;) {
     const { first, last } = take();
     if (first === last) break;
@@ -95,7 +95,7 @@ async function sendFrames(
     for (let index = first; index < last; index++) {
       const foreign = nodes.flatMap((other) => (other === node ? [] : other.jobs));
       const here = { node: node.id, gateway: node.gateway, jobs: node.jobs, foreign, models: [BAIT_MODEL] };
-      messages.push(messageOf(new Random(seed, index), here, manner));
+      messages.push(messageOf(new Random(seed, index), here, frames));
     }
     await node.publish(messages);
     for (const { kind } of messages) count(tally.byKind, kind);

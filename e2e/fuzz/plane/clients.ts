@@ -84,7 +84,7 @@ export const baitBody = (random: Random): object => ({
   stream: random.chance(0.5),
 });
 
-/** Every ending that a bad node can cause, or the crowd of its clients, and no other. */
+/** Every ending that a bad node can cause, or so many clients at once, and no other. */
 const BAIT_CODES = ["upstream_failed", "upstream_stall", "no_capacity", "rate_limit_sku_capacity"];
 
 export function judgeBait(answer: Answer): string | undefined {

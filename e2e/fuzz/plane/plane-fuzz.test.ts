@@ -1,25 +1,25 @@
 /** A short run with a seed of its own each time. `run.ts` runs as long as asked for. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type Arena, openArena } from "./arena.ts";
 import { tallyTable } from "./campaign.ts";
+import { openPlanePlatform, type PlanePlatform } from "./plane-platform.ts";
 import { judged, runCampaign } from "./whole-run.ts";
 
 const FRAMES = 10_000;
 
 describe("fuzz of the plane", () => {
   const seed = Math.floor(Math.random() * 2 ** 31);
-  let arena: Arena;
+  let fuzzed: PlanePlatform;
   before(async () => {
     console.log(`fuzz of the plane: seed ${seed}`);
-    arena = await openArena();
+    fuzzed = await openPlanePlatform();
   });
-  after(() => arena?.close());
+  after(() => fuzzed?.close());
 
   test(`${FRAMES} hostile frames stall nothing, mix nothing and charge nobody for them`, async () => {
-    const run = await runCampaign(arena, { frames: FRAMES, seed });
+    const run = await runCampaign(fuzzed, { frames: FRAMES, seed });
     console.log(tallyTable(run.tally));
-    assert.deepEqual(await judged(arena, run), [], `seed ${seed}`);
+    assert.deepEqual(await judged(fuzzed, run), [], `seed ${seed}`);
     assert.ok(run.tally.honest > 0, "honest clients were served meanwhile");
     assert.ok((run.tally.bait.get("200") ?? 0) > 0, "hostile nodes' jobs came to an end, too");
   });

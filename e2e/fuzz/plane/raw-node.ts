@@ -1,9 +1,9 @@
-/** A node made by hand: real credentials, a bare socket, and no manners. */
+/** A node made by hand: real credentials, a bare socket, and none of the protocol that it does not want to keep. */
 import { connect, type Socket } from "node:net";
 import { keyFromSeed } from "../../../gateway/src/dispatch/credentials/nkeys.ts";
 import { decode, FrameError } from "../../../protocol/src/codec.ts";
 import type { Frame } from "../../../protocol/src/frames.ts";
-import type { Platform } from "../../platform.ts";
+import type { Ready } from "../../platform.ts";
 
 /** A job it was offered and has not ended by itself. */
 export interface OpenJob {
@@ -35,7 +35,11 @@ export class RawNode {
   #pongs = 0;
   #wake = (): void => {};
 
-  static async join(platform: Platform, name: string, models: string[]): Promise<RawNode> {
+  static async join(
+    platform: { ready: Pick<Ready, "base_url" | "host_token"> },
+    name: string,
+    models: string[],
+  ): Promise<RawNode> {
     const { base_url: baseUrl, host_token: token } = platform.ready;
     const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
       const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -52,6 +56,12 @@ export class RawNode {
   private constructor(id: string, credentials: Credentials) {
     this.id = id;
     this.#credentials = credentials;
+  }
+
+  /** What other clients of the plane connect with. */
+  get credentials(): { url: string; jwt: string; seed: string } {
+    const { plane_url: url, jwt, seed } = this.#credentials;
+    return { url, jwt, seed };
   }
 
   /** The same node again, for another connection. */

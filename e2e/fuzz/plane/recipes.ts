@@ -67,16 +67,16 @@ const RECIPES: { kind: string; weight: number; make: Recipe }[] = [
 const JSON_KINDS = [3, 16, 17, 18, 21, 22, 23];
 
 /**
- * A malformed frame fails everything its node runs. A sly node sends none, so that its jobs get far enough for the other
- * mistakes to matter.
+ * A malformed frame fails everything its node runs. Half of the nodes send none, so that their jobs get far enough for
+ * the other mistakes to matter.
  */
-const SLY = [
+const READABLE = [
   ...RECIPES.filter(({ kind }) => /^right|seq|job$|sane/.test(kind)),
   ...RECIPES.filter(({ kind }) => kind === "right").map((recipe) => ({ ...recipe, weight: 120 })),
 ];
 
-export function messageOf(random: Random, situation: Situation, manner: "wild" | "sly"): Message {
-  const { kind, make } = random.weighted(manner === "sly" ? SLY : RECIPES);
+export function messageOf(random: Random, situation: Situation, frames: "any" | "readable"): Message {
+  const { kind, make } = random.weighted(frames === "readable" ? READABLE : RECIPES);
   return { kind, ...make(random, situation) };
 }
 

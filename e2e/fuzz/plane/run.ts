@@ -4,8 +4,8 @@
  */
 import { parseArgs } from "node:util";
 import { type Memory, shownMemory } from "../memory.ts";
-import { openArena } from "./arena.ts";
 import { tallyTable } from "./campaign.ts";
+import { openPlanePlatform } from "./plane-platform.ts";
 import { judged, runCampaign } from "./whole-run.ts";
 
 const { values } = parseArgs({
@@ -23,16 +23,16 @@ function whole(name: "frames" | "seed"): number {
 
 const [frames, seed] = [whole("frames"), whole("seed")];
 console.log(`seed ${seed}`);
-const arena = await openArena();
+const fuzzed = await openPlanePlatform();
 let wrong: string[] = [];
 try {
   const startedAt = performance.now();
   const seconds = (): string => `${Math.round((performance.now() - startedAt) / 1000)} s`;
   const tell = (sent: number, memory: Memory): void =>
     console.log(`${sent} of ${frames}, ${seconds()}, ${shownMemory(memory)}`);
-  const run = await runCampaign(arena, { frames, seed, tell });
+  const run = await runCampaign(fuzzed, { frames, seed, tell });
   console.log(`\n${tallyTable(run.tally)}\n`);
-  const reconnects = arena.nodes.reduce((sum, { connects }) => sum + connects, 0);
+  const reconnects = fuzzed.nodes.reduce((sum, { connects }) => sum + connects, 0);
   console.log(`seed ${seed}: ${run.tally.frames} frames in ${seconds()}, over ${reconnects} connections`);
   const { quiet, worst } = run;
   const told = (what: "turnMs" | "readMs"): string =>
@@ -41,9 +41,9 @@ try {
   console.log(`longest handling of what was read of a node at a time: ${told("readMs")}`);
   console.log(`memory, garbage collected, at half: ${shownMemory(run.half)}; at the end: ${shownMemory(run.end)}`);
   console.log(`the log grew by ${run.logBytes} bytes`);
-  wrong = await judged(arena, run);
+  wrong = await judged(fuzzed, run);
 } finally {
-  await arena.close();
+  await fuzzed.close();
 }
 console.log(wrong.length === 0 ? "no finding; the platform is unharmed" : `FAILED:\n${wrong.join("\n")}`);
 process.exit(wrong.length === 0 ? 0 : 1);

@@ -1,9 +1,9 @@
 /** A run from its quiet beginning to its verdict. */
 import type { Memory } from "../memory.ts";
-import type { Arena } from "./arena.ts";
 import { campaign, emptyTally, learnTexts, type Tally } from "./campaign.ts";
 import { ask, type Known } from "./clients.ts";
 import type { LoopUse } from "./loop-meter.ts";
+import type { PlanePlatform } from "./plane-platform.ts";
 
 /** What is read of a node may keep the loop busy for so long, and a whole turn of it, with all that came at once, for so long. */
 const READ_MS_MAX = 50;
@@ -33,13 +33,13 @@ export interface RunOptions {
   tell?: (frames: number, memory: Memory) => void;
 }
 
-export async function runCampaign(arena: Arena, { frames, seed, tell }: RunOptions): Promise<WholeRun> {
-  const { target, nodes, probe, loop } = arena;
+export async function runCampaign(fuzzed: PlanePlatform, { frames, seed, tell }: RunOptions): Promise<WholeRun> {
+  const { target, nodes, probe, loop } = fuzzed;
   const known = await learnTexts(seed, target);
   await loop.read();
-  await quietTraffic(arena, known);
+  await quietTraffic(fuzzed, known);
   const quiet = await loop.read();
-  const logBytesBefore = await arena.logBytes();
+  const logBytesBefore = await fuzzed.logBytes();
   const tally = emptyTally();
   let told = 0;
   const worst: LoopUse = { turnMs: 0, readMs: 0 };
@@ -60,11 +60,11 @@ export async function runCampaign(arena: Arena, { frames, seed, tell }: RunOptio
   };
   const half = await part(0, Math.floor(frames / 2));
   const end = await part(Math.floor(frames / 2), frames);
-  const logBytes = (await arena.logBytes()) - logBytesBefore;
+  const logBytes = (await fuzzed.logBytes()) - logBytesBefore;
   return { tally, frames, quiet, worst, half, end, logBytes, logBytesBefore };
 }
 
-async function quietTraffic({ target }: Arena, known: Known[]): Promise<void> {
+async function quietTraffic({ target }: PlanePlatform, known: Known[]): Promise<void> {
   let left = QUIET_REQUESTS;
   const client = async (): Promise<void> => {
     while (left-- > 0) await ask(target, (known[left % known.length] as Known).body);
@@ -73,14 +73,14 @@ async function quietTraffic({ target }: Arena, known: Known[]): Promise<void> {
 }
 
 /** Everything that is wrong with a run. */
-export async function judged(arena: Arena, run: WholeRun): Promise<string[]> {
+export async function judged(fuzzed: PlanePlatform, run: WholeRun): Promise<string[]> {
   const { tally, frames, half, end, worst, logBytesBefore } = run;
   const wrong: string[] = [];
   if (worst.readMs > READ_MS_MAX) wrong.push(`what was read of a node kept the loop busy for ${worst.readMs} ms`);
   if (worst.turnMs > TURN_MS_MAX) wrong.push(`a turn of the loop took ${worst.turnMs} ms`);
   if (tally.frames !== frames) wrong.push(`${tally.frames} of ${frames} frames were sent`);
   if (frames >= LONG_RUN) wrong.push(...growth(half, end));
-  await arena.assertUnharmed(tally, logBytesBefore).catch((error: Error) => wrong.push(error.message));
+  await fuzzed.assertUnharmed(tally, logBytesBefore).catch((error: Error) => wrong.push(error.message));
   return wrong;
 }
 

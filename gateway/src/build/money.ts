@@ -18,7 +18,7 @@ export const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 
 /** Money and the record of it. */
 export async function openMoney(
-  { clock, log, gatewayId, onClose }: Context,
+  { config: { holdLeaseMs }, clock, log, gatewayId, onClose }: Context,
   { pool }: Store,
   { receiptSeed }: ServerSecrets,
 ) {
@@ -32,9 +32,9 @@ export async function openMoney(
   const receipts = await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") });
   const refusals = openRefusals({ pool, clock });
   onClose(() => refusals.idle());
-  const ledger = openLedger({ pool, clock, gatewayId });
+  const ledger = openLedger({ pool, clock, gatewayId, holdLeaseMs });
   onClose(() => ledger.idle());
-  const leases = keepLeases({ ledger, clock, log });
+  const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
   return { history, earnings, receipts, refusals, ledger, leases };
 }

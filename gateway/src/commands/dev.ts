@@ -98,11 +98,12 @@ class DevPlatform {
     const accounts = await devAccounts(gateway, dataDir);
     const consoleUrl = `${baseUrl}/console`;
     const { online, notes } = await this.#startNodes(gateway, baseUrl, accounts);
-    if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
     const model = flags.models?.[0] ?? "tiny-3b";
     const paymentsUrl = this.#payments?.url;
     const signIn = accounts.builder;
     screen.ready({ baseUrl, consoleUrl, paymentsUrl, apiKey: accounts.api_key, signIn, online, notes, model });
+    // Last: whoever waits for the file may look at anything else next, the screen included.
+    if (flags.readyFile !== undefined) await this.#writeReadyFile(flags.readyFile, { baseUrl, consoleUrl, accounts });
   }
 
   /** With `--payments demo`, the configuration that sells credits through the stand-in. */

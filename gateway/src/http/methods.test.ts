@@ -6,7 +6,7 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
-import { operationsOf } from "./contract/operations.ts";
+import { operationsOf } from "./contract/testing/operations.ts";
 import { internalServer } from "./server.ts";
 import { openTestPlatform, type TestPlatform } from "./testing/platform.ts";
 

@@ -5,10 +5,11 @@
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
-import type { Ledger } from "./ledger.ts";
+import { HOLD_LEASE_MS, type Ledger } from "./ledger.ts";
 
-const RENEW_EVERY_MS = 15_000;
-const SWEEP_EVERY_MS = 5_000;
+/** Parts of a lease: three renewals may fail before a living request loses its hold, and a dead one's ends soon after. */
+const RENEWALS_PER_LEASE = 4;
+const SWEEPS_PER_LEASE = 12;
 
 export interface Leases {
   /** The request is alive until the returned function is called. */
@@ -17,14 +18,14 @@ export interface Leases {
   stop(): void;
 }
 
-export function keepLeases(options: { ledger: Ledger; clock: Clock; log: Log }): Leases {
-  const { ledger, clock, log } = options;
+export function keepLeases(options: { ledger: Ledger; clock: Clock; log: Log; holdLeaseMs?: number }): Leases {
+  const { ledger, clock, log, holdLeaseMs = HOLD_LEASE_MS } = options;
   const alive = new Set<Uuid>();
   const failed = (what: string) => (error: unknown) => log.error({ err: error }, `${what} failed; trying again later`);
-  const stopRenewing = clock.every(RENEW_EVERY_MS, () => {
+  const stopRenewing = clock.every(holdLeaseMs / RENEWALS_PER_LEASE, () => {
     ledger.renew([...alive]).catch(failed("renewing holds"));
   });
-  const stopSweeping = clock.every(SWEEP_EVERY_MS, () => {
+  const stopSweeping = clock.every(holdLeaseMs / SWEEPS_PER_LEASE, () => {
     ledger.expire().then((expired) => {
       if (expired > 0) log.warn({ expired }, "gave back the holds of a gateway that stopped renewing them");
     }, failed("sweeping expired holds"));

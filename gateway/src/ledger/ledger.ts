@@ -15,11 +15,11 @@ import { isConnectionLoss } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { openCredit } from "./credit.ts";
 
+/** How long a hold lives that nobody renews. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
 /** A client waits for its hold, so it gives up soon; a settlement is tried for as long as its hold can live. */
 const HOLD_RETRY_MS = 5_000;
-const SETTLE_RETRY_MS = HOLD_LEASE_MS;
 
 export interface HoldOrder {
   id: Uuid;
@@ -116,10 +116,10 @@ const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3:
   $10::text::integer[], $11::text::smallint[], $12::text::integer[], $13::text::integer[], $14::text::integer[],
   $15::text::bigint[])::text as codes`;
 
-export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string }): Ledger {
-  const { pool, clock, gatewayId } = options;
+export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string; holdLeaseMs?: number }): Ledger {
+  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS } = options;
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
-  const lease = `${HOLD_LEASE_MS} milliseconds`;
+  const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCredit({
     clock,
     async look(accountId) {
@@ -144,7 +144,7 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       const { codes } = await queryOne(pool, SettleCodes, query, settleParameters(batch));
       return parseNumbers(codes).map((code) => SETTLE_OUTCOMES[code] as SettleOutcome);
     },
-    { ...common, retryForMs: SETTLE_RETRY_MS },
+    { ...common, retryForMs: holdLeaseMs },
   );
 
   const voids = new Batcher<Uuid, void>(
@@ -156,7 +156,7 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       });
       return ids.map(() => undefined);
     },
-    { ...common, retryForMs: SETTLE_RETRY_MS },
+    { ...common, retryForMs: holdLeaseMs },
   );
 
   return {

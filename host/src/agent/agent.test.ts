@@ -6,13 +6,13 @@ import { STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts
 import { turn } from "../clock.ts";
 import { EngineError } from "../engines/engine.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
-import { AgentBench, NODE } from "../testing/bench.ts";
+import { AgentHarness, NODE } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 
 test("a node that comes online says what it is", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  assert.deepEqual(bench.states(), [
+  const harness = new AgentHarness();
+  await harness.online();
+  assert.deepEqual(harness.states(), [
     {
       protocol: "1.1",
       agent: "tollgate-host/test",
@@ -22,43 +22,43 @@ test("a node that comes online says what it is", async () => {
       draining: false,
     },
   ]);
-  assert.deepEqual(bench.plane.connections[0]?.subjects, [toNode(NODE), STATE_REQUEST]);
-  assert.deepEqual(bench.statuses, [{ type: "online" }]);
-  await bench.agent.stop();
+  assert.deepEqual(harness.plane.connections[0]?.subjects, [toNode(NODE), STATE_REQUEST]);
+  assert.deepEqual(harness.statuses, [{ type: "online" }]);
+  await harness.agent.stop();
 });
 
 test("a job is accepted, answered and done, on the subject of its gateway", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ reasoning: "hm", text: "one two three" }, { gateway: "gw7" });
-  assert.deepEqual(await bench.plane.ending(job), { kind: "done", job, seq: 4, finish: "stop" });
-  assert.equal(bench.kinds(job)[0], "accepted");
-  assert.equal(bench.text(job), "hmone two three");
-  const about = bench.plane.heard.filter(({ frame }) => frame?.kind !== "state");
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.script({ reasoning: "hm", text: "one two three" }, { gateway: "gw7" });
+  assert.deepEqual(await harness.plane.ending(job), { kind: "done", job, seq: 4, finish: "stop" });
+  assert.equal(harness.kinds(job)[0], "accepted");
+  assert.equal(harness.text(job), "hmone two three");
+  const about = harness.plane.heard.filter(({ frame }) => frame?.kind !== "state");
   assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([toGateway("gw7", NODE)]));
-  await bench.agent.stop();
+  await harness.agent.stop();
 });
 
 test("a gateway that asks for times gets timed deltas, one that does not gets plain ones", async () => {
-  const bench = new AgentBench();
-  await bench.online();
+  const harness = new AgentHarness();
+  await harness.online();
   for (const [header, kind] of [
     [{ times: true }, "timed"],
     [{}, "deltas"],
   ] as const) {
-    const job = bench.script({ text: "one" }, header);
-    await bench.plane.ending(job);
-    assert.deepEqual(bench.kinds(job), ["accepted", kind, "done"]);
+    const job = harness.script({ text: "one" }, header);
+    await harness.plane.ending(job);
+    assert.deepEqual(harness.kinds(job), ["accepted", kind, "done"]);
   }
-  await bench.agent.stop();
+  await harness.agent.stop();
 });
 
 test("embeddings come as vectors, also many of them", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.offer({ input: Array.from({ length: 150 }, (_, i) => `text ${i}`) }, { output_tokens_max: 0 });
-  assert.equal((await bench.plane.ending(job)).kind, "done");
-  const vectors = bench.plane.of(job).flatMap((frame) => (frame.kind === "vectors" ? [frame] : []));
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.offer({ input: Array.from({ length: 150 }, (_, i) => `text ${i}`) }, { output_tokens_max: 0 });
+  assert.equal((await harness.plane.ending(job)).kind, "done");
+  const vectors = harness.plane.of(job).flatMap((frame) => (frame.kind === "vectors" ? [frame] : []));
   assert.deepEqual(
     vectors.map(({ first, values }) => [first, values.length / 1024]),
     [
@@ -67,65 +67,65 @@ test("embeddings come as vectors, also many of them", async () => {
       [128, 22],
     ],
   );
-  await bench.agent.stop();
+  await harness.agent.stop();
 });
 
 test("a large job is joined from its pieces", async () => {
-  const bench = new AgentBench();
-  await bench.online();
+  const harness = new AgentHarness();
+  await harness.online();
   const messages = [
     { role: "system", content: "x".repeat(700_000) },
     { role: "user", content: '#script {"text":"ok"}' },
   ];
-  const job = bench.offer({ messages });
-  await bench.plane.ending(job);
-  assert.equal(bench.text(job), "ok");
-  await bench.agent.stop();
+  const job = harness.offer({ messages });
+  await harness.plane.ending(job);
+  assert.equal(harness.text(job), "ok");
+  await harness.agent.stop();
 });
 
 test("state is told at every change of slots, when asked, and every five seconds", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ stall_after: 0 });
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 1);
-  bench.cancel(job);
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
-  const before = bench.states().length;
-  bench.plane.send(STATE_REQUEST, new Uint8Array(0));
-  assert.equal(bench.states().length, before + 1);
-  bench.clock.advance(10_000);
-  assert.equal(bench.states().length, before + 3);
-  await bench.agent.stop();
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.script({ stall_after: 0 });
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 1);
+  harness.cancel(job);
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
+  const before = harness.states().length;
+  harness.plane.send(STATE_REQUEST, new Uint8Array(0));
+  assert.equal(harness.states().length, before + 1);
+  harness.clock.advance(10_000);
+  assert.equal(harness.states().length, before + 3);
+  await harness.agent.stop();
 });
 
 test("busy: no free slot, a model that is not served, an engine that refuses", async () => {
-  const bench = new AgentBench({ slots: 1 });
-  await bench.online();
-  const running = bench.script({ stall_after: 0 });
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 1);
-  for (const refused of [bench.offer("hi"), bench.offer("hi", { model: "mid-14b" })])
-    assert.deepEqual(bench.kinds(refused), ["busy"]);
-  bench.cancel(running);
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
-  assert.deepEqual(bench.kinds(bench.offer("hi", { model: "mid-14b" })), ["busy"]);
-  assert.deepEqual(bench.kinds(bench.script({ busy: true })), ["busy"]);
-  assert.equal((await bench.plane.ending(bench.offer("hi"))).kind, "done");
-  await bench.agent.stop();
+  const harness = new AgentHarness({ slots: 1 });
+  await harness.online();
+  const running = harness.script({ stall_after: 0 });
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 1);
+  for (const refused of [harness.offer("hi"), harness.offer("hi", { model: "mid-14b" })])
+    assert.deepEqual(harness.kinds(refused), ["busy"]);
+  harness.cancel(running);
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
+  assert.deepEqual(harness.kinds(harness.offer("hi", { model: "mid-14b" })), ["busy"]);
+  assert.deepEqual(harness.kinds(harness.script({ busy: true })), ["busy"]);
+  assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
+  await harness.agent.stop();
 });
 
 test("a cancelled job says nothing more, and its slot is free", async () => {
-  const bench = new AgentBench({ slots: 1 });
-  await bench.online();
-  const job = bench.script({ text: "a b c", stall_after: 2 });
-  await bench.plane.until(() => bench.text(job) === "a b");
-  bench.cancel(job);
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
+  const harness = new AgentHarness({ slots: 1 });
+  await harness.online();
+  const job = harness.script({ text: "a b c", stall_after: 2 });
+  await harness.plane.until(() => harness.text(job) === "a b");
+  harness.cancel(job);
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
   assert.deepEqual(
-    bench.kinds(job).filter((kind) => kind !== "deltas"),
+    harness.kinds(job).filter((kind) => kind !== "deltas"),
     ["accepted"],
   );
-  assert.equal((await bench.plane.ending(bench.offer("hi"))).kind, "done");
-  await bench.agent.stop();
+  assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
+  await harness.agent.stop();
 });
 
 test("a failure says whose fault it is; an unexpected one says nothing of what it saw", async () => {
@@ -136,42 +136,42 @@ test("a failure says whose fault it is; an unexpected one says nothing of what i
     new SyntaxError('Unexpected token in "the secret prompt"'),
     "not even an error",
   ];
-  const bench = new AgentBench({
+  const harness = new AgentHarness({
     models: ["tiny-3b"],
     engine: { ...engine, generate: () => Promise.reject(failures.shift()) },
   });
-  await bench.online();
+  await harness.online();
   const causes: unknown[] = [];
   for (let i = 0; i < 4; i++) {
-    const ending = await bench.plane.ending(bench.offer("the secret prompt"));
+    const ending = await harness.plane.ending(harness.offer("the secret prompt"));
     assert.ok(ending.kind === "failed" && ending.seq === 0);
     causes.push([ending.cause, ending.message]);
   }
   const unexpected = ["agent", "the agent failed unexpectedly; its log says where"];
   assert.deepEqual(causes, [["engine", "out of memory"], ["prompt", "too long"], unexpected, unexpected]);
-  assert.match(bench.logged, /SyntaxError/);
-  assert.doesNotMatch(bench.logged, /secret/);
-  await bench.agent.stop();
+  assert.match(harness.logged, /SyntaxError/);
+  assert.doesNotMatch(harness.logged, /secret/);
+  await harness.agent.stop();
 });
 
 test("nothing of prompts or answers is logged, at any level", async () => {
-  const bench = new AgentBench();
-  await bench.online();
+  const harness = new AgentHarness();
+  await harness.online();
   for (const job of [
-    bench.script({ text: "answerword", fail_after: 1 }),
-    bench.offer("#script {promptword"),
-    bench.offer("promptword"),
+    harness.script({ text: "answerword", fail_after: 1 }),
+    harness.offer("#script {promptword"),
+    harness.offer("promptword"),
   ]) {
-    await bench.plane.ending(job);
+    await harness.plane.ending(job);
   }
-  assert.ok(bench.logged.length > 0);
-  assert.doesNotMatch(bench.logged, /answerword|promptword|#script/);
-  await bench.agent.stop();
+  assert.ok(harness.logged.length > 0);
+  assert.doesNotMatch(harness.logged, /answerword|promptword|#script/);
+  await harness.agent.stop();
 });
 
 test("an engine that gives too few vectors fails", async () => {
   const engine = scriptedEngine({ models: ["embed-m3"], clock: new ManualClock() });
-  const bench = new AgentBench({
+  const harness = new AgentHarness({
     models: ["embed-m3"],
     engine: {
       ...engine,
@@ -180,14 +180,14 @@ test("an engine that gives too few vectors fails", async () => {
       },
     },
   });
-  await bench.online();
-  assert.equal((await bench.plane.ending(bench.offer({ input: ["a", "b"] }))).kind, "failed");
-  await bench.agent.stop();
+  await harness.online();
+  assert.equal((await harness.plane.ending(harness.offer({ input: ["a", "b"] }))).kind, "failed");
+  await harness.agent.stop();
 });
 
 test("pieces that do not all come are given up after ten seconds, and the gateway may ask another node", async () => {
-  const bench = new AgentBench({ slots: 1 });
-  await bench.online();
+  const harness = new AgentHarness({ slots: 1 });
+  await harness.online();
   const job = "0000000000000000000000000z-01";
   const header = {
     job,
@@ -200,80 +200,69 @@ test("pieces that do not all come are given up after ten seconds, and the gatewa
   };
   const [first, second, third] = cutJob(header, { prompt: "x".repeat(600_000) });
   assert.ok(first && second && third);
-  bench.plane.send(toNode(NODE), encode(first));
-  assert.deepEqual(bench.kinds(bench.offer("hi")), ["busy"], "its slot is taken");
-  bench.clock.advance(10_000);
-  assert.deepEqual(bench.kinds(job), ["busy"]);
-  bench.plane.send(toNode(NODE), encode(second));
-  assert.deepEqual(bench.kinds(job), ["busy"], "late pieces mean nothing");
+  harness.plane.send(toNode(NODE), encode(first));
+  assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"], "its slot is taken");
+  harness.clock.advance(10_000);
+  assert.deepEqual(harness.kinds(job), ["busy"]);
+  harness.plane.send(toNode(NODE), encode(second));
+  assert.deepEqual(harness.kinds(job), ["busy"], "late pieces mean nothing");
 
-  bench.plane.send(toNode(NODE), encode(first));
-  bench.plane.send(toNode(NODE), encode(third));
-  assert.deepEqual(bench.kinds(job), ["busy", "busy"], "a lost piece is noticed at once");
-  assert.equal((await bench.plane.ending(bench.offer("hi"))).kind, "done");
-  await bench.agent.stop();
+  harness.plane.send(toNode(NODE), encode(first));
+  harness.plane.send(toNode(NODE), encode(third));
+  assert.deepEqual(harness.kinds(job), ["busy", "busy"], "a lost piece is noticed at once");
+  assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
+  await harness.agent.stop();
 });
 
 test("malformed, unknown and misplaced frames are passed over", async () => {
-  const bench = new AgentBench();
-  await bench.online();
+  const harness = new AgentHarness();
+  await harness.online();
   for (const bytes of [[], [1], [9, 9], [1, 200], [1, 1, 0xff, 0xff], [1, 3, 0x7b]])
-    bench.plane.send(toNode(NODE), Uint8Array.from(bytes));
-  bench.cancel("0000000000000000000000000q-01");
-  const unreadable = bench.offer({ prompt: "x" }, { endpoint: "chat" });
-  assert.deepEqual(bench.kinds(unreadable), ["busy"]);
-  assert.equal((await bench.plane.ending(bench.offer("hi"))).kind, "done");
-  await bench.agent.stop();
+    harness.plane.send(toNode(NODE), Uint8Array.from(bytes));
+  harness.cancel("0000000000000000000000000q-01");
+  const unreadable = harness.offer({ prompt: "x" }, { endpoint: "chat" });
+  assert.deepEqual(harness.kinds(unreadable), ["busy"]);
+  assert.equal((await harness.plane.ending(harness.offer("hi"))).kind, "done");
+  await harness.agent.stop();
 });
 
 test("a job delivered twice runs once", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "a" });
-  bench.script({ text: "a" }, { job });
-  await bench.plane.ending(job);
-  bench.script({ text: "a" }, { job });
-  await turn(bench.clock);
-  assert.deepEqual(bench.kinds(job), ["accepted", "deltas", "done"]);
-  await bench.agent.stop();
-});
-
-test("the scripted engine's faults reach the wire: a claim that has no place, and garbage", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "a", claim_tokens: 123456, garbage: true });
-  assert.deepEqual(await bench.plane.ending(job), { kind: "done", job, seq: 1, finish: "stop" });
-  const raw = bench.plane.heard.map(({ bytes }) => Buffer.from(bytes).toString("latin1"));
-  assert.ok(raw.some((bytes) => bytes.includes('"tokens":123456')));
-  assert.ok(bench.plane.heard.filter(({ frame }) => frame === undefined).length > 5);
-  await bench.agent.stop();
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.script({ text: "a" });
+  harness.script({ text: "a" }, { job });
+  await harness.plane.ending(job);
+  harness.script({ text: "a" }, { job });
+  await turn(harness.clock);
+  assert.deepEqual(harness.kinds(job), ["accepted", "deltas", "done"]);
+  await harness.agent.stop();
 });
 
 test("draining: what runs finishes, what is new is refused, then the node leaves", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "a b", ttft_ms: 5_000 });
-  const left = bench.agent.drain(30_000, new AbortController().signal);
-  await bench.plane.until(() => bench.states().at(-1)?.draining === true);
-  assert.deepEqual(bench.kinds(bench.offer("hi")), ["busy"]);
-  bench.clock.advance(5_000);
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.script({ text: "a b", ttft_ms: 5_000 });
+  const left = harness.agent.drain(30_000, new AbortController().signal);
+  await harness.plane.until(() => harness.states().at(-1)?.draining === true);
+  assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"]);
+  harness.clock.advance(5_000);
   await left;
-  assert.deepEqual(bench.kinds(job), ["accepted", "deltas", "done"]);
-  assert.deepEqual(bench.plane.open, []);
-  assert.deepEqual(bench.statuses, [{ type: "online" }]);
+  assert.deepEqual(harness.kinds(job), ["accepted", "deltas", "done"]);
+  assert.deepEqual(harness.plane.open, []);
+  assert.deepEqual(harness.statuses, [{ type: "online" }]);
 });
 
 test("draining ends at its limit, or at once when told to hurry; what still ran falls silent", async () => {
   for (const end of ["limit", "hurry"]) {
-    const bench = new AgentBench();
-    await bench.online();
-    const job = bench.script({ stall_after: 0 });
+    const harness = new AgentHarness();
+    await harness.online();
+    const job = harness.script({ stall_after: 0 });
     const hurry = new AbortController();
-    const left = bench.agent.drain(30_000, hurry.signal);
-    if (end === "limit") bench.clock.advance(30_000);
+    const left = harness.agent.drain(30_000, hurry.signal);
+    if (end === "limit") harness.clock.advance(30_000);
     else hurry.abort();
     await left;
-    assert.deepEqual(bench.kinds(job), ["accepted"]);
-    assert.deepEqual(bench.plane.open, []);
+    assert.deepEqual(harness.kinds(job), ["accepted"]);
+    assert.deepEqual(harness.plane.open, []);
   }
 });

@@ -5,21 +5,20 @@
 import { encode } from "@tollgate/protocol/codec.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
-import type { Clock } from "../clock.ts";
-import { sleep } from "../clock.ts";
+import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
-import { JobDesk } from "./desk.ts";
+import { JobIntake } from "./job-intake.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
-import { Paced } from "./paced.ts";
 import type { Dial, PlaneCredentials } from "./plane.ts";
 import type { AgentSnapshot, AgentState } from "./snapshot.ts";
 import { Tally } from "./tally.ts";
+import { Throttle } from "./throttle.ts";
 
 const STATE_EVERY_MS = 5_000;
 /** Gateways cut a node off that reports more than twenty times a second; no second here has more. */
-const STATE_PACE = { perSecond: 12, burst: 8 };
+const STATE_THROTTLE = { perSecond: 12, burst: 8 };
 
 export type AgentStatus =
   | { type: "online" }
@@ -47,16 +46,16 @@ export interface AgentOptions {
 export class Agent {
   readonly #options: AgentOptions;
   readonly #link: Link;
-  readonly #desk: JobDesk;
+  readonly #intake: JobIntake;
   readonly #outbox: Outbox;
   readonly #tally: Tally;
-  readonly #report: Paced;
+  readonly #report: Throttle;
   readonly #idlers = new Set<() => void>();
   readonly #listeners = new Set<() => void>();
   /** What the engine can do now, of what was elected. */
   #now: Availability;
-  #line: Exclude<AgentState, "draining"> = "connecting";
-  #tellDue = false;
+  #linkState: Exclude<AgentState, "draining"> = "connecting";
+  #notifyDue = false;
   #stopWatching: (() => void) | undefined;
   #cancelHeartbeat: (() => void) | undefined;
 
@@ -65,16 +64,15 @@ export class Agent {
     const { node, clock, log, engine } = options;
     this.#now = this.#elected({ models: engine.models, slots: engine.slots });
     this.#tally = new Tally(clock);
-    this.#report = new Paced(clock, STATE_PACE, () => this.#publishState());
+    this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
     this.#outbox = new Outbox(clock, (gateway, bytes) => this.#link.publish(toGateway(gateway, node), bytes));
-    this.#desk = new JobDesk({
+    this.#intake = new JobIntake({
       engine,
       now: () => this.#now,
       outbox: this.#outbox,
       clock,
       log,
       tally: this.#tally,
-      drop: () => this.#drop(),
       changed: () => this.#changed(),
     });
     this.#link = new Link({
@@ -82,20 +80,20 @@ export class Agent {
       dial: options.dial,
       credentials: options.credentials,
       subscriptions: {
-        [toNode(node)]: (payload) => this.#desk.receive(payload),
+        [toNode(node)]: (payload) => this.#intake.receive(payload),
         [STATE_REQUEST]: () => this.#report.due(),
       },
-      idle: () => this.#desk.busy === 0,
+      idle: () => this.#intake.busy === 0,
       // The first words on a connection, which counts as online once they are heard: they never wait.
       connected: () => this.#publishState(),
       online: () => {
-        this.#moved("online");
+        this.#linkChanged("online");
         options.status({ type: "online" });
       },
       offline: (reason) => {
-        this.#moved("connecting");
+        this.#linkChanged("connecting");
         // Their gateways have given these jobs up.
-        this.#desk.abortAll();
+        this.#intake.abortAll();
         options.status({ type: "offline", reason });
       },
       trouble: (reason) => options.status({ type: "trouble", reason }),
@@ -113,7 +111,7 @@ export class Agent {
 
   /** Refuses what is new, lets what runs finish within `limitMs`, then leaves. `now` cuts the wait short. */
   async drain(limitMs: number, now: AbortSignal): Promise<void> {
-    this.#desk.drain();
+    this.#intake.drain();
     const limit = new AbortController();
     await Promise.race([this.#idle(), sleep(this.#options.clock, limitMs, AbortSignal.any([now, limit.signal]))]);
     limit.abort();
@@ -125,18 +123,18 @@ export class Agent {
     this.#cancelHeartbeat?.();
     this.#report.stop();
     this.#stopWatching?.();
-    this.#desk.abortAll();
+    this.#intake.abortAll();
     await this.#link.stop();
-    this.#moved("stopped");
+    this.#linkChanged("stopped");
   }
 
   /** What the agent is doing now. */
   snapshot(): AgentSnapshot {
     const { done, failed, cancelled, refused } = this.#tally.outcomes;
     return {
-      state: this.#desk.draining && this.#line !== "stopped" ? "draining" : this.#line,
+      state: this.#intake.draining && this.#linkState !== "stopped" ? "draining" : this.#linkState,
       slots: this.#now.slots,
-      busy: this.#desk.busy,
+      busy: this.#intake.busy,
       models: [...this.#now.models],
       elected: [...this.#options.models],
       jobsDone: done,
@@ -148,7 +146,7 @@ export class Agent {
     };
   }
 
-  /** Runs `listener` when the line, a slot or the engine has changed; output alone does not count. Returns how to end it. */
+  /** Runs `listener` when the connection, a slot or the engine has changed; output alone does not count. Returns how to end it. */
   onActivity(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -157,13 +155,8 @@ export class Agent {
   }
 
   #idle(): Promise<void> {
-    if (this.#desk.busy === 0) return Promise.resolve();
+    if (this.#intake.busy === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idlers.add(resolve));
-  }
-
-  #drop(): void {
-    this.#outbox.flushAll();
-    this.#link.drop();
   }
 
   #engineChanged(now: Availability): void {
@@ -181,26 +174,26 @@ export class Agent {
     return { models: served, slots: served.length === 0 ? 0 : slots };
   }
 
-  #moved(line: Exclude<AgentState, "draining">): void {
-    this.#line = line;
-    this.#tell();
+  #linkChanged(state: Exclude<AgentState, "draining">): void {
+    this.#linkState = state;
+    this.#notify();
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of this.#listeners) listener();
   }
 
   /** Several slots may change in one turn; whoever listens hears of it once, at its end. */
   #changed(): void {
-    if (!this.#tellDue) {
-      this.#tellDue = true;
+    if (!this.#notifyDue) {
+      this.#notifyDue = true;
       this.#options.clock.soon(() => {
-        this.#tellDue = false;
+        this.#notifyDue = false;
         this.#report.due();
-        this.#tell();
+        this.#notify();
       });
     }
-    if (this.#desk.busy > 0) return;
+    if (this.#intake.busy > 0) return;
     this.#link.quiet();
     for (const resolve of this.#idlers) resolve();
     this.#idlers.clear();
@@ -212,9 +205,9 @@ export class Agent {
       protocol: PROTOCOL_VERSION,
       agent: version,
       slots: this.#now.slots,
-      busy: this.#desk.busy,
+      busy: this.#intake.busy,
       models: [...this.#now.models],
-      draining: this.#desk.draining,
+      draining: this.#intake.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { turn } from "../clock.ts";
-import { AgentBench } from "../testing/bench.ts";
+import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
 
@@ -38,16 +38,16 @@ test("a broker that does not read is given up before memory is", () => {
 });
 
 test("the agent leaves a plane that does not read, and dials again", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const [connection] = bench.plane.connections;
+  const harness = new AgentHarness();
+  await harness.online();
+  const [connection] = harness.plane.connections;
   assert.ok(connection);
   connection.flush = () => new Promise(() => {});
   // Two jobs, each with vectors of 8 MiB and the frames around them.
-  for (let i = 0; i < 2; i++) bench.offer({ input: Array.from({ length: 2048 }, (_, n) => `text ${n}`) });
-  while (bench.statuses.at(-1)?.type !== "offline") await turn(bench.clock);
-  bench.clock.advance(100);
-  while (bench.statuses.at(-1)?.type !== "online") await turn(bench.clock);
-  assert.equal(bench.plane.connections.length, 2);
-  await bench.agent.stop();
+  for (let i = 0; i < 2; i++) harness.offer({ input: Array.from({ length: 2048 }, (_, n) => `text ${n}`) });
+  while (harness.statuses.at(-1)?.type !== "offline") await turn(harness.clock);
+  harness.clock.advance(100);
+  while (harness.statuses.at(-1)?.type !== "online") await turn(harness.clock);
+  assert.equal(harness.plane.connections.length, 2);
+  await harness.agent.stop();
 });

@@ -7,7 +7,7 @@ import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { JOB_BODY_BYTES_MAX, JOB_PIECE_BYTES, JOB_PIECES_MAX } from "@tollgate/protocol/limits.ts";
 import { STATE_REQUEST, toNode } from "@tollgate/protocol/subjects.ts";
 import fc from "fast-check";
-import { AgentBench, NODE } from "../testing/bench.ts";
+import { AgentHarness, NODE } from "../testing/agent-harness.ts";
 
 const header = (job: string, rest: Partial<JobHeader> = {}): JobHeader => ({
   job,
@@ -71,51 +71,51 @@ const noise = fc
   .map(([kind, rest]) => Buffer.concat([Buffer.from([1, kind]), rest]));
 
 test("no frame, well formed or not, stops the agent", async () => {
-  const bench = new AgentBench({ slots: 4 });
-  await bench.online();
+  const harness = new AgentHarness({ slots: 4 });
+  await harness.online();
   await fc.assert(
     fc.asyncProperty(fc.array(fc.oneof(mischief, damaged, noise), { maxLength: 20 }), async (frames) => {
-      for (const bytes of frames) bench.plane.send(toNode(NODE), bytes);
-      bench.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
+      for (const bytes of frames) harness.plane.send(toNode(NODE), bytes);
+      harness.plane.send(STATE_REQUEST, Buffer.from("unexpected"));
       // What waits for pieces gives up, what runs ends, and then there is room for an honest job.
-      bench.clock.advance(10_000);
-      for (let n = 0; n < 4; n++) bench.cancel(jobId(n));
-      await bench.plane.until(() => bench.agent.snapshot().busy === 0 || bench.states().at(-1)?.busy === 0);
-      const job = bench.script({ text: "still here" });
-      assert.equal((await bench.plane.ending(job)).kind, "done");
+      harness.clock.advance(10_000);
+      for (let n = 0; n < 4; n++) harness.cancel(jobId(n));
+      await harness.plane.until(() => harness.agent.snapshot().busy === 0 || harness.states().at(-1)?.busy === 0);
+      const job = harness.script({ text: "still here" });
+      assert.equal((await harness.plane.ending(job)).kind, "done");
     }),
     { numRuns: 150 },
   );
-  assert.equal(bench.plane.open.length, 1);
-  await bench.agent.stop();
+  assert.equal(harness.plane.open.length, 1);
+  await harness.agent.stop();
 });
 
 test("a flood of malformed frames is counted in the log, not listed", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  for (let i = 0; i < 5000; i++) bench.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
-  bench.clock.advance(1000);
-  bench.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
-  const lines = bench.logged.split("\n").filter((line) => line.includes("malformed"));
+  const harness = new AgentHarness();
+  await harness.online();
+  for (let i = 0; i < 5000; i++) harness.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
+  harness.clock.advance(1000);
+  harness.plane.send(toNode(NODE), Buffer.from([1, 3, 0x7b]));
+  const lines = harness.logged.split("\n").filter((line) => line.includes("malformed"));
   assert.equal(lines.length, 2);
   assert.equal(JSON.parse(lines[1] ?? "").frames, 5000);
-  await bench.agent.stop();
+  await harness.agent.stop();
 });
 
 test("bodies are held up to a bound, however many slots there are", async () => {
-  const bench = new AgentBench({ slots: 64 });
-  await bench.online();
+  const harness = new AgentHarness({ slots: 64 });
+  await harness.online();
   const piece = new Uint8Array(JOB_PIECE_BYTES);
   const whole = { body_bytes: JOB_BODY_BYTES_MAX, pieces: JOB_PIECES_MAX };
   for (let n = 0; n < 64; n++)
-    bench.plane.send(toNode(NODE), encode({ kind: "job", header: header(jobId(n), whole), piece }));
-  const refused = Array.from({ length: 64 }, (_, n) => bench.kinds(jobId(n))).filter(([kind]) => kind === "busy");
+    harness.plane.send(toNode(NODE), encode({ kind: "job", header: header(jobId(n), whole), piece }));
+  const refused = Array.from({ length: 64 }, (_, n) => harness.kinds(jobId(n))).filter(([kind]) => kind === "busy");
   assert.equal(refused.length, 64 - Math.floor((128 * 1024 * 1024) / JOB_BODY_BYTES_MAX));
-  assert.equal((await bench.plane.ending(bench.offer("small"))).kind, "done");
-  bench.clock.advance(10_000);
+  assert.equal((await harness.plane.ending(harness.offer("small"))).kind, "done");
+  harness.clock.advance(10_000);
   const [first, ...rest] = cutJob(header(jobId(0)), { messages: [{ role: "user", content: "x".repeat(600_000) }] });
   assert.ok(first && rest.length === 2);
-  for (const frame of [first, ...rest]) bench.plane.send(toNode(NODE), encode(frame));
-  await bench.plane.until(() => bench.kinds(jobId(0)).at(-1) === "done");
-  await bench.agent.stop();
+  for (const frame of [first, ...rest]) harness.plane.send(toNode(NODE), encode(frame));
+  await harness.plane.until(() => harness.kinds(jobId(0)).at(-1) === "done");
+  await harness.agent.stop();
 });

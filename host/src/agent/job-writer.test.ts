@@ -13,7 +13,7 @@ import { Outbox } from "./outbox.ts";
 const A = "0000000000000000000000000a-01";
 const B = "0000000000000000000000000b-01";
 
-function bench() {
+function harness() {
   const clock = new ManualClock();
   const frames: { gateway: string; frame: Frame }[] = [];
   const outbox = new Outbox(clock, (gateway, bytes) => frames.push({ gateway, frame: decode(bytes) }));
@@ -37,7 +37,7 @@ function bench() {
 }
 
 test("deltas of all jobs of a gateway leave in one frame at the end of the turn", async () => {
-  const { writer, clock, frames, kinds } = bench();
+  const { writer, clock, frames, kinds } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("reasoning", "x");
   b.delta("answer", "1");
@@ -60,7 +60,7 @@ test("deltas of all jobs of a gateway leave in one frame at the end of the turn"
 });
 
 test("each gateway has its own frames", async () => {
-  const { writer, clock, frames } = bench();
+  const { writer, clock, frames } = harness();
   writer(A).delta("answer", "x");
   writer(B, { gateway: "gw2" }).delta("answer", "y");
   await turn(clock);
@@ -68,7 +68,7 @@ test("each gateway has its own frames", async () => {
 });
 
 test("done comes after everything said before, with the next number, and nothing comes after it", async () => {
-  const { writer, clock, frames, kinds, deltas } = bench();
+  const { writer, clock, frames, kinds, deltas } = harness();
   const a = writer(A);
   a.accepted();
   a.delta("answer", "x");
@@ -87,7 +87,7 @@ test("done comes after everything said before, with the next number, and nothing
 });
 
 test("a client that does not stream gets larger, rarer deltas after the first", async () => {
-  const { writer, clock, kinds, deltas } = bench();
+  const { writer, clock, kinds, deltas } = harness();
   const a = writer(A, { stream: false });
   a.delta("reasoning", "h");
   await turn(clock);
@@ -188,7 +188,7 @@ test("tokens are not joined over a pause that a gateway would have to see", asyn
 
 test("more than 16 KiB does not wait, streamed or not", () => {
   for (const stream of [true, false]) {
-    const { writer, kinds, deltas } = bench();
+    const { writer, kinds, deltas } = harness();
     const a = writer(A, { stream });
     for (let i = 0; i < 17; i++) a.delta("answer", "x".repeat(1024));
     assert.deepEqual(kinds(), ["deltas"]);
@@ -202,7 +202,7 @@ test("more than 16 KiB does not wait, streamed or not", () => {
 });
 
 test("one engine step is one frame, though its tokens come in several turns", async () => {
-  const { writer, clock, frames } = bench();
+  const { writer, clock, frames } = harness();
   const jobs = [writer(A), writer(B), writer(A.replace("a-", "c-")), writer(A.replace("a-", "d-"))];
   for (const job of jobs) job.delta("answer", "first");
   await turn(clock);
@@ -218,7 +218,7 @@ test("one engine step is one frame, though its tokens come in several turns", as
 });
 
 test("what a streaming job says takes along what waits for the same gateway", async () => {
-  const { writer, clock, frames, deltas } = bench();
+  const { writer, clock, frames, deltas } = harness();
   const [a, b] = [writer(A, { stream: false }), writer(B)];
   for (const job of [a, b]) job.delta("answer", "first");
   await turn(clock);
@@ -230,7 +230,7 @@ test("what a streaming job says takes along what waits for the same gateway", as
 });
 
 test("a discarded job is silent, also about what was waiting", async () => {
-  const { writer, clock, deltas } = bench();
+  const { writer, clock, deltas } = harness();
   const [a, b] = [writer(A), writer(B)];
   a.delta("answer", "a");
   b.delta("answer", "b");
@@ -245,7 +245,7 @@ test("a discarded job is silent, also about what was waiting", async () => {
 });
 
 test("long text is split into deltas and frames within their bounds", async () => {
-  const { writer, clock, frames, deltas } = bench();
+  const { writer, clock, frames, deltas } = harness();
   const text = "日本😀".repeat(100_000);
   writer(A).delta("answer", text);
   await turn(clock);
@@ -263,7 +263,7 @@ test("long text is split into deltas and frames within their bounds", async () =
 });
 
 test("many deltas of one turn fill several frames", async () => {
-  const { writer, clock, frames, deltas } = bench();
+  const { writer, clock, frames, deltas } = harness();
   const a = writer(A);
   for (let i = 0; i < 2 * DELTAS_PER_FRAME_MAX + 1; i++) a.delta("answer", "x");
   await turn(clock);
@@ -272,7 +272,7 @@ test("many deltas of one turn fill several frames", async () => {
 });
 
 test("a frame is filled to its last byte, and what is more goes into the next", async () => {
-  const { writer, clock, deltas, frames } = bench();
+  const { writer, clock, deltas, frames } = harness();
   const a = writer(A);
   // Sixteen KiB still wait in their lane; so they leave together with what follows, if it fits.
   const half = "x".repeat(DELTAS_TEXT_BYTES_MAX / 2);
@@ -295,7 +295,7 @@ test("splitting keeps every character and every bound", () => {
 });
 
 test("vectors fill frames, and slow ones do not wait long", () => {
-  const { writer, clock, frames } = bench();
+  const { writer, clock, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 65; i++) a.vector(new Float32Array(1024).fill(i));
   assert.equal(frames.length, 1);
@@ -315,7 +315,7 @@ test("vectors fill frames, and slow ones do not wait long", () => {
 });
 
 test("wide vectors stay within a frame", () => {
-  const { writer, frames } = bench();
+  const { writer, frames } = harness();
   const a = writer(A, { endpoint: "embedding" });
   for (let i = 0; i < 20; i++) a.vector(new Float32Array(8192));
   a.done("stop");
@@ -326,7 +326,7 @@ test("wide vectors stay within a frame", () => {
 });
 
 test("vectors that differ in width, are too wide or not finite fail the job", () => {
-  const { writer } = bench();
+  const { writer } = harness();
   const a = writer(A);
   a.vector(new Float32Array(3));
   assert.throws(() => a.vector(new Float32Array(4)), EngineError);
@@ -335,7 +335,7 @@ test("vectors that differ in width, are too wide or not finite fail the job", ()
 });
 
 test("progress is told until the first output, within its bounds", () => {
-  const { writer, frames } = bench();
+  const { writer, frames } = harness();
   const a = writer(A);
   a.progress(0.5);
   a.progress(7);
@@ -348,7 +348,7 @@ test("progress is told until the first output, within its bounds", () => {
 });
 
 test("a failure's message is cut to its bound", () => {
-  const { writer, frames } = bench();
+  const { writer, frames } = harness();
   writer(A).failed("engine", "x".repeat(10_000));
   const frame = frames[0]?.frame;
   assert.ok(frame?.kind === "failed" && frame.message.length === 500);

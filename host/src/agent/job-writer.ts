@@ -1,5 +1,5 @@
 /**
- * The voice of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
+ * Writes the frames of one job: numbers its output, says when each token came where the gateway asks for it, keeps frames within
  * their bounds, and is silent for good after `done`, `failed` or `discard`.
  */
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -31,7 +31,6 @@ export class JobWriter {
   /** When the job was accepted, and when its last text came. */
   #acceptedAt: number;
   #textAt = Number.NEGATIVE_INFINITY;
-  #claim: number | undefined;
   #vectors: Float32Array[] = [];
   #vectorsSent = 0;
   #cancelTimer: (() => void) | undefined;
@@ -75,10 +74,10 @@ export class JobWriter {
     // The gateway measures a node by its first output, so that one never waits. Nor does what comes after a pause: the
     // gateway takes silence for a stall, and no pause may look much longer there than it was here.
     const gathers = this.#seq > 0 && (stream || pauseMs < WAIT_MS.rarely);
-    const patience = gathers ? (stream ? "step" : "rarely") : "turn";
+    const delay = gathers ? (stream ? "step" : "rarely") : "turn";
     const delta = { job, seq: this.#seq++, channel, text };
     this.#last = { delta: times ? { ...delta, firstMs: atMs, lastMs: atMs } : delta, bytes, sent: false };
-    this.#outbox.queue(gateway, this.#last, patience);
+    this.#outbox.queue(gateway, this.#last, delay);
   }
 
   vector(values: Float32Array): void {
@@ -110,9 +109,7 @@ export class JobWriter {
   done(finish: Finish): void {
     if (this.#over) return;
     this.#sendVectors();
-    const claim = this.#claim;
-    const claims = claim === undefined ? {} : { tokens: claim, usage: { completion_tokens: claim } };
-    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish, ...claims }));
+    this.#send(encode({ kind: "done", job: this.#header.job, seq: this.#seq++, finish }));
     this.#over = true;
   }
 
@@ -129,14 +126,6 @@ export class JobWriter {
     this.#over = true;
     this.#cancelTimer?.();
     this.#outbox.discard(this.#header.gateway, this.#header.job);
-  }
-
-  raw(bytes: Uint8Array): void {
-    if (!this.#over) this.#send(bytes);
-  }
-
-  claim(tokens: number): void {
-    this.#claim = tokens;
   }
 
   #send(bytes: Uint8Array): void {

@@ -1,5 +1,5 @@
 /**
- * The agent's line to the plane, kept up for as long as the agent lives: it dials, dials again when the connection is
+ * The agent's connection to the plane, kept up for as long as the agent lives: it dials, dials again when the connection is
  * lost, and changes to a new connection before its credentials expire. The change is made while no job runs if such a
  * moment comes in time; the new connection is up before the old one goes, so the node is never away.
  */
@@ -37,7 +37,7 @@ export interface LinkOptions {
   random?: () => number;
 }
 
-interface Held {
+interface TimedCredentials {
   credentials: PlaneCredentials;
   /** When two thirds of their life have passed. */
   renewAt: number;
@@ -46,7 +46,7 @@ interface Held {
 }
 
 /** A connection in use. */
-interface Line {
+interface ActiveConnection {
   connection: PlaneConnection;
   backlog: Backlog;
   /** Ends it for us before it ends by itself. */
@@ -57,8 +57,8 @@ interface Line {
 export class Link {
   readonly #options: LinkOptions;
   readonly #stopping = new AbortController();
-  #line: Line | undefined;
-  #held: Held | undefined;
+  #active: ActiveConnection | undefined;
+  #credentials: TimedCredentials | undefined;
   #cancelTimer: (() => void) | undefined;
   /** New credentials are here, and the connection still runs on the old ones. */
   #changeDue = false;
@@ -86,7 +86,7 @@ export class Link {
         const reason = await this.#ended();
         if (!signal.aborted) offline(reason);
       } catch (error) {
-        this.#distrust(error);
+        this.#forgetIfRefused(error);
         if (!signal.aborted) trouble(error instanceof Error ? error : new Error(String(error)));
       }
       const delayMs = Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(failures++, 10));
@@ -95,16 +95,16 @@ export class Link {
   }
 
   publish(subject: string, payload: Uint8Array): void {
-    const line = this.#line;
-    if (line === undefined) return;
+    const active = this.#active;
+    if (active === undefined) return;
     if (this.#waiting === undefined) {
-      line.connection.publish(subject, payload);
-      line.backlog.published(payload.length);
+      active.connection.publish(subject, payload);
+      active.backlog.published(payload.length);
       return;
     }
     this.#waiting.messages.push([subject, payload]);
     this.#waiting.bytes += payload.length;
-    if (this.#waiting.bytes > BACKLOG_BYTES_MAX) line.giveUp(new Error(NOT_READING));
+    if (this.#waiting.bytes > BACKLOG_BYTES_MAX) active.giveUp(new Error(NOT_READING));
   }
 
   /** The last job ended: a good moment to change connections, if that is due. */
@@ -112,23 +112,19 @@ export class Link {
     if (this.#changeDue) this.#wakeIn(0, () => this.#change());
   }
 
-  drop(): void {
-    this.#line?.connection.drop();
-  }
-
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#cancelTimer?.();
-    const line = this.#line;
-    if (line === undefined) return;
-    await this.#flush(line.connection);
-    await line.connection.close();
+    const active = this.#active;
+    if (active === undefined) return;
+    await this.#flush(active.connection);
+    await active.connection.close();
   }
 
   async #open(): Promise<PlaneConnection> {
     const { dial, name, subscriptions, clock } = this.#options;
-    if (this.#held === undefined || clock.now() >= this.#held.renewAt) await this.#fetchCredentials();
-    const { credentials } = this.#held as Held;
+    if (this.#credentials === undefined || clock.now() >= this.#credentials.renewAt) await this.#fetchCredentials();
+    const { credentials } = this.#credentials as TimedCredentials;
     const connection = await dial(credentials, name);
     if (this.#stopping.signal.aborted) {
       await connection.close();
@@ -143,7 +139,7 @@ export class Link {
     const credentials = await this.#options.credentials();
     const now = clock.now();
     const lifeMs = credentials.expiresAt > now ? credentials.expiresAt - now : ASSUMED_LIFE_MS;
-    this.#held = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
+    this.#credentials = { credentials, renewAt: now + (lifeMs * 2) / 3, changeAt: now + (lifeMs * 5) / 6 };
   }
 
   #use(connection: PlaneConnection): void {
@@ -158,28 +154,28 @@ export class Link {
       () => connection.flush(),
       () => giveUp(new Error(NOT_READING)),
     );
-    this.#line = { connection, backlog, giveUp, over: Promise.race([connection.closed, promise]) };
+    this.#active = { connection, backlog, giveUp, over: Promise.race([connection.closed, promise]) };
     this.#changeDue = false;
-    const held = this.#held as Held;
-    this.#wakeIn(held.renewAt - this.#options.clock.now(), () => this.#renew());
+    const current = this.#credentials as TimedCredentials;
+    this.#wakeIn(current.renewAt - this.#options.clock.now(), () => this.#renew());
   }
 
   /** Waits for the end of the connection in use, through changes of it, and says why it ended. */
   async #ended(): Promise<Error | undefined> {
     while (true) {
-      const line = this.#line as Line;
-      const reason = await line.over;
-      if (this.#line !== line) continue;
-      this.#line = undefined;
+      const active = this.#active as ActiveConnection;
+      const reason = await active.over;
+      if (this.#active !== active) continue;
+      this.#active = undefined;
       this.#waiting = undefined;
       this.#cancelTimer?.();
-      this.#distrust(reason);
+      this.#forgetIfRefused(reason);
       return reason;
     }
   }
 
   async #renew(): Promise<void> {
-    const old = this.#held;
+    const old = this.#credentials;
     try {
       await this.#fetchCredentials();
     } catch (error) {
@@ -187,21 +183,21 @@ export class Link {
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
     }
-    if (this.#line === undefined) return;
+    if (this.#active === undefined) return;
     this.#changeDue = true;
     if (this.#options.idle()) return this.#change();
     this.#wakeIn((old?.changeAt ?? 0) - this.#options.clock.now(), () => this.#change());
   }
 
   async #change(): Promise<void> {
-    const old = this.#line;
+    const old = this.#active;
     if (old === undefined || !this.#changeDue) return;
     this.#changeDue = false;
     let next: PlaneConnection;
     try {
       next = await this.#open();
     } catch (error) {
-      this.#distrust(error);
+      this.#forgetIfRefused(error);
       this.#options.log.warn({ err: error }, "the new connection failed; trying again");
       this.#wakeIn(RENEWAL_RETRY_MS, () => this.#renew());
       return;
@@ -209,7 +205,7 @@ export class Link {
     // What was said on the old connection must arrive before what is said on the new one.
     this.#waiting = { messages: [], bytes: 0 };
     await this.#flush(old.connection);
-    if (this.#line !== old) return next.close();
+    if (this.#active !== old) return next.close();
     const { messages } = this.#waiting;
     this.#waiting = undefined;
     this.#use(next);
@@ -233,7 +229,7 @@ export class Link {
     });
   }
 
-  #distrust(reason: unknown): void {
-    if (reason instanceof PlaneRefusal) this.#held = undefined;
+  #forgetIfRefused(reason: unknown): void {
+    if (reason instanceof PlaneRefusal) this.#credentials = undefined;
   }
 }

@@ -64,18 +64,6 @@ test("credentials that expire or are revoked on a live connection are a refusal"
   }
 });
 
-test("drop cuts the connection once what was published has left", async (t) => {
-  const { nats, connection } = await connected(t);
-  connection.publish("tg.s.node_x", Buffer.from("last words"));
-  connection.drop();
-  await connection.closed;
-  assert.deepEqual(
-    nats.published.map(({ text }) => text),
-    ["last words"],
-  );
-  connection.drop();
-});
-
 test("closing is no error", async (t) => {
   const { connection } = await connected(t);
   await connection.close();

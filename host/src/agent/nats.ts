@@ -53,15 +53,6 @@ export const dialNats: Dial = async (credentials, name) => {
       if (error instanceof Error) return refusalIn(error) ?? refusal ?? error;
       return refusal;
     }),
-    drop() {
-      const cut = (): Promise<void> => connection.reconnect();
-      connection
-        .flush()
-        .then(cut, cut)
-        .catch(() => {
-          // It is closed already, which is what was wanted.
-        });
-    },
     close: () => connection.close(),
   };
 };

@@ -14,7 +14,7 @@ import type { Clock } from "../clock.ts";
  * stream.
  */
 export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
-export type Patience = keyof typeof WAIT_MS;
+export type FlushDelay = keyof typeof WAIT_MS;
 /** More text than this does not wait. */
 const LANE_BYTES_MAX = 16 * 1024;
 
@@ -46,10 +46,10 @@ export class Outbox {
     this.#publish = publish;
   }
 
-  queue(gateway: string, entry: QueuedDelta, patience: Patience): void {
+  queue(gateway: string, entry: QueuedDelta, delay: FlushDelay): void {
     const lane = this.#lanes.get(gateway) ?? this.#newLane(gateway);
     lane.queue.push(entry);
-    this.#plan(gateway, lane, WAIT_MS[patience]);
+    this.#plan(gateway, lane, WAIT_MS[delay]);
     this.#grew(gateway, lane, entry.bytes);
   }
 
@@ -73,10 +73,6 @@ export class Outbox {
     lane.cancelTimer();
     this.#lanes.delete(gateway);
     for (const frame of cutFrames(lane.queue)) this.#publish(gateway, encode(frame));
-  }
-
-  flushAll(): void {
-    for (const gateway of [...this.#lanes.keys()]) this.flush(gateway);
   }
 
   /** Forgets what is queued for one job. */

@@ -17,8 +17,6 @@ export interface PlaneConnection {
   flush(): Promise<void>;
   /** Resolves when the connection is over, with the reason if it was not our own `close`. */
   readonly closed: Promise<Error | undefined>;
-  /** Cuts the connection without a word, once what was published has left. */
-  drop(): void;
   close(): Promise<void>;
 }
 

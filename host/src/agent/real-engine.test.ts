@@ -4,12 +4,12 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
 import { llamaCppEngine } from "../engines/llama-cpp/llama-cpp.ts";
-import { AgentBench } from "../testing/bench.ts";
+import { AgentHarness } from "../testing/agent-harness.ts";
 
 const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
 const models = ["tiny-3b", "embed-m3"];
 const greedy = { temperature: 0 };
-let bench: AgentBench;
+let harness: AgentHarness;
 
 before(async () => {
   const engine = await llamaCppEngine({
@@ -22,73 +22,75 @@ before(async () => {
     flashAttention: false,
     clock: systemClock,
   });
-  bench = new AgentBench({ models, engine, clock: systemClock });
-  await bench.online();
+  harness = new AgentHarness({ models, engine, clock: systemClock });
+  await harness.online();
 });
 after(async () => {
-  await bench.agent.stop();
-  await bench.engine.close();
+  await harness.agent.stop();
+  await harness.engine.close();
 });
 
 async function answer(job: string): Promise<string> {
-  assert.equal((await bench.plane.ending(job)).kind, "done");
-  return bench.text(job);
+  assert.equal((await harness.plane.ending(job)).kind, "done");
+  return harness.text(job);
 }
 
 test("a chat, cut at a stop string", async () => {
-  const job = bench.offer("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
+  const job = harness.offer("Count to ten", { sampling: { ...greedy, stop: ["5"] } });
   assert.match(await answer(job), /1, 2, 3, 4, $/);
 });
 
 test("a seed repeats, for a client that streams and for one that does not", async () => {
   const sampling = { temperature: 1, seed: 11 };
-  const streamed = bench.offer("Tell me a story about a fox", { sampling });
+  const streamed = harness.offer("Tell me a story about a fox", { sampling });
   const first = await answer(streamed);
-  const whole = bench.offer("Tell me a story about a fox", { sampling, stream: false });
+  const whole = harness.offer("Tell me a story about a fox", { sampling, stream: false });
   assert.equal(await answer(whole), first);
 });
 
 test("four jobs at once: each right, their deltas in common frames, and the fifth is refused", async () => {
-  const from = bench.plane.heard.length;
+  const from = harness.plane.heard.length;
   const jobs = [
     "Tell me a story about a fox",
     "Count to 20",
     "Tell me a story about a dragon",
     "What is the capital of Japan?",
-  ].map((content) => bench.offer(content, { sampling: greedy }));
-  assert.deepEqual(bench.kinds(bench.offer("hi")), ["busy"]);
+  ].map((content) => harness.offer(content, { sampling: greedy }));
+  assert.deepEqual(harness.kinds(harness.offer("hi")), ["busy"]);
   const [fox, count, dragon, japan] = await Promise.all(jobs.map(answer));
   assert.match(fox ?? "", /fox/);
   assert.match(count ?? "", /18, 19, 20/);
   assert.match(dragon ?? "", /dragon/);
   assert.match(japan ?? "", /Tokyo/);
 
-  const frames = bench.plane.heard.slice(from).flatMap(({ frame }) => (frame?.kind === "deltas" ? [frame.deltas] : []));
+  const frames = harness.plane.heard
+    .slice(from)
+    .flatMap(({ frame }) => (frame?.kind === "deltas" ? [frame.deltas] : []));
   const together = frames.filter((deltas) => new Set(deltas.map(({ job }) => job)).size > 1);
   assert.ok(together.length > 0, `none of ${frames.length} frames serves several jobs`);
 });
 
 test("a cancellation in mid-stream frees the slot and says nothing more", async () => {
-  const job = bench.offer("Write a very long story about a dragon", { sampling: greedy });
-  await bench.plane.until(() => bench.text(job) !== "");
-  bench.cancel(job);
-  const said = bench.text(job);
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
-  assert.equal(bench.text(job), said);
-  assert.doesNotMatch(bench.kinds(job).join(), /done|failed/);
-  assert.match(await answer(bench.offer("What is the capital of France?", { sampling: greedy })), /Paris/);
+  const job = harness.offer("Write a very long story about a dragon", { sampling: greedy });
+  await harness.plane.until(() => harness.text(job) !== "");
+  harness.cancel(job);
+  const said = harness.text(job);
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
+  assert.equal(harness.text(job), said);
+  assert.doesNotMatch(harness.kinds(job).join(), /done|failed/);
+  assert.match(await answer(harness.offer("What is the capital of France?", { sampling: greedy })), /Paris/);
 });
 
 test("embeddings come as vectors; a text that is too long is the prompt's fault", async () => {
-  const job = bench.offer({ input: ["The cat sat on the mat.", "A dog barks."] });
-  assert.equal((await bench.plane.ending(job)).kind, "done");
-  const [frame] = bench.plane.of(job).flatMap((heard) => (heard.kind === "vectors" ? [heard] : []));
+  const job = harness.offer({ input: ["The cat sat on the mat.", "A dog barks."] });
+  assert.equal((await harness.plane.ending(job)).kind, "done");
+  const [frame] = harness.plane.of(job).flatMap((heard) => (heard.kind === "vectors" ? [heard] : []));
   assert.equal(frame?.width, 256);
-  const ending = await bench.plane.ending(bench.offer({ input: ["fox ".repeat(2100)] }));
+  const ending = await harness.plane.ending(harness.offer({ input: ["fox ".repeat(2100)] }));
   assert.ok(ending.kind === "failed" && ending.cause === "prompt");
 });
 
 test("nothing of it is in the log", () => {
-  assert.ok(bench.logged.length > 0);
-  assert.doesNotMatch(bench.logged, /fox|dragon|Paris|Tokyo|cat sat/);
+  assert.ok(harness.logged.length > 0);
+  assert.doesNotMatch(harness.logged, /fox|dragon|Paris|Tokyo|cat sat/);
 });

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { turn } from "../clock.ts";
-import { AgentBench } from "../testing/bench.ts";
+import { AgentHarness } from "../testing/agent-harness.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { Tally } from "./tally.ts";
 
 test("what runs, what ended and how, and where the line is", async () => {
-  const bench = new AgentBench();
-  assert.equal(bench.agent.snapshot().state, "connecting");
-  await bench.online();
-  assert.deepEqual(bench.agent.snapshot(), {
+  const harness = new AgentHarness();
+  assert.equal(harness.agent.snapshot().state, "connecting");
+  await harness.online();
+  assert.deepEqual(harness.agent.snapshot(), {
     state: "online",
     slots: 2,
     busy: 0,
@@ -23,63 +23,63 @@ test("what runs, what ended and how, and where the line is", async () => {
     running: [],
   });
 
-  const job = bench.script({ text: "one two three four", stall_after: 2 });
-  await bench.plane.until(() => bench.text(job) === "one two");
-  bench.clock.advance(1500);
-  const running = bench.agent.snapshot();
+  const job = harness.script({ text: "one two three four", stall_after: 2 });
+  await harness.plane.until(() => harness.text(job) === "one two");
+  harness.clock.advance(1500);
+  const running = harness.agent.snapshot();
   assert.equal(running.busy, 1);
   assert.deepEqual(running.running, [
     { job, model: "tiny-3b", endpoint: "chat", seconds: 1.5, outputChars: 7, vectors: 0, promptRead: undefined },
   ]);
-  bench.cancel(job);
-  await bench.plane.ending(bench.script({ text: "a", fail_after: 1 }));
-  await bench.plane.ending(bench.offer({ input: ["a", "b"] }));
-  await bench.plane.ending(bench.offer("hi", { model: "mid-14b" }));
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
-  const { jobsDone, jobsFailed, jobsCancelled, jobsRefused } = bench.agent.snapshot();
+  harness.cancel(job);
+  await harness.plane.ending(harness.script({ text: "a", fail_after: 1 }));
+  await harness.plane.ending(harness.offer({ input: ["a", "b"] }));
+  await harness.plane.ending(harness.offer("hi", { model: "mid-14b" }));
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
+  const { jobsDone, jobsFailed, jobsCancelled, jobsRefused } = harness.agent.snapshot();
   assert.deepEqual([jobsDone, jobsFailed, jobsCancelled, jobsRefused], [1, 1, 1, 1]);
 
-  bench.plane.connections[0]?.lose(new Error("network"));
-  while (bench.statuses.at(-1)?.type !== "offline") await turn(bench.clock);
-  assert.equal(bench.agent.snapshot().state, "connecting");
-  await bench.agent.stop();
-  assert.equal(bench.agent.snapshot().state, "stopped");
+  harness.plane.connections[0]?.lose(new Error("network"));
+  while (harness.statuses.at(-1)?.type !== "offline") await turn(harness.clock);
+  assert.equal(harness.agent.snapshot().state, "connecting");
+  await harness.agent.stop();
+  assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
 test("a snapshot holds no text", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  const job = bench.script({ text: "answerword more", reasoning: "thoughtword", stall_after: 2 });
-  await bench.plane.until(() => bench.text(job) !== "");
-  assert.doesNotMatch(JSON.stringify(bench.agent.snapshot()), /answerword|thoughtword|#script/);
-  await bench.agent.stop();
+  const harness = new AgentHarness();
+  await harness.online();
+  const job = harness.script({ text: "answerword more", reasoning: "thoughtword", stall_after: 2 });
+  await harness.plane.until(() => harness.text(job) !== "");
+  assert.doesNotMatch(JSON.stringify(harness.agent.snapshot()), /answerword|thoughtword|#script/);
+  await harness.agent.stop();
 });
 
 test("listeners hear of jobs and of the line, not of every word, until they leave", async () => {
-  const bench = new AgentBench();
+  const harness = new AgentHarness();
   let heard = 0;
-  const leave = bench.agent.onActivity(() => heard++);
-  await bench.online();
+  const leave = harness.agent.onActivity(() => heard++);
+  await harness.online();
   assert.equal(heard, 1);
-  const job = bench.script({ tokens: 500 });
-  await bench.plane.ending(job);
-  await bench.plane.until(() => bench.states().at(-1)?.busy === 0);
+  const job = harness.script({ tokens: 500 });
+  await harness.plane.ending(job);
+  await harness.plane.until(() => harness.states().at(-1)?.busy === 0);
   assert.ok(heard >= 2 && heard < 10, `heard ${heard} times`);
   leave();
   const before = heard;
-  await bench.agent.stop();
+  await harness.agent.stop();
   assert.equal(heard, before);
 });
 
 test("draining shows", async () => {
-  const bench = new AgentBench();
-  await bench.online();
-  bench.script({ stall_after: 0 });
-  const left = bench.agent.drain(1000, new AbortController().signal);
-  assert.equal(bench.agent.snapshot().state, "draining");
-  bench.clock.advance(1000);
+  const harness = new AgentHarness();
+  await harness.online();
+  harness.script({ stall_after: 0 });
+  const left = harness.agent.drain(1000, new AbortController().signal);
+  assert.equal(harness.agent.snapshot().state, "draining");
+  harness.clock.advance(1000);
   await left;
-  assert.equal(bench.agent.snapshot().state, "stopped");
+  assert.equal(harness.agent.snapshot().state, "stopped");
 });
 
 test("the rate is over the last ten seconds, and forgets what is older", () => {

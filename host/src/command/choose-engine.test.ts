@@ -2,15 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
+import type { DemoOptions } from "../engines/demo.ts";
 import type { FoundEngine } from "../engines/detect.ts";
-import { generic } from "../engines/knowledge/generic.ts";
+import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS } from "../engines/models.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
+import { generic } from "../engines/profiles/generic.ts";
+import { scriptedEngine } from "../engines/scripted.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
 import { json, stubServer } from "../testing/stub-http.ts";
+import { UsageError } from "./arguments.ts";
 import { chooseEngine } from "./choose-engine.ts";
-import { UsageError } from "./usage.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
 const DEMO_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
@@ -18,13 +21,18 @@ const found = (name: string, models: string[]): FoundEngine => ({
   name,
   url: "http://127.0.0.1:1",
   kind: "engine",
-  knowledge: generic,
+  profile: generic,
   models,
   details: models.map((model) => ({ name: model, contextTokens: undefined, loaded: undefined })),
   slots: 1,
   slotsTold: true,
 });
-const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines });
+/** Loading the demo model takes a while and is elsewhere's subject: demo.test.ts. */
+const openDemo = async ({ models, slots = 2 }: DemoOptions): Promise<Engine> => ({
+  ...scriptedEngine({ models, slots, clock: systemClock }),
+  name: "demo model",
+});
+const choice = (...engines: FoundEngine[]) => ({ clock: systemClock, env: {}, find: async () => engines, openDemo });
 
 test("auto: what a found engine serves, and nothing else", async () => {
   const { engine, models } = await chooseEngine(
@@ -76,16 +84,16 @@ test("openai: models are known by name or mapped by hand", async (t) => {
 });
 
 test("openai: an engine known by name is spoken to as one, and what is wrong with it is noted", async (t) => {
-  const brain = new StubBrain();
-  brain.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
-  const engineUrl = await stubServer(t, llamaServerStub(brain));
+  const stub = new StubEngine();
+  stub.models = [{ name: "Llama-3.2-3B-Instruct-Q4_K_M.gguf", contextTokens: 2048 }];
+  const engineUrl = await stubServer(t, llamaServerStub(stub));
   const { engine, models } = await chooseEngine({ ...flags, engine: "openai", engineUrl }, choice());
   assert.match(engine.name, /^llama-server at /);
   assert.deepEqual([models, engine.slots], [["tiny-3b"], 2]);
   assert.match(engine.notes?.join() ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
   const sink = new RecordingSink();
   await engine.generate(chatJob("hi", { outputTokensMax: 10 }), sink, new AbortController().signal);
-  assert.equal(brain.jobs[0]?.body.return_progress, true);
+  assert.equal(stub.jobs[0]?.body.return_progress, true);
 });
 
 test("a GGUF file runs in this process, as the model it is said to be", async (t) => {
@@ -134,8 +142,8 @@ test("what cannot be served is said in one line that names the flag", async (t) 
       /^--models: .*mid-14b.*tiny-3b/,
     ],
   ];
-  for (const [given, line] of cases) {
-    await assert.rejects(chooseEngine(given, choice()), (error) => {
+  for (const [wrong, line] of cases) {
+    await assert.rejects(chooseEngine(wrong, choice()), (error) => {
       assert.ok(error instanceof UsageError);
       assert.match(error.message, line);
       return true;

@@ -2,9 +2,9 @@
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
 import type { findEngines } from "../engines/detect.ts";
-import type { Lifeline } from "./lifeline.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
+import type { Supervisor } from "./supervisor.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
 export interface CommandContext {
@@ -21,7 +21,7 @@ export interface CommandContext {
   findEngines: typeof findEngines;
   dial: Dial;
   /** Takes over the process's signals: only a command that runs on asks for it. */
-  lifeline: () => Lifeline;
+  supervisor: () => Supervisor;
 }
 
 export interface Command {

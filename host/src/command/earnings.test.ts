@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { json } from "../testing/stub-http.ts";
-import { dayOf } from "./days.ts";
+import { dayOf } from "./arguments.ts";
 import { earnings } from "./earnings.ts";
-import { loggedIn } from "./testing/bench.ts";
+import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, type StubGateway } from "./testing/stub-gateway.ts";
 
 const row = (i: number, earned_micro = "9830.400000") => ({

@@ -1,13 +1,12 @@
 /** `tollgate-host earnings`: money, with the requests that earned it. */
+
+import { dayOf, readFlags, UsageError, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { dayOf } from "./days.ts";
 import type { Earning, EarningsPage } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient } from "./gateway/client.ts";
-import { wholeNumber } from "./given.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { count, counted, dollars, sumMicro, utcTime } from "./terminal/figures.ts";
-import { facts, table } from "./terminal/table.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { count, counted, dollars, sumMicro, utcTime } from "./terminal/format.ts";
+import { facts, table } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host earnings: what was earned, and by which requests
 

@@ -1,6 +1,7 @@
 /** What a person at the keyboard is told when a command cannot go on: what is wrong, and what to do next. */
+
+import { UsageError } from "./arguments.ts";
 import { GatewayRefusal, GatewayUnreachable } from "./gateway/call.ts";
-import { UsageError } from "./usage.ts";
 
 /** Something outside the command stands in the way. The message is one line; `next` says what helps. */
 export class CommandError extends Error {
@@ -12,7 +13,7 @@ export class CommandError extends Error {
   }
 }
 
-export interface Complaint {
+export interface ErrorReport {
   /** One line each. */
   lines: string[];
   next: string | undefined;
@@ -25,12 +26,12 @@ export interface Complaint {
 /** A token that was typed in the wrong place is not repeated either. */
 const SECRET = /\b(t(?:ht|sk)_live)_\w+/g;
 
-export function complaintOf(error: unknown, command: string | undefined): Complaint {
-  const complaint = explain(error, command);
-  return { ...complaint, lines: complaint.lines.map((line) => line.replaceAll(SECRET, "$1_…")) };
+export function describeError(error: unknown, command: string | undefined): ErrorReport {
+  const report = explain(error, command);
+  return { ...report, lines: report.lines.map((line) => line.replaceAll(SECRET, "$1_…")) };
 }
 
-function explain(error: unknown, command: string | undefined): Complaint {
+function explain(error: unknown, command: string | undefined): ErrorReport {
   if (error instanceof UsageError) {
     const next = `tollgate-host ${command === undefined ? "" : `${command} `}--help`;
     return { lines: error.mistakes, next, code: undefined, exitCode: 2 };
@@ -51,7 +52,7 @@ function explain(error: unknown, command: string | undefined): Complaint {
 const UNREACHABLE = "check the address and the network; tollgate-host login --gateway URL stores another address";
 
 /** What helps against the gateway's refusals, by its stable codes. */
-export const REMEDIES: Record<string, string | undefined> = {
+const REMEDIES: Record<string, string | undefined> = {
   invalid_host_token: "make a new host token in the console and store it with tollgate-host login",
   node_not_found: "tollgate-host register makes this machine a node of your account",
   node_quarantined: "tollgate-host status shows the evidence; an operator of the platform releases the node",

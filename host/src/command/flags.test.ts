@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { UsageError } from "./arguments.ts";
 import { parseUpFlags, type Remembered } from "./flags.ts";
-import { UsageError } from "./usage.ts";
 
 const TOKEN = "tht_live_abc_def";
 const good = ["--gateway", "http://127.0.0.1:8080", "--token", TOKEN, "--name", "box"];

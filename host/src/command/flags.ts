@@ -3,8 +3,17 @@
  * given comes from the stored login, unless --gateway is given: then nothing stored is used.
  */
 import { LOG_LEVELS } from "../log.ts";
-import { isHostToken, isHttpUrl, mapOf, modelsOf, nameOf, type Wrong, wholeNumber } from "./given.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import {
+  isHostToken,
+  isHttpUrl,
+  mapOf,
+  modelsOf,
+  nameOf,
+  readFlags,
+  UsageError,
+  type Wrong,
+  wholeNumber,
+} from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
 export type EngineKind = (typeof ENGINES)[number];
@@ -51,7 +60,7 @@ After login, register and elect no flag is needed.
   --token TOKEN       host token (or the environment variable TOLLGATE_HOST_TOKEN)
   --node ID           serve as this node, or
   --name NAME         serve as the node of this name; it is registered if it is new
-  --models A,B        models to elect; default: what was elected, or what the engine serves
+  --models A,B        models to choose (elect); default: what was elected, or what the engine serves
 ${ENGINE_USAGE}
   --log-level LEVEL   ${LOG_LEVELS.join(", ")}; default warn
   --json              one JSON object a line instead of a screen
@@ -106,9 +115,9 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
   if (gateway === undefined) wrong("--gateway is missing: tollgate-host login remembers one");
   else if (!isHttpUrl(gateway)) wrong("--gateway is not an address like http://127.0.0.1:8080");
   const identity = identityOf(values, stored?.node, wrong);
-  const given = engineSettings(values, env, wrong);
+  const fromFlags = engineSettings(values, env, wrong);
   const settled = isEngineNamed(values) ? undefined : stored?.serving;
-  const settings = settled === undefined ? given : settledBy(settled, given);
+  const settings = settled === undefined ? fromFlags : settledBy(settled, fromFlags);
   if (stored !== undefined && stored.serving === undefined && !isEngineNamed(values) && values.models === undefined)
     wrong("--models is missing: tollgate-host elect chooses and remembers what to serve");
   if (!LOG_LEVELS.includes(values["log-level"])) wrong(`--log-level is one of ${LOG_LEVELS.join(", ")}`);
@@ -129,7 +138,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
 export type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
 
 /** Whether a flag says which engine: what was remembered of another one does not go with it. */
-export function isEngineNamed(values: EngineFlagValues): boolean {
+function isEngineNamed(values: EngineFlagValues): boolean {
   return [values.engine, values["engine-url"], values.map, values.model].some((value) => value !== undefined);
 }
 
@@ -156,12 +165,12 @@ export function engineSettings(values: EngineFlagValues, env: FlagEnv, wrong: Wr
 }
 
 /** What was remembered, with what the flags say of models and slots. */
-function settledBy(serving: EngineSettings, given: EngineSettings): EngineSettings {
+function settledBy(serving: EngineSettings, fromFlags: EngineSettings): EngineSettings {
   return {
     ...serving,
-    engineKey: given.engineKey ?? serving.engineKey,
-    models: given.models ?? serving.models,
-    slots: given.slots ?? serving.slots,
+    engineKey: fromFlags.engineKey ?? serving.engineKey,
+    models: fromFlags.models ?? serving.models,
+    slots: fromFlags.slots ?? serving.slots,
   };
 }
 

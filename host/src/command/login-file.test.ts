@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { CommandError } from "./errors.ts";
 import { configDirectory, loginFile } from "./login-file.ts";
-import { temporaryDirectory } from "./testing/bench.ts";
+import { temporaryDirectory } from "./testing/command-harness.ts";
 
 const LOGIN = { gateway: "http://g", token: "tht_live_a_b" };
 

@@ -7,7 +7,7 @@ import { join, posix, win32 } from "node:path";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import { CommandError } from "./errors.ts";
-import { ENGINES } from "./flags.ts";
+import { ENGINES, type EngineSettings, type Remembered } from "./flags.ts";
 
 const FILE = "host.json";
 const OTHERS = 0o077;
@@ -104,4 +104,36 @@ async function ifThere<T>(promise: Promise<T>): Promise<T | undefined> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+export function rememberedOf(login: Login): Remembered {
+  const { gateway, token, node, serving } = login;
+  return { gateway, token, node, serving: serving === undefined ? undefined : settingsOf(serving) };
+}
+
+export function settingsOf(serving: Serving): EngineSettings {
+  return {
+    engine: serving.engine,
+    engineUrl: serving.engine_url,
+    engineKey: serving.engine_key,
+    map: new Map(Object.entries(serving.map ?? {})),
+    models: serving.models,
+    slots: serving.slots,
+    modelFile: serving.model_file,
+    modelAs: serving.model_as,
+  };
+}
+
+export function servingOf(settings: EngineSettings, models: string[]): Serving {
+  const { engine, engineUrl, engineKey, map, slots, modelFile, modelAs } = settings;
+  return {
+    engine,
+    models,
+    ...(engineUrl === undefined ? {} : { engine_url: engineUrl }),
+    ...(engineKey === undefined ? {} : { engine_key: engineKey }),
+    ...(map.size === 0 ? {} : { map: Object.fromEntries(map) }),
+    ...(slots === undefined ? {} : { slots }),
+    ...(modelFile === undefined ? {} : { model_file: modelFile }),
+    ...(modelAs === undefined ? {} : { model_as: modelAs }),
+  };
 }

@@ -3,14 +3,14 @@ import { stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { test } from "node:test";
 import { deadAddress } from "../testing/stub-http.ts";
-import { login, travelsInTheClear } from "./login.ts";
+import { isUnencrypted, login } from "./login.ts";
 import { logout } from "./logout.ts";
-import { bench, loggedIn } from "./testing/bench.ts";
+import { commandHarness, loggedIn } from "./testing/command-harness.ts";
 import { NODE, stubGateway, TOKEN } from "./testing/stub-gateway.ts";
 
 test("a token from standard input is tried, then kept for its owner alone", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal, logins } = await bench(t, { input: `${TOKEN}\n` });
+  const { run, terminal, logins } = await commandHarness(t, { input: `${TOKEN}\n` });
   assert.equal(await run(login, "--gateway", `${gateway.url}/v1/`, "--token", "-"), 0);
   assert.deepEqual(gateway.calls, ["GET /nodes"]);
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
@@ -25,7 +25,7 @@ test("a token from standard input is tried, then kept for its owner alone", asyn
 
 test("a person is asked, and the token's question hides the answer", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal, logins } = await bench(t, { answers: [gateway.url, TOKEN] });
+  const { run, terminal, logins } = await commandHarness(t, { answers: [gateway.url, TOKEN] });
   assert.equal(await run(login), 0);
   assert.deepEqual(
     terminal.questions.map(({ hidden }) => hidden),
@@ -42,7 +42,7 @@ test("an empty answer means the gateway of before", async (t) => {
 
 test("the environment gives the token, and --json the answer", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, terminal } = await bench(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
+  const { run, terminal } = await commandHarness(t, { context: { env: { TOLLGATE_HOST_TOKEN: TOKEN } } });
   assert.equal(await run(login, "--gateway", gateway.url, "--json"), 0);
   assert.deepEqual(terminal.json(), { gateway: gateway.url, nodes: 1, node: null });
 });
@@ -58,7 +58,7 @@ test("a new login keeps the node and the election while the account has the node
     serving,
   });
   gateway.answers["GET /nodes"] = { data: [] };
-  const again = await bench(t, { input: TOKEN, context: { logins } });
+  const again = await commandHarness(t, { input: TOKEN, context: { logins } });
   await again.run(login, "--token", "-", "--gateway", gateway.url);
   assert.deepEqual(await logins.read(), { gateway: gateway.url, token: TOKEN });
 });
@@ -74,19 +74,19 @@ test("what is wrong is said without the token, and nothing is kept", async (t) =
     [TOKEN, ["--gateway", await deadAddress()], /cannot reach the gateway at http:.*ECONNREFUSED/, 1],
   ];
   for (const [input, args, line, exitCode] of cases) {
-    const { fails, logins, terminal } = await bench(t, { input });
-    const complaint = await fails(login, ...args, "--token", "-");
-    assert.match(complaint.lines.join("\n"), line);
-    assert.equal(complaint.exitCode, exitCode);
-    assert.ok(complaint.next);
-    if (input !== "") assert.ok(!JSON.stringify([complaint, terminal.everything]).includes(input));
+    const { fails, logins, terminal } = await commandHarness(t, { input });
+    const report = await fails(login, ...args, "--token", "-");
+    assert.match(report.lines.join("\n"), line);
+    assert.equal(report.exitCode, exitCode);
+    assert.ok(report.next);
+    if (input !== "") assert.ok(!JSON.stringify([report, terminal.everything]).includes(input));
     assert.equal(await logins.read(), undefined);
   }
 });
 
 test("a damaged login is replaced", async (t) => {
   const gateway = await stubGateway(t);
-  const { run, logins } = await bench(t, { input: TOKEN });
+  const { run, logins } = await commandHarness(t, { input: TOKEN });
   await logins.write({ gateway: gateway.url, token: TOKEN });
   await writeFile(logins.path, "{");
   assert.equal(await run(login, "--gateway", gateway.url, "--token", "-"), 0);
@@ -96,8 +96,8 @@ test("a damaged login is replaced", async (t) => {
 test("a token travels in the clear to other machines without https", () => {
   const clear = ["http://gateway.example", "http://10.0.0.7:8080"];
   const safe = ["https://gateway.example", "http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"];
-  assert.deepEqual(clear.filter(travelsInTheClear), clear);
-  assert.deepEqual(safe.filter(travelsInTheClear), []);
+  assert.deepEqual(clear.filter(isUnencrypted), clear);
+  assert.deepEqual(safe.filter(isUnencrypted), []);
 });
 
 test("logout removes the file and says that the token still works", async (t) => {

@@ -1,12 +1,12 @@
 /** `tollgate-host login`: the gateway's address and a host token, tried against the gateway, then kept. */
+
+import { isHostToken, isHttpUrl, isLoopback, readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import { gatewayAddress } from "./gateway/call.ts";
 import { gatewayClient } from "./gateway/client.ts";
-import { isHostToken, isHttpUrl, isLoopback } from "./given.ts";
 import type { Login, LoginFile } from "./login-file.ts";
-import { counted } from "./terminal/figures.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { counted } from "./terminal/format.ts";
 
 const USAGE = `tollgate-host login: remember the gateway and a host token
 
@@ -27,21 +27,21 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   const flags = readFlags(args, OPTIONS);
   const { logins, terminal } = context;
   const before = await earlierLogin(logins);
-  const gateway = await gatewayGiven(flags.gateway, before, context);
-  const token = await tokenGiven(flags.token, context);
+  const gateway = await readGateway(flags.gateway, before, context);
+  const token = await readToken(flags.token, context);
 
   const client = gatewayClient({ gateway, token });
   const nodes = await client.nodes();
   // The node of an earlier login is still this machine's if the account still has it.
-  const kept = before !== undefined && nodes.some(({ id }) => id === before.node?.id) ? before : undefined;
-  const { node, serving } = kept ?? {};
+  const stillOurs = before !== undefined && nodes.some(({ id }) => id === before.node?.id) ? before : undefined;
+  const { node, serving } = stillOurs ?? {};
   await logins.write({
     gateway: client.address,
     token,
     ...(node === undefined ? {} : { node }),
     ...(serving === undefined ? {} : { serving }),
   });
-  if (travelsInTheClear(client.address))
+  if (isUnencrypted(client.address))
     terminal.remark(`tollgate-host: ${client.address} is not https: whoever is on the way can read the token`);
 
   const next = node === undefined ? "register" : "up";
@@ -63,26 +63,26 @@ async function earlierLogin(logins: LoginFile): Promise<Login | undefined> {
   }
 }
 
-async function gatewayGiven(flag: string | undefined, before: Login | undefined, context: CommandContext) {
+async function readGateway(flag: string | undefined, before: Login | undefined, context: CommandContext) {
   const usual = before?.gateway ?? LOCAL_GATEWAY;
   const asked = flag ?? (await context.terminal.ask?.(`Gateway address [${usual}]: `)) ?? before?.gateway;
   if (asked === undefined) throw new UsageError([`--gateway is missing: the gateway's address, e.g. ${LOCAL_GATEWAY}`]);
-  const given = asked === "" ? usual : asked;
-  if (!isHttpUrl(given)) throw new UsageError([`--gateway is not an address like ${LOCAL_GATEWAY}`]);
-  return gatewayAddress(given);
+  const address = asked === "" ? usual : asked;
+  if (!isHttpUrl(address)) throw new UsageError([`--gateway is not an address like ${LOCAL_GATEWAY}`]);
+  return gatewayAddress(address);
 }
 
-async function tokenGiven(flag: string | undefined, { env, terminal }: CommandContext): Promise<string> {
+async function readToken(flag: string | undefined, { env, terminal }: CommandContext): Promise<string> {
   const token =
     flag === "-"
       ? (await terminal.readInput()).trim()
       : (flag ?? env.TOLLGATE_HOST_TOKEN ?? (await terminal.ask?.("Host token (not shown): ", { hidden: true })));
   if (token === undefined || token === "")
     throw new UsageError(["--token is missing: pipe it in with --token -, or set TOLLGATE_HOST_TOKEN"]);
-  // What was given is never repeated: it may be a secret of another kind.
+  // What was typed is never repeated: it may be a secret of another kind.
   if (!isHostToken(token)) throw new UsageError(["--token is not a host token: those begin with tht_live_"]);
   return token;
 }
 
 /** Whether whoever is on the way can read what is sent there. */
-export const travelsInTheClear = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);
+export const isUnencrypted = (address: string): boolean => address.startsWith("http:") && !isLoopback(address);

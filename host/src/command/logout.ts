@@ -1,6 +1,7 @@
 /** `tollgate-host logout`: forgets the gateway, the token, the node and the election on this machine. */
+
+import { readFlags } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import { readFlags } from "./usage.ts";
 
 const USAGE = `tollgate-host logout: forget the login on this machine
 

@@ -1,9 +1,10 @@
 /** `tollgate-host pause` and `resume`: keep requests away from a node, and let them in again. */
+
+import { readFlags } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import type { GatewayClient } from "./gateway/client.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { tame } from "./terminal/paint.ts";
-import { readFlags } from "./usage.ts";
+import { sanitise } from "./terminal/text.ts";
 
 type Move = "pause" | "resume";
 
@@ -29,7 +30,7 @@ const command = (move: Move, what: string): Command => ({
     const session = await openSession(context);
     const node = await MOVES[move](session.gateway, nodeIdOf(session, flags.node));
     answer(context, flags.json, { node: node.id, name: node.name, state: node.state }, () => [
-      `${node.id} (${tame(node.name)}) is ${node.state}`,
+      `${node.id} (${sanitise(node.name)}) is ${node.state}`,
       EFFECTS[move],
     ]);
     return 0;

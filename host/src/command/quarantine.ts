@@ -1,7 +1,7 @@
 /** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
 import type { Quarantine } from "./gateway/answers.ts";
-import { utcTime } from "./terminal/figures.ts";
-import { type Paint, tame } from "./terminal/paint.ts";
+import { utcTime } from "./terminal/format.ts";
+import { type Paint, sanitise } from "./terminal/text.ts";
 
 interface Explained {
   words: string;
@@ -28,7 +28,7 @@ const REASONS: Record<string, Explained | undefined> = {
 };
 
 /** An operator's own words stand as they are. */
-export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reason]?.words ?? tame(reason);
+export const quarantineReason = ({ reason }: Quarantine): string => REASONS[reason]?.words ?? sanitise(reason);
 
 export function quarantineRemedy(quarantine: Quarantine | null | undefined): string {
   const remedy = quarantine == null ? undefined : REASONS[quarantine.reason]?.remedy;
@@ -39,7 +39,7 @@ export function quarantineRemedy(quarantine: Quarantine | null | undefined): str
 export function withheldReason(withheld: string): string {
   return withheld === "host_quarantine"
     ? "it was registered while another node of yours was in quarantine"
-    : tame(withheld);
+    : sanitise(withheld);
 }
 
 export const WITHHELD_REMEDY =
@@ -51,6 +51,6 @@ export function quarantineLines(quarantine: Quarantine, paint: Paint): string[] 
   const since = at == null ? "" : ` since ${utcTime(at)} UTC`;
   return [
     paint.bad(`quarantined${since}: ${quarantineReason(quarantine)}`),
-    ...(evidence === "{}" ? [] : [`evidence: ${tame(evidence)}`]),
+    ...(evidence === "{}" ? [] : [`evidence: ${sanitise(evidence)}`]),
   ];
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { register } from "./register.ts";
-import { bench, loggedIn } from "./testing/bench.ts";
+import { commandHarness, loggedIn } from "./testing/command-harness.ts";
 import { fakeMachine } from "./testing/fake-machine.ts";
 import { NODE, NODE_OBJECT, TOKEN } from "./testing/stub-gateway.ts";
 
@@ -39,7 +39,7 @@ test("the machine's hardware and engines are told, the node is remembered", asyn
     "memory   16.0 GiB",
     "gpu      NVIDIA H200, 140 GiB",
     "engines  ollama at 127.0.0.1:11434",
-    "next: tollgate-host elect",
+    "next: tollgate-host elect, to choose models",
   ]);
 });
 
@@ -59,7 +59,7 @@ test("a retired name, an empty one, no login", async (t) => {
   gateway.answers["POST /nodes"] = { ...NODE_OBJECT, state: "retired" };
   assert.match((await fails(register)).next ?? "", /--name ANOTHER/);
   assert.deepEqual((await fails(register, "--name", " ")).exitCode, 2);
-  const nobody = await bench(t);
+  const nobody = await commandHarness(t);
   assert.deepEqual(await nobody.fails(register), {
     lines: ["nobody is logged in on this machine"],
     next: "tollgate-host login",

@@ -1,13 +1,11 @@
 /** `tollgate-host register`: tells the platform of this machine and remembers which node it is. */
 import { usualAddresses } from "../engines/detect.ts";
+import { nameOf, readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import { nameOf } from "./given.ts";
 import { describeHardware, findHardware, hardwareReport } from "./machine/hardware.ts";
 import { openSession } from "./session.ts";
-import { tame } from "./terminal/paint.ts";
-import { facts } from "./terminal/table.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { facts, sanitise } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host register: make this machine a node of your account
 
@@ -37,17 +35,17 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     throw new CommandError(`the node ${name} is retired for good`, { next: "tollgate-host register --name ANOTHER" });
   // How another node served says nothing of this one.
   const { serving, node: _before, ...rest } = login;
-  const kept = login.node?.id === node.id && serving !== undefined ? { serving } : {};
-  await logins.write({ ...rest, ...kept, node: { id: node.id, name: node.name } });
+  const sameNode = login.node?.id === node.id && serving !== undefined ? { serving } : {};
+  await logins.write({ ...rest, ...sameNode, node: { id: node.id, name: node.name } });
 
   const report = { node: node.id, name: node.name, state: node.state, ...hardwareReport(hardware, engines) };
   answer(context, flags.json, report, () => [
     ...facts([
-      ["node", `${node.id} (${tame(node.name)}), ${node.state}`],
+      ["node", `${node.id} (${sanitise(node.name)}), ${node.state}`],
       ...describeHardware(hardware),
       ["engines", engines.map((engine) => engine.name).join(", ") || "none found on the usual ports"],
     ]),
-    `next: tollgate-host ${node.models.length === 0 ? "elect" : "up"}`,
+    node.models.length === 0 ? "next: tollgate-host elect, to choose models" : "next: tollgate-host up",
   ]);
   return 0;
 }

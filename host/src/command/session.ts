@@ -1,9 +1,10 @@
 /** What most commands begin with: the stored login, a client for its gateway, the node that is meant. */
+
+import { UsageError } from "./arguments.ts";
 import type { CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import { type GatewayClient, gatewayClient } from "./gateway/client.ts";
 import type { Login } from "./login-file.ts";
-import { UsageError } from "./usage.ts";
 
 export interface Session {
   login: Login;

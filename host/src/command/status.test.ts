@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pause, resume } from "./pause.ts";
 import { status } from "./status.ts";
-import { loggedIn } from "./testing/bench.ts";
+import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, NODE_OBJECT, refusal, STATS } from "./testing/stub-gateway.ts";
 
 test("a node that serves", async (t) => {

@@ -1,12 +1,12 @@
 /** `tollgate-host status`: how a node stands, how fast it is, what it did today. */
+
+import { readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import type { Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { count, counted, dollars, milliseconds, perSecond } from "./terminal/figures.ts";
-import { type Paint, tame } from "./terminal/paint.ts";
-import { facts, table } from "./terminal/table.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { count, counted, dollars, milliseconds, perSecond } from "./terminal/format.ts";
+import { facts, type Paint, sanitise, table } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host status: how the node stands, and what it did today
 
@@ -39,7 +39,7 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   return table(
     nodes.map((node) => [
       node.id,
-      tame(node.name),
+      sanitise(node.name),
       paintState(node.state, paint),
       `${node.models.join(", ") || "nothing elected"}${node.withheld == null ? "" : paint.bad("  (no work)")}${node.id === own ? paint.dim("  (this machine)") : ""}`,
     ]),
@@ -59,7 +59,7 @@ function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
   const withheld = stats.state === "quarantined" ? null : (stats.withheld ?? node.withheld);
   return [
     ...facts([
-      ["node", `${node.id} (${tame(node.name)})`],
+      ["node", `${node.id} (${sanitise(node.name)})`],
       ["state", paintState(stats.state, paint)],
       ["slots", slotsOf(stats)],
       ...speedLines.map((line, i): [string, string] => [i === 0 ? "models" : "", line]),

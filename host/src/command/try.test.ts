@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loggedIn } from "./testing/bench.ts";
+import { loggedIn } from "./testing/command-harness.ts";
 import { NODE, NODE_OBJECT, refusal } from "./testing/stub-gateway.ts";
 import { tryNode } from "./try.ts";
 

@@ -1,12 +1,12 @@
 /** `tollgate-host try`: a private request to one's own node, by the same way a builder's takes. Nobody pays for it. */
+
+import { readFlags, UsageError, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { Trial } from "./gateway/answers.ts";
-import { wholeNumber } from "./given.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { counted, milliseconds, perSecond } from "./terminal/figures.ts";
-import type { Paint } from "./terminal/paint.ts";
-import { readFlags, UsageError } from "./usage.ts";
+import { counted, milliseconds, perSecond } from "./terminal/format.ts";
+import type { Paint } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host try: send your own node a request
 

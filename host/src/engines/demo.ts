@@ -10,8 +10,8 @@ import { type Clock, systemClock } from "../clock.ts";
 import { chatTokens, completionTokens, type Tokenizer } from "./demo-prompt.ts";
 import type { Engine } from "./engine.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
-import type { Manners } from "./llama-cpp/manners.ts";
-import type { ThinkingMarks } from "./llama-cpp/voice.ts";
+import type { ThinkingMarks } from "./llama-cpp/output-decoder.ts";
+import type { PromptFormat } from "./llama-cpp/prompt-format.ts";
 import { THINKING_MODELS } from "./models.ts";
 import { normalise } from "./prose.ts";
 
@@ -43,7 +43,9 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     gpu: false,
     // With it, this model on a CPU reads prompts up to twice as fast but writes up to three times slower.
     flashAttention: false,
-    manners: demoManners,
+    promptFormat: demoPromptFormat,
+    samplingDefaults: { temperature: TEMPERATURE, topP: TOP_P },
+    vector: widen,
     clock: options.clock ?? systemClock,
   });
   // Its tokenizer is nobody's: it stands in for models that cut text in another way.
@@ -61,26 +63,21 @@ async function checkedFile(path: string): Promise<string> {
 }
 
 /** It is asked with its own marks, because its switch for thinking aloud is a line of the system message. */
-function demoManners(model: LlamaModel): Manners {
+function demoPromptFormat(model: LlamaModel): PromptFormat {
   const marks = thinkingMarks(model);
   const tokenizer: Tokenizer<Token> = {
     text: (text) => model.tokenize(text),
     marks: (text) => model.tokenize(text, true),
   };
-  return {
-    prompt(job) {
-      if ("prompt" in job.input)
-        return { tokens: completionTokens(tokenizer, job.input.prompt), thinking: undefined, startsThinking: false };
-      const thinks = THINKING_MODELS.includes(job.model);
-      return {
-        tokens: chatTokens(tokenizer, job.input.messages, thinks),
-        thinking: thinks ? marks : undefined,
-        startsThinking: false,
-      };
-    },
-    temperature: TEMPERATURE,
-    topP: TOP_P,
-    vector: widen,
+  return (job) => {
+    if ("prompt" in job.input)
+      return { tokens: completionTokens(tokenizer, job.input.prompt), thinking: undefined, startsThinking: false };
+    const thinks = THINKING_MODELS.includes(job.model);
+    return {
+      tokens: chatTokens(tokenizer, job.input.messages, thinks),
+      thinking: thinks ? marks : undefined,
+      startsThinking: false,
+    };
   };
 }
 
@@ -95,7 +92,7 @@ function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> {
  * A vector of the width the catalogue promises: the model's own, repeated four times, then made one long. Every angle
  * between two texts is the same as between their own vectors. Demo quality: they carry little meaning.
  */
-export function widen(vector: readonly number[]): Float32Array {
+function widen(vector: readonly number[]): Float32Array {
   const wide = new Float32Array(vector.length * VECTOR_COPIES);
   for (let copy = 0; copy < VECTOR_COPIES; copy++) wide.set(vector, copy * vector.length);
   return normalise(wide);

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { StubBrain } from "../testing/engines/brain.ts";
+import { turn } from "../clock.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { lmStudioStub } from "../testing/engines/lm-studio.ts";
 import { mlxStub } from "../testing/engines/mlx.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import { type EngineAddresses, findEngines, identifyEngine, notesOn, usualAddresses } from "./detect.ts";
+
+/** Nothing is late by it. */
+const patient = new ManualClock();
 
 const STUBS = {
   ollama: ollamaStub,
@@ -20,10 +25,10 @@ const KINDS = Object.keys(STUBS) as (keyof typeof STUBS)[];
 
 /** Each engine with one model, a context of 4,096 tokens and three slots. */
 async function stubs(t: TestContext): Promise<EngineAddresses> {
-  const brain = new StubBrain();
-  brain.models = [{ name: "m", contextTokens: 4096 }];
-  brain.slots = 3;
-  const urls = await Promise.all(KINDS.map(async (kind) => [kind, await stubServer(t, STUBS[kind](brain))]));
+  const stub = new StubEngine();
+  stub.models = [{ name: "m", contextTokens: 4096 }];
+  stub.slots = 3;
+  const urls = await Promise.all(KINDS.map(async (kind) => [kind, await stubServer(t, STUBS[kind](stub))]));
   return Object.fromEntries(urls);
 }
 
@@ -40,7 +45,7 @@ const tollgate: Answer = (request, response) => {
 };
 
 test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {
-  const found = await findEngines(await stubs(t));
+  const found = await findEngines(await stubs(t), patient);
   assert.deepEqual(
     found.map(({ name, kind, details, slots, slotsTold }) => [
       name.startsWith(`${kind} at 127`),
@@ -62,34 +67,60 @@ test("each engine is found where it listens, with its models, its context and it
 test("no engine is taken for another, at any address", async (t) => {
   const addresses = await stubs(t);
   for (const kind of KINDS) {
-    const found = await findEngines(everywhere(addresses[kind]));
+    const found = await findEngines(everywhere(addresses[kind]), patient);
     assert.equal(found.length, 1, `${kind} was found as ${found.map((engine) => engine.kind).join(", ")}`);
-    assert.equal((await identifyEngine(addresses[kind]))?.kind, found[0]?.kind);
+    assert.equal((await identifyEngine(addresses[kind], { clock: patient }))?.kind, found[0]?.kind);
   }
 });
 
 test("an LM Studio before 0.4 tells its context but not its slots", async (t) => {
-  const brain = new StubBrain();
-  const found = await identifyEngine(await stubServer(t, lmStudioStub(brain, "v0")));
+  const stub = new StubEngine();
+  const found = await identifyEngine(await stubServer(t, lmStudioStub(stub, "v0")), { clock: patient });
   assert.deepEqual([found?.kind, found?.details[0]?.contextTokens, found?.slotsTold], ["LM Studio", 8192, false]);
 });
 
 test("a model that Ollama runs elsewhere is not offered: prompts would leave this machine", async (t) => {
-  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubBrain())));
+  const found = await identifyEngine(await stubServer(t, ollamaStub(new StubEngine())), { clock: patient });
   assert.deepEqual(found?.models, ["llama3.2:3b"]);
 });
 
-test("nobody there, another service, our own gateway, or no answer in time: nothing is found", async (t) => {
-  const silent: Answer = () => {};
+test("nobody there, another service or our own gateway: nothing is found", async (t) => {
   const addresses = [
     await deadAddress(),
     await stubServer(t, tollgate),
     await stubServer(t, (_request, response) => response.end("<html>")),
-    await stubServer(t, silent),
   ];
   for (const url of addresses) {
-    assert.deepEqual(await findEngines(everywhere(url)), []);
-    assert.equal(await identifyEngine(url, { timeoutMs: 100 }), undefined);
+    assert.deepEqual(await findEngines(everywhere(url), patient), []);
+    assert.equal(await identifyEngine(url, { clock: patient }), undefined);
+  }
+});
+
+test("what does not answer in time is no engine: a second where it is looked for, five where it is named", async (t) => {
+  let asked = Promise.withResolvers<void>();
+  const url = await stubServer(t, () => asked.resolve());
+  for (const [look, limitMs] of [
+    [(clock: ManualClock) => findEngines(everywhere(url), clock).then(([first]) => first), 1000],
+    [(clock: ManualClock) => identifyEngine(url, { clock }), 5000],
+  ] as const) {
+    const clock = new ManualClock();
+    let over = false;
+    const found = look(clock).finally(() => {
+      over = true;
+      asked.resolve();
+    });
+    await asked.promise;
+    clock.advance(limitMs - 1);
+    await turn(clock);
+    assert.equal(over, false);
+    // One question follows another: each has its time.
+    while (!over) {
+      asked = Promise.withResolvers();
+      clock.advance(limitMs);
+      await (over ? undefined : asked.promise);
+    }
+    assert.equal(await found, undefined);
+    asked = Promise.withResolvers();
   }
 });
 
@@ -99,16 +130,16 @@ test("an engine that is none of these is taken by what it lists, with its key", 
     else if (request.path === "/v1/models") json(response, { data: [{ id: "m" }] });
     else json(response, {}, 404);
   });
-  const found = await identifyEngine(`${url}/v1`, { apiKey: "k" });
+  const found = await identifyEngine(`${url}/v1`, { apiKey: "k", clock: patient });
   assert.deepEqual([found?.kind, found?.models, found?.url], ["engine", ["m"], url]);
-  assert.equal(await identifyEngine(url), undefined);
+  assert.equal(await identifyEngine(url, { clock: patient }), undefined);
 });
 
 test("what whoever runs the node should know: a short context, slots that are a guess, an engine's own ways", async (t) => {
   const { ollama, llamaServer, lmStudio } = await stubs(t);
   const models = new Map([["tiny-3b", "m"]]);
   const notes = async (url: string, slots?: number): Promise<string[]> => {
-    const found = await identifyEngine(url);
+    const found = await identifyEngine(url, { clock: patient });
     assert.ok(found);
     return notesOn(found, models, slots);
   };

@@ -1,13 +1,14 @@
 /** Finds engines that already run on this machine. Each is asked for something only it answers, and has little time. */
+import type { Clock } from "../clock.ts";
 import { EngineHttp } from "./engine-http.ts";
-import { contextTokensOf } from "./fits.ts";
-import { generic } from "./knowledge/generic.ts";
-import type { EngineKindName, EngineKnowledge, EngineModel } from "./knowledge/knowledge.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { lmStudio } from "./knowledge/lm-studio.ts";
-import { mlx } from "./knowledge/mlx.ts";
-import { ollama } from "./knowledge/ollama.ts";
-import { vllm } from "./knowledge/vllm.ts";
+import { contextTokensOf } from "./model-requirements.ts";
+import { generic } from "./profiles/generic.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { lmStudio } from "./profiles/lm-studio.ts";
+import { mlx } from "./profiles/mlx.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineKindName, EngineModel, EngineProfile } from "./profiles/profile.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 const TIMEOUT_MS = 1_000;
 const NAMED_TIMEOUT_MS = 5_000;
@@ -17,7 +18,7 @@ export interface FoundEngine {
   name: string;
   url: string;
   kind: EngineKindName;
-  knowledge: EngineKnowledge;
+  profile: EngineProfile;
   /** The names of its models. */
   models: string[];
   /** The same models, with what it tells of them. */
@@ -42,10 +43,10 @@ export const usualAddresses = (env: { OLLAMA_HOST?: string | undefined }): Engin
 });
 
 /** Every engine that answers, in order of preference. */
-export async function findEngines(addresses: EngineAddresses): Promise<FoundEngine[]> {
+export async function findEngines(addresses: EngineAddresses, clock?: Clock): Promise<FoundEngine[]> {
   const kinds = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
   const found = await Promise.all(
-    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS }))),
+    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS, clock }))),
   );
   return found.filter((engine) => engine !== undefined);
 }
@@ -53,27 +54,27 @@ export async function findEngines(addresses: EngineAddresses): Promise<FoundEngi
 /** The engine at an address that was given, whatever it is. Undefined when none answers there. */
 export async function identifyEngine(
   url: string,
-  options: { apiKey?: string | undefined; timeoutMs?: number } = {},
+  options: { apiKey?: string | undefined; clock?: Clock } = {},
 ): Promise<FoundEngine | undefined> {
-  const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: options.timeoutMs ?? NAMED_TIMEOUT_MS });
-  for (const knowledge of [...Object.values(KNOWN), generic]) {
-    const found = await examine(knowledge, http);
+  const http = new EngineHttp({ url, apiKey: options.apiKey, probeMs: NAMED_TIMEOUT_MS, clock: options.clock });
+  for (const profile of [...Object.values(KNOWN), generic]) {
+    const found = await examine(profile, http);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
-async function examine(knowledge: EngineKnowledge, http: EngineHttp): Promise<FoundEngine | undefined> {
-  const facts = await knowledge.inspect(http);
+async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundEngine | undefined> {
+  const facts = await profile.inspect(http);
   if (facts === undefined) return undefined;
   return {
-    name: `${knowledge.kind} at ${http.host}`,
+    name: `${profile.kind} at ${http.host}`,
     url: http.root,
-    kind: knowledge.kind,
-    knowledge,
+    kind: profile.kind,
+    profile,
     models: facts.models.map(({ name }) => name),
     details: facts.models,
-    slots: facts.slots ?? knowledge.assumedSlots,
+    slots: facts.slots ?? profile.assumedSlots,
     slotsTold: facts.slots !== undefined,
   };
 }
@@ -100,7 +101,7 @@ export function notesOn(
     notes.push(
       `${engine.kind} does not tell how many requests it runs at once; ${engine.slots} assumed, --slots sets it`,
     );
-  return [...notes, ...(engine.knowledge.caveats ?? [])];
+  return [...notes, ...(engine.profile.caveats ?? [])];
 }
 
 /** What `OLLAMA_HOST` says, if it means this machine. */

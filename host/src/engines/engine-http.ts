@@ -1,6 +1,6 @@
 /** HTTP to an engine: bounded answers, no redirects, and failures as the engine port wants them. */
 import type { z } from "zod";
-import type { Clock } from "../clock.ts";
+import { type Clock, systemClock } from "../clock.ts";
 import { parseJson, readText } from "../http-body.ts";
 import { EngineError } from "./engine.ts";
 
@@ -26,7 +26,7 @@ export class EngineBusy extends EngineError {
 }
 
 /** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
-export type Life = "answers" | "slow" | "away";
+export type Liveness = "answers" | "slow" | "away";
 
 export interface Answer<T> {
   json: T;
@@ -38,6 +38,8 @@ export interface HttpOptions {
   url: string;
   apiKey?: string | undefined;
   probeMs?: number | undefined;
+  /** Times the short questions. */
+  clock?: Clock | undefined;
 }
 
 export class EngineHttp {
@@ -45,11 +47,13 @@ export class EngineHttp {
   readonly root: string;
   readonly #headers: Record<string, string>;
   readonly #probeMs: number;
+  readonly #clock: Clock;
 
   constructor(options: HttpOptions) {
     this.root = rootAddress(options.url);
     this.#headers = options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
     this.#probeMs = options.probeMs ?? PROBE_MS_MAX;
+    this.#clock = options.clock ?? systemClock;
   }
 
   get host(): string {
@@ -68,13 +72,21 @@ export class EngineHttp {
     return (await this.#question(path, undefined))?.text.split("\n");
   }
 
-  async life(path: string): Promise<Life> {
+  async probe(path: string): Promise<Liveness> {
+    let slow = false;
+    const limit = new AbortController();
+    const cancelTimer = this.#clock.after(this.#probeMs, () => {
+      slow = true;
+      limit.abort();
+    });
     try {
-      const response = await this.#send(path, undefined, AbortSignal.timeout(this.#probeMs));
+      const response = await this.#send(path, undefined, limit.signal);
       await response.body?.cancel();
       return "answers";
-    } catch (error) {
-      return error instanceof Error && error.name === "TimeoutError" ? "slow" : "away";
+    } catch {
+      return slow ? "slow" : "away";
+    } finally {
+      cancelTimer();
     }
   }
 
@@ -89,12 +101,16 @@ export class EngineHttp {
   }
 
   async #question(path: string, body: object | undefined): Promise<{ text: string; headers: Headers } | undefined> {
+    const limit = new AbortController();
+    const cancelTimer = this.#clock.after(this.#probeMs, () => limit.abort());
     try {
-      const response = await this.#send(path, body, AbortSignal.timeout(this.#probeMs));
+      const response = await this.#send(path, body, limit.signal);
       const text = await readText(response, PROBE_BYTES_MAX);
       return response.ok && !isTollgate(response) ? { text, headers: response.headers } : undefined;
     } catch {
       return undefined; // Nothing listens there, or it is slow or something else: no answer to this question.
+    } finally {
+      cancelTimer();
     }
   }
 
@@ -193,7 +209,7 @@ export function streamError(error: unknown): EngineError {
     : new EngineError("engine", "the engine reported an error in its stream");
 }
 
-export function mentionsContext(body: string): boolean {
+function mentionsContext(body: string): boolean {
   return /context[ _]?(length|size|window|limit)|max_model_len|maximum.{0,40}(tokens|length)|too (long|many tokens)/i.test(
     body.slice(0, 4096),
   );

@@ -32,24 +32,10 @@ export interface EmbeddingJob {
 export type EngineJob = GenerationJob | EmbeddingJob;
 export type Finish = "stop" | "length";
 
-/**
- * The wire under one job, for faults on purpose: only the scripted engine uses it. What was said through the sink before
- * leaves first.
- */
-export interface Wire {
-  /** Cuts the agent's connection; the agent connects again by itself. */
-  drop(): void;
-  /** Publishes these bytes to the job's gateway as they are. */
-  raw(bytes: Uint8Array): void;
-  /** Adds a token count to the job's `done` frame, where the protocol has no place for one. */
-  claim(tokens: number): void;
-}
-
 export interface Sink {
   delta(channel: Channel, text: string): void;
   /** Prefill progress, 0 to 1. Tells the gateway that the engine is at work until the first output. */
   progress(fraction: number): void;
-  readonly wire: Wire;
 }
 
 /** The engine could not serve the job; becomes a `failed` frame. The message holds no prompt or output text. */

@@ -2,27 +2,26 @@
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
 import { systemClock, turn } from "../clock.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { lmStudioStub } from "../testing/engines/lm-studio.ts";
 import { mlxStub } from "../testing/engines/mlx.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
 import { type Answer, restartableServer } from "../testing/stub-http.ts";
-import type { Availability, EmbeddingJob, Engine } from "./engine.ts";
-import { EngineError } from "./engine.ts";
-import type { EngineKnowledge } from "./knowledge/knowledge.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { lmStudio } from "./knowledge/lm-studio.ts";
-import { mlx } from "./knowledge/mlx.ts";
-import { ollama } from "./knowledge/ollama.ts";
-import { vllm } from "./knowledge/vllm.ts";
+import { type Availability, type EmbeddingJob, type Engine, EngineError } from "./engine.ts";
 import { openAiEngine } from "./openai.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { lmStudio } from "./profiles/lm-studio.ts";
+import { mlx } from "./profiles/mlx.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineProfile } from "./profiles/profile.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 interface Case {
-  knowledge: EngineKnowledge;
-  stub: (brain: StubBrain) => Answer;
+  profile: EngineProfile;
+  serve: (stub: StubEngine) => Answer;
   /** Where its stop strings, seed and cap are in the body. */
   sampling: (body: Record<string, unknown>) => unknown;
   has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean };
@@ -38,8 +37,8 @@ const everything = { embeddings: true, progress: false, contextLimit: true, toke
 
 const CASES: Case[] = [
   {
-    knowledge: ollama,
-    stub: ollamaStub,
+    profile: ollama,
+    serve: ollamaStub,
     sampling: ({ options }) => {
       const { seed, stop, num_predict, temperature } = options as Record<string, unknown>;
       return [seed, stop, num_predict, temperature];
@@ -47,16 +46,16 @@ const CASES: Case[] = [
     has: everything,
   },
   {
-    knowledge: llamaServer,
-    stub: llamaServerStub,
+    profile: llamaServer,
+    serve: llamaServerStub,
     sampling: openAiSampling,
     has: { ...everything, progress: true, tokens: true },
   },
-  { knowledge: lmStudio, stub: lmStudioStub, sampling: openAiSampling, has: everything },
-  { knowledge: vllm, stub: vllmStub, sampling: openAiSampling, has: { ...everything, tokens: true } },
+  { profile: lmStudio, serve: lmStudioStub, sampling: openAiSampling, has: everything },
+  { profile: vllm, serve: vllmStub, sampling: openAiSampling, has: { ...everything, tokens: true } },
   {
-    knowledge: mlx,
-    stub: mlxStub,
+    profile: mlx,
+    serve: mlxStub,
     sampling: openAiSampling,
     has: { ...everything, embeddings: false, contextLimit: false, progress: true },
   },
@@ -68,19 +67,19 @@ const names = new Map([
   ["embed-m3", "bge-m3"],
 ]);
 
-async function bench(t: TestContext, { knowledge, stub }: Case) {
-  const brain = new StubBrain();
-  brain.models.push({ name: "bge-m3", contextTokens: 8192, embeds: true });
-  const server = await restartableServer(t, stub(brain));
+async function harness(t: TestContext, { profile, serve }: Case) {
+  const stub = new StubEngine();
+  stub.models.push({ name: "bge-m3", contextTokens: 8192, embeds: true });
+  const server = await restartableServer(t, serve(stub));
   const engine = openAiEngine({
     name: "stub",
     url: server.url,
     models: names,
-    knowledge,
+    profile,
     listed: [...names.values()],
     clock: systemClock,
   });
-  return { brain, server, engine };
+  return { stub, server, engine };
 }
 
 async function ask(engine: Engine, job = chatJob("hi", { outputTokensMax: 100 })) {
@@ -114,59 +113,59 @@ function until(engine: Engine, fits: (now: Availability) => boolean): Promise<Av
 }
 
 for (const known of CASES) {
-  describe(known.knowledge.kind, () => {
+  describe(known.profile.kind, () => {
     test("a chat: deltas in order, the finish, and the sampling that was asked for", async (t) => {
-      const { brain, engine } = await bench(t, known);
-      brain.finish = "length";
+      const { stub, engine } = await harness(t, known);
+      stub.finish = "length";
       const sampling = { seed: 7, stop: ["END", "\n"], temperature: 0.2 };
       const { text, finish } = await ask(engine, chatJob("hi", { sampling, outputTokensMax: 33 }));
       assert.equal(text, "Hello there!");
       assert.equal(finish, "length");
-      assert.deepEqual(known.sampling(brain.jobs[0]?.body ?? {}), [7, ["END", "\n"], 33, 0.2]);
-      assert.equal(brain.jobs[0]?.body.model, "llama3.2:3b");
+      assert.deepEqual(known.sampling(stub.jobs[0]?.body ?? {}), [7, ["END", "\n"], 33, 0.2]);
+      assert.equal(stub.jobs[0]?.body.model, "llama3.2:3b");
     });
 
     test("a completion: the prompt as it is", async (t) => {
-      const { brain, engine } = await bench(t, known);
+      const { stub, engine } = await harness(t, known);
       const { text } = await ask(engine, chatJob("", { endpoint: "completion", input: { prompt: "Once upon" } }));
       assert.equal(text, "Hello there!");
-      assert.equal(brain.jobs[0]?.body.prompt, "Once upon");
-      if (known.knowledge.kind === "ollama") assert.equal(brain.jobs[0]?.body.raw, true);
+      assert.equal(stub.jobs[0]?.body.prompt, "Once upon");
+      if (known.profile.kind === "ollama") assert.equal(stub.jobs[0]?.body.raw, true);
     });
 
     test("thinking goes to its own channel", async (t) => {
-      const { brain, engine } = await bench(t, known);
-      brain.thinking = ["hm", " so"];
+      const { stub, engine } = await harness(t, known);
+      stub.thinking = ["hm", " so"];
       const { sink, text } = await ask(engine);
       assert.equal(sink.text("reasoning"), "hm so");
       assert.equal(text, "Hello there!");
     });
 
     test("a cancellation in mid-stream closes the engine's connection", async (t) => {
-      const { brain, engine } = await bench(t, known);
-      brain.pauseAfter = 2;
+      const { stub, engine } = await harness(t, known);
+      stub.pauseAfter = 2;
       const controller = new AbortController();
       const sink = new RecordingSink();
       sink.heard = () => {
         if (sink.deltas.length === 2) controller.abort();
       };
       await engine.generate(chatJob("hi"), sink, controller.signal);
-      await brain.hungUp.promise;
+      await stub.hungUp.promise;
       assert.equal(sink.text("answer"), "Hello there");
     });
 
     test("an overloaded engine is asked again, and says meanwhile that it takes nothing new", async (t) => {
-      const { brain, engine } = await bench(t, known);
-      brain.overloads = 1;
+      const { stub, engine } = await harness(t, known);
+      stub.overloads = 1;
       const answered = ask(engine);
       while (!engine.refuses?.(chatJob("hi"))) await turn(systemClock);
       assert.equal((await answered).text, "Hello there!");
-      assert.equal(brain.jobs.length, 2);
+      assert.equal(stub.jobs.length, 2);
     });
 
     test("an engine that is killed in mid-stream fails its job; it is gone at once and back by itself", async (t) => {
-      const { brain, server, engine } = await bench(t, known);
-      brain.pauseAfter = 1;
+      const { stub, server, engine } = await harness(t, known);
+      stub.pauseAfter = 1;
       const gone = until(engine, ({ slots }) => slots === 0);
       const sink = new RecordingSink();
       const spoke = Promise.withResolvers<void>();
@@ -181,19 +180,19 @@ for (const known of CASES) {
       const back = until(engine, ({ slots }) => slots > 0);
       await server.start();
       assert.deepEqual((await back).models, ["tiny-3b", "embed-m3"]);
-      brain.pauseAfter = Number.POSITIVE_INFINITY;
+      stub.pauseAfter = Number.POSITIVE_INFINITY;
       assert.equal((await ask(engine)).text, "Hello there!");
     });
 
     test("a model that the engine no longer has is not offered", async (t) => {
-      const { brain, engine } = await bench(t, known);
-      brain.models = brain.models.filter(({ embeds }) => !embeds);
+      const { stub, engine } = await harness(t, known);
+      stub.models = stub.models.filter(({ embeds }) => !embeds);
       assert.deepEqual((await until(engine, () => true)).models, ["tiny-3b"]);
     });
 
     if (known.has.contextLimit) {
       test("a prompt that does not fit its context is the prompt's fault, and nothing is cut", async (t) => {
-        const { engine } = await bench(t, known);
+        const { engine } = await harness(t, known);
         await assert.rejects(ask(engine, chatJob("word ".repeat(9000))), blames("prompt"));
         if (known.has.embeddings) await assert.rejects(embed(engine, ["word ".repeat(9000)]), blames("prompt"));
       });
@@ -201,7 +200,7 @@ for (const known of CASES) {
 
     if (known.has.embeddings) {
       test("embeddings: one vector per text, in order, over several calls", async (t) => {
-        const { brain, engine } = await bench(t, known);
+        const { stub, engine } = await harness(t, known);
         const vectors = await embed(
           engine,
           Array.from({ length: 11 }, (_, i) => "a ".repeat(i + 1)),
@@ -210,21 +209,21 @@ for (const known of CASES) {
           vectors.map(([first]) => first),
           [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11],
         );
-        assert.equal(brain.jobs.length, 2);
+        assert.equal(stub.jobs.length, 2);
       });
     }
 
     if (known.has.progress) {
       test("how far it is with the prompt is passed on", async (t) => {
-        const { brain, engine } = await bench(t, known);
-        brain.promptSteps = 4;
+        const { stub, engine } = await harness(t, known);
+        stub.promptSteps = 4;
         const { sink } = await ask(engine, chatJob("a b c d e f g h"));
         assert.deepEqual(sink.fractions, [0, 0.25, 0.5, 0.75, 1]);
       });
     }
 
     test(known.has.tokens ? "it tells how it cuts a text into tokens" : "it does not tokenise for us", async (t) => {
-      const { engine } = await bench(t, known);
+      const { engine } = await harness(t, known);
       assert.equal((await engine.tokens?.("tiny-3b", "three little words"))?.length, known.has.tokens ? 3 : undefined);
       assert.equal(await engine.tokens?.("mid-14b", "a"), undefined);
     });
@@ -233,19 +232,19 @@ for (const known of CASES) {
 
 test("llama-server that is still loading its model serves nothing yet, and then does", async (t) => {
   const [, known] = CASES as [Case, Case];
-  const { brain, engine } = await bench(t, known);
-  brain.loading = true;
+  const { stub, engine } = await harness(t, known);
+  stub.loading = true;
   await until(engine, ({ slots }) => slots === 0);
   const ready = until(engine, ({ slots }) => slots === 2);
-  brain.loading = false;
+  stub.loading = false;
   assert.deepEqual((await ready).models, ["tiny-3b", "embed-m3"]);
 });
 
 test("Ollama is told the context that the catalogue promises, and to cut nothing", async (t) => {
-  const { brain, engine } = await bench(t, CASES[0] as Case);
+  const { stub, engine } = await harness(t, CASES[0] as Case);
   await ask(engine);
   await embed(engine, ["a"]);
-  const told = brain.jobs.map(({ body: { truncate, shift, options } }) => ({
+  const told = stub.jobs.map(({ body: { truncate, shift, options } }) => ({
     truncate,
     shift,
     ...(options as object),

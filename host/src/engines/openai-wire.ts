@@ -3,7 +3,7 @@ import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import { type ChatMessage, EngineError, type Finish, type GenerationJob } from "./engine.ts";
 import { streamError } from "./engine-http.ts";
-import type { Dialect, Order, Said } from "./knowledge/knowledge.ts";
+import type { Dialect, EngineRequest, StreamEvent } from "./profiles/profile.ts";
 import { engineSeed } from "./seed.ts";
 
 const Piece = z.string().nullish();
@@ -38,7 +38,7 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
       body: { ...generationBody(job, model), ...more },
     }),
     uncapped,
-    read: (data) => (data === "[DONE]" ? { last: true } : saidIn(chunkOf(data))),
+    read: (data) => (data === "[DONE]" ? { last: true } : eventOf(chunkOf(data))),
     embedding: (model, input) => ({ path: "/v1/embeddings", body: { model, input, encoding_format: "float" } }),
     vectors,
     ...rest,
@@ -46,7 +46,7 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
 }
 
 function generationBody(job: GenerationJob, model: string): Record<string, unknown> {
-  const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(spoken) };
+  const input = "prompt" in job.input ? { prompt: job.input.prompt } : { messages: job.input.messages.map(knownRole) };
   // Fields left undefined are left out of the JSON.
   return {
     model,
@@ -63,12 +63,12 @@ function generationBody(job: GenerationJob, model: string): Record<string, unkno
 }
 
 /** Roles that local engines' chat templates do not know, as the ones they stand for. */
-export function spoken({ role, content }: ChatMessage): ChatMessage {
+export function knownRole({ role, content }: ChatMessage): ChatMessage {
   if (role === "developer") return { role: "system", content };
   return { role: role === "function" ? "tool" : role, content };
 }
 
-function uncapped({ path, body }: Order): Order {
+function uncapped({ path, body }: EngineRequest): EngineRequest {
   const { max_tokens: _cap, ...rest } = body;
   return { path, body: rest };
 }
@@ -80,7 +80,7 @@ function chunkOf(data: string): Chunk {
   return result.data;
 }
 
-function saidIn(chunk: Chunk): Said {
+function eventOf(chunk: Chunk): StreamEvent {
   const progress = chunk.prompt_progress;
   const promptRead = progress && progress.total > 0 ? Math.min(1, progress.processed / progress.total) : undefined;
   const choice = chunk.choices?.[0];

@@ -1,17 +1,16 @@
 /**
  * Engines that serve over HTTP: Ollama, llama-server, LM Studio, vLLM, MLX and whatever else speaks the OpenAI dialect.
- * One path for all of them; what differs is in knowledge/.
+ * One path for all of them; what differs is in profiles/.
  */
 import { type Clock, sleep } from "../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Finish, type GenerationJob, type Sink } from "./engine.ts";
-import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Life, letEnd, textOf } from "./engine-http.ts";
-import { contextTokensOf } from "./fits.ts";
-import { generic } from "./knowledge/generic.ts";
-import type { Dialect, EngineKnowledge, Order, Said } from "./knowledge/knowledge.ts";
-import { NdjsonReader } from "./ndjson.ts";
-import { Presence } from "./presence.ts";
-import { SseReader } from "./sse.ts";
-import { Vigil } from "./vigil.ts";
+import { EngineHealth } from "./engine-health.ts";
+import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Liveness, letEnd, textOf } from "./engine-http.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
+import { contextTokensOf } from "./model-requirements.ts";
+import { generic } from "./profiles/generic.ts";
+import type { Dialect, EngineProfile, EngineRequest, StreamEvent } from "./profiles/profile.ts";
+import { Watchdog } from "./watchdog.ts";
 
 const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
 /** Small, so that vectors keep coming and the gateway does not take the node for stalled. */
@@ -30,7 +29,7 @@ export interface OpenAiOptions {
   url: string;
   /** Catalogue id → the engine's name for the model. */
   models: ReadonlyMap<string, string>;
-  knowledge?: EngineKnowledge | undefined;
+  profile?: EngineProfile | undefined;
   apiKey?: string | undefined;
   /** As whoever runs the node set them. */
   slots?: number | undefined;
@@ -44,33 +43,33 @@ export interface OpenAiOptions {
 }
 
 export function openAiEngine(options: OpenAiOptions): Engine {
-  const knowledge = options.knowledge ?? generic;
+  const profile = options.profile ?? generic;
   const { models: names, slots: slotsSet, clock } = options;
   const http = new EngineHttp(options);
-  const slots = slotsSet ?? options.slotsTold ?? knowledge.assumedSlots;
+  const slots = slotsSet ?? options.slotsTold ?? profile.assumedSlots;
   const models = [...names.keys()];
-  const presence = new Presence({
+  const health = new EngineHealth({
     http,
-    knowledge,
+    profile,
     names,
     first: { models, slots },
     listed: options.listed ?? [],
     slots: slotsSet,
     clock,
   });
-  const client = new Client({ http, knowledge, names, presence, clock });
+  const client = new Client({ http, profile, names, health, clock });
   return {
     name: options.name,
     slots,
     models,
     notes: options.notes ?? [],
-    watch: (changed) => presence.watch(changed),
+    watch: (changed) => health.watch(changed),
     refuses: () => client.overloaded,
     generate: (job, sink, signal) => client.generate(job, sink, signal),
     embed: (job, sink, signal) => client.embed(job, sink, signal),
     async tokens(model, text) {
       const name = names.get(model);
-      return name === undefined ? undefined : knowledge.tokens?.(http, name, text);
+      return name === undefined ? undefined : profile.tokens?.(http, name, text);
     },
     close: async () => {},
   };
@@ -78,21 +77,21 @@ export function openAiEngine(options: OpenAiOptions): Engine {
 
 interface ClientOptions {
   http: EngineHttp;
-  knowledge: EngineKnowledge;
+  profile: EngineProfile;
   names: ReadonlyMap<string, string>;
-  presence: Presence;
+  health: EngineHealth;
   clock: Clock;
 }
 
 class Client {
   readonly #options: ClientOptions;
   readonly #dialect: Dialect;
-  #life: Promise<Life> | undefined;
+  #probe: Promise<Liveness> | undefined;
   #refuseUntil = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#dialect = options.knowledge.dialect;
+    this.#dialect = options.profile.dialect;
   }
 
   get overloaded(): boolean {
@@ -100,66 +99,66 @@ class Client {
   }
 
   async generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }> {
-    const order = this.#dialect.generation(job, this.#nameOf(job.model), contextTokensOf(job.model));
-    const vigil = this.#vigil(sink);
+    const request = this.#dialect.generation(job, this.#nameOf(job.model), contextTokensOf(job.model));
+    const watchdog = this.#watchdog(sink);
     const cut = new AbortController();
     try {
-      const response = await this.#begin(order, AbortSignal.any([signal, vigil.signal, cut.signal]));
-      return { finish: await this.#relay(response, sink, vigil, () => cut.abort()) };
+      const response = await this.#begin(request, AbortSignal.any([signal, watchdog.signal, cut.signal]));
+      return { finish: await this.#relay(response, sink, watchdog, () => cut.abort()) };
     } catch (error) {
       // The engine may still be generating.
       cut.abort();
       if (signal.aborted) return { finish: "stop" };
-      throw this.#failure(error, vigil);
+      throw this.#failure(error, watchdog);
     } finally {
-      vigil.end();
+      watchdog.end();
     }
   }
 
   async *embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncGenerator<Float32Array> {
     const model = this.#nameOf(job.model);
-    const vigil = this.#vigil(sink);
-    const either = AbortSignal.any([signal, vigil.signal]);
+    const watchdog = this.#watchdog(sink);
+    const either = AbortSignal.any([signal, watchdog.signal]);
     try {
       for (let at = 0; at < job.input.length && !signal.aborted; at += INPUTS_PER_CALL) {
         const input = job.input.slice(at, at + INPUTS_PER_CALL);
         const response = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
         const vectors = this.#dialect.vectors(await textOf(response, EMBEDDING_BYTES_MAX), input.length);
-        vigil.spoke();
+        watchdog.output();
         yield* vectors;
       }
     } catch (error) {
-      if (!signal.aborted) throw this.#failure(error, vigil);
+      if (!signal.aborted) throw this.#failure(error, watchdog);
     } finally {
-      vigil.end();
+      watchdog.end();
     }
   }
 
-  #vigil(sink: Pick<Sink, "progress">): Vigil {
-    const { clock, http, knowledge } = this.#options;
-    const life = (): Promise<Life> => {
+  #watchdog(sink: Pick<Sink, "progress">): Watchdog {
+    const { clock, http, profile } = this.#options;
+    const probe = (): Promise<Liveness> => {
       // Jobs that wait at the same time share the answer.
-      this.#life ??= http.life(knowledge.lifePath).finally(() => {
-        this.#life = undefined;
+      this.#probe ??= http.probe(profile.healthPath).finally(() => {
+        this.#probe = undefined;
       });
-      return this.#life;
+      return this.#probe;
     };
-    return new Vigil({ clock, life, tell: (promptRead) => sink.progress(promptRead) });
+    return new Watchdog({ clock, probe, tell: (promptRead) => sink.progress(promptRead) });
   }
 
-  /** What goes wrong while the vigil is over is its fault: the request was cut off for it. */
-  #failure(error: unknown, vigil: Vigil): unknown {
-    if (error instanceof EngineAway || error instanceof EngineBusy) this.#options.presence.look();
-    return vigil.signal.aborted ? vigil.signal.reason : error;
+  /** What goes wrong while the watchdog has given up is its doing: it cut the request off. */
+  #failure(error: unknown, watchdog: Watchdog): unknown {
+    if (error instanceof EngineAway || error instanceof EngineBusy) this.#options.health.check();
+    return watchdog.signal.aborted ? watchdog.signal.reason : error;
   }
 
-  /** Puts the order until the engine takes it. */
-  async #begin(order: Order, signal: AbortSignal): Promise<Response> {
+  /** Sends the request until the engine takes it. */
+  async #begin(request: EngineRequest, signal: AbortSignal): Promise<Response> {
     const { clock } = this.#options;
     const giveUpAt = clock.monotonic() + OVERLOAD_MS_MAX;
     for (let waitMs = OVERLOAD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, OVERLOAD_WAIT_MS_MAX)) {
       try {
-        return await this.#put(order, signal);
+        return await this.#put(request, signal);
       } catch (error) {
         if (!(error instanceof EngineBusy)) throw error;
         const nextMs = Math.max(waitMs, error.retryAfterMs ?? 0);
@@ -170,29 +169,29 @@ class Client {
     }
   }
 
-  async #put(order: Order, signal: AbortSignal): Promise<Response> {
+  async #put(request: EngineRequest, signal: AbortSignal): Promise<Response> {
     const { http } = this.#options;
     try {
-      return await http.post(order.path, order.body, signal);
+      return await http.post(request.path, request.body, signal);
     } catch (error) {
-      const uncapped = this.#dialect.uncapped?.(order);
+      const uncapped = this.#dialect.uncapped?.(request);
       const aboutLength = error instanceof EngineError && error.blame === "prompt";
       if (!aboutLength || uncapped === undefined) throw error;
       return http.post(uncapped.path, uncapped.body, signal);
     }
   }
 
-  async #relay(response: Response, sink: Sink, vigil: Vigil, cutOff: () => void): Promise<Finish> {
+  async #relay(response: Response, sink: Sink, watchdog: Watchdog, cutOff: () => void): Promise<Finish> {
     let finish: Finish | undefined;
     let over = false;
-    const take = (said: Said | undefined): void => {
-      if (said === undefined || over) return;
-      if (said.promptRead !== undefined) vigil.read(said.promptRead);
-      if (said.thinking !== undefined || said.answer !== undefined) vigil.spoke();
-      if (said.thinking !== undefined) sink.delta("reasoning", said.thinking);
-      if (said.answer !== undefined) sink.delta("answer", said.answer);
-      finish = said.finish ?? finish;
-      over = said.last ?? false;
+    const take = (event: StreamEvent | undefined): void => {
+      if (event === undefined || over) return;
+      if (event.promptRead !== undefined) watchdog.read(event.promptRead);
+      if (event.thinking !== undefined || event.answer !== undefined) watchdog.output();
+      if (event.thinking !== undefined) sink.delta("reasoning", event.thinking);
+      if (event.answer !== undefined) sink.delta("answer", event.answer);
+      finish = event.finish ?? finish;
+      over = event.last ?? false;
     };
     const dialect = this.#dialect;
     const comment = (text: string): void => take(dialect.readComment?.(text));

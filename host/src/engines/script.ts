@@ -62,9 +62,9 @@ export function planOf(job: GenerationJob): Plan {
   const script = scriptOf(job);
   if (script === undefined) return { ...wellBehaved, reasoning: [], answer: shortProse(key), ttftMs: 0, deltaMs: 0 };
   const answer = script.text === undefined ? take(prose(key), script.tokens) : wordsOf(script.text);
-  const manners = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
+  const faults = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
   return {
-    ...manners,
+    ...faults,
     reasoning: wordsOf(script.reasoning),
     answer,
     ttftMs: script.ttft_ms,

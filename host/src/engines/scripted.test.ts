@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import { systemClock, turn } from "../clock.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { chatJob, JOB_ID, RecordingSink } from "../testing/recording-sink.ts";
@@ -189,19 +188,6 @@ test("a stall that nobody cancels ends as a failure", async () => {
   await assert.rejects(playing, EngineError);
 });
 
-test("drop_after cuts the connection after so many deltas", async () => {
-  const controller = new AbortController();
-  const sink = new RecordingSink();
-  const drop = sink.wire.drop;
-  sink.wire.drop = () => {
-    drop();
-    controller.abort();
-  };
-  await engine.generate(scripted({ text: "a b c", drop_after: 1 }), sink, controller.signal);
-  assert.equal(sink.drops, 1);
-  assert.equal(sink.deltas.length, 1);
-});
-
 test("only_attempt: other attempts behave", async () => {
   const script = { text: "a b c", fail_after: 1, only_attempt: 1 };
   await assert.rejects(play(scripted(script)), EngineError);
@@ -215,32 +201,11 @@ test("busy refuses the job, on its attempt only", () => {
   assert.equal(engine.refuses?.(chatJob("#script {")), false);
 });
 
-test("claim_tokens claims, and garbage sends only frames that no reader accepts", async () => {
-  const { sink, finish } = await play(scripted({ text: "a", claim_tokens: 1_000_000, garbage: true }));
-  assert.deepEqual(sink.claims, [1_000_000]);
-  assert.equal(finish, "stop");
-  assert.ok(sink.rawFrames.length > 5);
-  for (const frame of sink.rawFrames) assert.throws(() => decode(frame), FrameError);
-});
-
 test("empty says nothing, on its attempt only", async () => {
   const script = { text: "a b", empty: true, only_attempt: 1 };
   const { sink, finish } = await play(scripted(script));
   assert.deepEqual([sink.deltas, finish], [[], "stop"]);
   assert.equal((await play(scripted(script, { attempt: 2 }))).sink.text("answer"), "a b");
-});
-
-test("garbage_after sends malformed frames after so many deltas, and goes quiet", async () => {
-  const controller = new AbortController();
-  const sink = new RecordingSink();
-  const raw = sink.wire.raw;
-  sink.wire.raw = (bytes) => {
-    raw(bytes);
-    controller.abort();
-  };
-  await engine.generate(scripted({ text: "a b c", garbage_after: 2 }), sink, controller.signal);
-  assert.equal(sink.deltas.length, 2);
-  assert.ok(sink.rawFrames.length > 5);
 });
 
 const malformed = [

@@ -1,8 +1,7 @@
 /**
  * An engine that does as it is told, for tests and load runs. One word is one delta, and the output cap is counted in
- * words. See script.ts for what it can be told.
+ * words. See script.ts for what it can be told, and wire-faults.ts for what it can do to the wire.
  */
-import { encode } from "@tollgate/protocol/codec.ts";
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { type Clock, sleep, turn } from "../clock.ts";
 import {
@@ -15,8 +14,9 @@ import {
   type Sink,
 } from "./engine.ts";
 import { unitVector } from "./prose.ts";
-import { type Fault, type Plan, planOf } from "./script.ts";
+import { type Plan, planOf } from "./script.ts";
 import { StopStrings } from "./stops.ts";
+import { WireFaults } from "./wire-faults.ts";
 
 export const VECTOR_WIDTH = 1024;
 const SLOTS = 64;
@@ -25,15 +25,37 @@ const WORDS_PER_TURN = 32;
 /** A stall ends when the gateway cancels the job. If it never does, the slot must not be lost. */
 const STALL_MS_MAX = 60_000;
 
-export function scriptedEngine(options: { models: string[]; clock: Clock; slots?: number | undefined }): Engine {
-  const { clock } = options;
+export interface ScriptedOptions {
+  models: string[];
+  clock: Clock;
+  slots?: number | undefined;
+  /** What decorates the node's plane; without it the faults of a script that are the wire's do not happen. */
+  faults?: WireFaults | undefined;
+}
+
+export function scriptedEngine(options: ScriptedOptions): Engine {
+  const { clock, faults = new WireFaults() } = options;
+  // The agent says `done` when the engine has returned, and a fault may be in that frame.
+  const end = ({ id }: EngineJob): void => clock.soon(() => faults.end(id));
   return {
     name: "scripted",
     slots: options.slots ?? SLOTS,
     models: options.models,
     refuses: (job) => isBusy(job),
-    generate: (job, sink, signal) => new Performance(planOf(job), { job, sink, signal, clock }).run(),
-    embed: (job, _sink, signal) => vectors(job, signal, clock),
+    async generate(job, sink, signal) {
+      try {
+        return await new ScriptedAnswer(planOf(job), { job, sink, signal, clock, faults }).run();
+      } finally {
+        end(job);
+      }
+    },
+    async *embed(job, _sink, signal) {
+      try {
+        yield* vectors(job, signal, clock);
+      } finally {
+        end(job);
+      }
+    },
     close: async () => {},
   };
 }
@@ -57,67 +79,70 @@ async function* vectors(job: EmbeddingJob, signal: AbortSignal, clock: Clock): A
   }
 }
 
-interface Stage {
+interface Run {
   job: GenerationJob;
   sink: Sink;
   signal: AbortSignal;
   clock: Clock;
+  faults: WireFaults;
 }
 
-/** One job being played. */
-class Performance {
+/** One job, answered as its plan says. */
+class ScriptedAnswer {
   readonly #plan: Plan;
-  readonly #stage: Stage;
+  readonly #run: Run;
   readonly #stops: StopStrings;
   readonly #cap: number;
   #words = 0;
+  #chars = 0;
   #due = 0;
 
-  constructor(plan: Plan, stage: Stage) {
+  constructor(plan: Plan, run: Run) {
     this.#plan = plan;
-    this.#stage = stage;
-    this.#stops = new StopStrings(plan.ignoreStop ? [] : stage.job.sampling.stop);
-    this.#cap = plan.overrun ? Number.POSITIVE_INFINITY : stage.job.outputTokensMax;
+    this.#run = run;
+    this.#stops = new StopStrings(plan.ignoreStop ? [] : run.job.sampling.stop);
+    this.#cap = plan.overrun ? Number.POSITIVE_INFINITY : run.job.outputTokensMax;
   }
 
   async run(): Promise<{ finish: Finish }> {
-    const { sink, signal, clock, job } = this.#stage;
-    if (this.#plan.ttftMs > 0) await sleep(clock, this.#plan.ttftMs, signal);
-    if (this.#plan.empty) return { finish: "stop" };
-    if (this.#plan.garbage) for (const frame of malformedFrames(job)) sink.wire.raw(frame);
-    if (this.#plan.claimTokens !== undefined) sink.wire.claim(this.#plan.claimTokens);
+    const { signal, clock } = this.#run;
+    const { ttftMs, empty, reasoning, answer } = this.#plan;
+    if (ttftMs > 0) await sleep(clock, ttftMs, signal);
+    if (empty) return { finish: "stop" };
+    this.#beginFaults();
     this.#due = clock.monotonic();
-    const finish =
-      (await this.#speak("reasoning", this.#plan.reasoning)) ?? (await this.#speak("answer", this.#plan.answer));
-    if (finish === undefined) await this.#misbehave();
-    if (finish !== "stop") this.#say("answer", this.#stops.flush());
+    const finish = (await this.#write("reasoning", reasoning)) ?? (await this.#write("answer", answer));
+    if (finish === undefined) await this.#faultIfDue();
+    if (finish !== "stop") this.#emit("answer", this.#stops.flush());
     return { finish: finish ?? "stop" };
   }
 
-  /** Undefined when everything was said; otherwise why it ended before. */
-  async #speak(channel: Channel, words: Iterable<string>): Promise<Finish | undefined> {
+  /** Undefined when everything was written; otherwise why it ended before. */
+  async #write(channel: Channel, words: Iterable<string>): Promise<Finish | undefined> {
     for (const word of words) {
-      await this.#misbehave();
-      if (this.#stage.signal.aborted) return "stop";
+      await this.#faultIfDue();
+      if (this.#run.signal.aborted) return "stop";
       if (this.#words >= this.#cap) return "length";
       await this.#pace();
-      if (this.#stage.signal.aborted) return "stop";
+      if (this.#run.signal.aborted) return "stop";
       this.#words++;
       // A stop string ends the answer; thinking is not searched for it.
       const cut = channel === "answer" ? this.#stops.push(word) : { text: word, stopped: false };
-      this.#say(channel, cut.text);
+      this.#emit(channel, cut.text);
       if (cut.stopped) return "stop";
     }
     return undefined;
   }
 
-  #say(channel: Channel, text: string): void {
-    if (text !== "") this.#stage.sink.delta(channel, text);
+  #emit(channel: Channel, text: string): void {
+    if (text === "") return;
+    this.#chars += text.length;
+    this.#run.sink.delta(channel, text);
   }
 
   /** Deltas are due on a grid that began with the first, so that a late timer does not slow the whole answer. */
   async #pace(): Promise<void> {
-    const { clock, signal } = this.#stage;
+    const { clock, signal } = this.#run;
     if (this.#plan.deltaMs > 0 && this.#words > 0) {
       this.#due += this.#plan.deltaMs;
       await sleep(clock, Math.max(0, this.#due - clock.monotonic()), signal);
@@ -126,40 +151,27 @@ class Performance {
     }
   }
 
-  async #misbehave(): Promise<void> {
+  #beginFaults(): void {
+    const { faults, job } = this.#run;
+    const { garbage, claimTokens } = this.#plan;
+    if (!hasWireFaults(this.#plan)) return;
+    faults.begin(job.id);
+    if (garbage) faults.garbage(job.id, 0);
+    if (claimTokens !== undefined) faults.claim(job.id, claimTokens);
+  }
+
+  async #faultIfDue(): Promise<void> {
+    const { signal, clock, job, faults } = this.#run;
     const fault = this.#plan.faults.find(({ after }) => after === this.#words);
-    if (fault === undefined || this.#stage.signal.aborted) return;
-    this.#say("answer", this.#stops.flush());
-    await commit(fault, this.#stage);
+    if (fault === undefined || signal.aborted) return;
+    this.#emit("answer", this.#stops.flush());
+    if (fault.kind === "fail") throw new EngineError("engine", `failed after ${fault.after} deltas, as scripted`);
+    if (fault.kind === "drop") faults.drop(job.id, this.#chars);
+    if (fault.kind === "garbage") faults.garbage(job.id, this.#chars);
+    await sleep(clock, STALL_MS_MAX, signal);
+    if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and nobody cancelled the job");
   }
 }
 
-async function commit(fault: Fault, { sink, signal, clock, job }: Stage): Promise<void> {
-  if (fault.kind === "fail") throw new EngineError("engine", `failed after ${fault.after} deltas, as scripted`);
-  if (fault.kind === "drop") sink.wire.drop();
-  if (fault.kind === "garbage") for (const frame of malformedFrames(job)) sink.wire.raw(frame);
-  await sleep(clock, STALL_MS_MAX, signal);
-  if (!signal.aborted) throw new EngineError("engine", "stalled as scripted, and nobody cancelled the job");
-}
-
-/** Bytes that no reader may accept: too short, of another version, cut off, not text, not JSON, not to the schema. */
-function malformedFrames({ id }: GenerationJob): Uint8Array[] {
-  const delta = encode({ kind: "deltas", deltas: [{ job: id, seq: 0, channel: "answer", text: "??" }] });
-  const done = encode({ kind: "done", job: id, seq: 0, finish: "stop" });
-  const patched = (frame: Buffer, at: number, byte: number): Buffer => {
-    const copy = Buffer.from(frame);
-    copy[at < 0 ? copy.length + at : at] = byte;
-    return copy;
-  };
-  return [
-    new Uint8Array(0),
-    done.subarray(0, 1),
-    patched(done, 0, 0xee),
-    delta.subarray(0, -1),
-    patched(delta, -1, 0xff),
-    patched(delta, 2, 9),
-    patched(delta, 4, 0x20),
-    done.subarray(0, -1),
-    Buffer.concat([done.subarray(0, 2), Buffer.from(JSON.stringify({ job: id, seq: -1, finish: "never" }))]),
-  ];
-}
+const hasWireFaults = ({ garbage, claimTokens, faults }: Plan): boolean =>
+  garbage || claimTokens !== undefined || faults.some(({ kind }) => kind === "drop" || kind === "garbage");

@@ -2,34 +2,33 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../clock.ts";
-import { StubBrain } from "../testing/engines/brain.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { ollamaStub } from "../testing/engines/ollama.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import type { Engine } from "./engine.ts";
-import type { EngineKnowledge } from "./knowledge/knowledge.ts";
-import { llamaServer } from "./knowledge/llama-server.ts";
-import { ollama } from "./knowledge/ollama.ts";
-import { vllm } from "./knowledge/vllm.ts";
 import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
 import { ACTIVE_MODELS } from "./models.ts";
 import { openAiEngine } from "./openai.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineProfile } from "./profiles/profile.ts";
+import { vllm } from "./profiles/vllm.ts";
 import { scriptedEngine } from "./scripted.ts";
-import { engineTokenizer } from "./tokenizer-check.ts";
-import { TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-references.ts";
+import { engineTokenizer, TOKENIZER_REFERENCES, TOKENIZERS, type TokenizerName } from "./tokenizer-check.ts";
 
-const engineAt = (url: string, knowledge: EngineKnowledge): Engine =>
-  openAiEngine({ name: "x", url, knowledge, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
+const engineAt = (url: string, profile: EngineProfile): Engine =>
+  openAiEngine({ name: "x", url, profile, models: new Map(ACTIVE_MODELS.map((id) => [id, id])), clock: systemClock });
 
 /** An engine with the reference's own tokenizer: its `/tokenize` gives as many tokens as the reference has. */
-async function withTokenizer(t: TestContext, name: TokenizerName, knowledge: EngineKnowledge): Promise<Engine> {
+async function withTokenizer(t: TestContext, name: TokenizerName, profile: EngineProfile): Promise<Engine> {
   const answer: Answer = (request, response) => {
     const { content, prompt } = JSON.parse(request.body) as { content?: string; prompt?: string };
     const reference = TOKENIZER_REFERENCES.find(({ text }) => text === (content ?? prompt));
     json(response, { tokens: Array.from({ length: reference?.[name] ?? 0 }, (_, i) => i) });
   };
-  return engineAt(await stubServer(t, answer), knowledge);
+  return engineAt(await stubServer(t, answer), profile);
 }
 
 test("each model matches its own tokenizer and differs from the others", async (t) => {
@@ -39,9 +38,9 @@ test("each model matches its own tokenizer and differs from the others", async (
     "reason-32b": "qwen2.5",
     "embed-m3": "xlm-roberta",
   };
-  for (const knowledge of [llamaServer, vllm]) {
+  for (const profile of [llamaServer, vllm]) {
     for (const name of TOKENIZERS) {
-      const engine = await withTokenizer(t, name, knowledge);
+      const engine = await withTokenizer(t, name, profile);
       for (const [model, own] of Object.entries(expected))
         assert.equal(await engineTokenizer(engine, model), own === name ? "matches" : "differs", `${model} on ${name}`);
     }
@@ -49,11 +48,11 @@ test("each model matches its own tokenizer and differs from the others", async (
 });
 
 test("an engine with a tokenizer of its own differs: stubs that count words, and the model of this repository", async (t) => {
-  for (const [stub, knowledge] of [
+  for (const [stub, profile] of [
     [llamaServerStub, llamaServer],
     [vllmStub, vllm],
   ] as const) {
-    const engine = engineAt(await stubServer(t, stub(new StubBrain())), knowledge);
+    const engine = engineAt(await stubServer(t, stub(new StubEngine())), profile);
     assert.equal(await engineTokenizer(engine, "tiny-3b"), "differs");
   }
   const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
@@ -70,7 +69,7 @@ test("an engine with a tokenizer of its own differs: stubs that count words, and
 });
 
 test("unknown: an engine that does not tokenise, one that is away, a model that is not known", async (t) => {
-  const stub = await stubServer(t, ollamaStub(new StubBrain()));
+  const stub = await stubServer(t, ollamaStub(new StubEngine()));
   const away = engineAt(await deadAddress(), llamaServer);
   const counts = await withTokenizer(t, "llama3", llamaServer);
   assert.equal(await engineTokenizer(engineAt(stub, ollama), "tiny-3b"), "unknown");

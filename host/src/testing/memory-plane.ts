@@ -50,10 +50,6 @@ export class MemoryConnection implements PlaneConnection {
 
   async flush(): Promise<void> {}
 
-  drop(): void {
-    this.lose(new Error("cut"));
-  }
-
   async close(): Promise<void> {
     this.lose(undefined);
   }

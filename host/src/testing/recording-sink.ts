@@ -5,23 +5,8 @@ import type { GenerationJob, Sink } from "../engines/engine.ts";
 export class RecordingSink implements Sink {
   readonly deltas: { channel: Channel; text: string }[] = [];
   readonly fractions: number[] = [];
-  readonly rawFrames: Uint8Array[] = [];
-  readonly claims: number[] = [];
-  drops = 0;
   /** Called at every delta. */
   heard: () => void = () => {};
-
-  readonly wire = {
-    drop: (): void => {
-      this.drops++;
-    },
-    raw: (bytes: Uint8Array): void => {
-      this.rawFrames.push(bytes);
-    },
-    claim: (tokens: number): void => {
-      this.claims.push(tokens);
-    },
-  };
 
   delta(channel: Channel, text: string): void {
     this.deltas.push({ channel, text });

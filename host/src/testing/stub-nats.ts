@@ -1,7 +1,6 @@
 /** The part of a NATS server that one client needs, for tests of the adapter: it knows clients by their JWT. */
 
-import type { AddressInfo } from "node:net";
-import { createServer, type Socket } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 
 /** A user seed in the right form; the stub does not check signatures. */

@@ -11,12 +11,12 @@ import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import type { Answer } from "../testing/browser.ts";
-import { type Access, accessOf, rowsWithout } from "./access.ts";
-import { openEvents } from "./events.ts";
-import { type Fixture, openFixture, PEOPLE, type Who } from "./fixture.ts";
-import { addressOf, isStream } from "./operations.ts";
+import { type Access, accessOf, rowsWithout } from "./testing/access.ts";
+import { openEvents } from "./testing/events.ts";
+import { type Fixture, openFixture, PEOPLE, type Who } from "./testing/fixture.ts";
+import { addressOf, isStream } from "./testing/operations.ts";
 
-type Guard = Exclude<AnyGuard, "hostToken">;
+type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
 const EVERYBODY_PASSES: Record<Guard, string> = {
   anyone: "passes",
   signedIn: "passes",

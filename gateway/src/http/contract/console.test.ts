@@ -5,15 +5,15 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
-import { thingOf } from "./access.ts";
-import * as builders from "./builders.ts";
-import { openCoverage } from "./coverage.ts";
-import { type Fixture, openFixture, type Thing, type Who } from "./fixture.ts";
-import * as hosts from "./hosts.ts";
-import type { Operation } from "./operations.ts";
-import * as operators from "./operators.ts";
-import * as signIn from "./sign-in.ts";
-import { unknownIds, wrongInputs } from "./wrong-input.ts";
+import { thingOf } from "./testing/access.ts";
+import * as builders from "./testing/builders.ts";
+import { openCoverage } from "./testing/coverage.ts";
+import { type Fixture, openFixture, type Thing, type Who } from "./testing/fixture.ts";
+import * as hosts from "./testing/hosts.ts";
+import type { Operation } from "./testing/operations.ts";
+import * as operators from "./testing/operators.ts";
+import * as signIn from "./testing/sign-in.ts";
+import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);
 let fixture: Fixture;

@@ -10,8 +10,8 @@ import type { PrivateResult } from "../../inference/private-job.ts";
 import { Browser } from "../testing/browser.ts";
 import { served } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
-import { openCoverage, type Sent } from "./coverage.ts";
-import { unknownIds, wrongInputs } from "./wrong-input.ts";
+import { openCoverage, type Sent } from "./testing/coverage.ts";
+import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(nodeApi);
 const CREDENTIALS = { url: "nats://plane.test:4222", jwt: "a.jwt", seed: "SU", expiresAt: 1_900_000_000_000 };

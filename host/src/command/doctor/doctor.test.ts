@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { chmod } from "node:fs/promises";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import type { Login } from "../login-file.ts";
-import { type BenchOptions, bench, loggedIn } from "../testing/bench.ts";
+import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, NODE_OBJECT, refusal } from "../testing/stub-gateway.ts";
 import { doctor } from "./doctor.ts";
@@ -12,7 +11,7 @@ import { doctor } from "./doctor.ts";
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b", "embed-m3"] };
 const CREDENTIALS = { plane_url: "nats://plane:4222", jwt: "j", seed: "S", expires_at: 4_000_000_000 };
 
-async function ready(t: TestContext, options: BenchOptions & { login?: Partial<Login> } = {}) {
+async function ready(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
   const made = await loggedIn(t, { ...options, login: { serving, ...options.login } });
   made.gateway.answers[`POST /nodes/${NODE}/credentials`] = CREDENTIALS;
   return made;
@@ -126,7 +125,7 @@ test("a clock that is off, a login that others can read", async (t) => {
 });
 
 test("nobody is logged in; no node yet; nothing elected", async (t) => {
-  const nobody = await bench(t);
+  const nobody = await commandHarness(t);
   assert.equal(await nobody.run(doctor, "--json"), 1);
   assert.deepEqual(verdicts(nobody.terminal.json()), ["login fail", "memory ok", "disk ok"]);
   const early = await loggedIn(t, { login: { node: undefined as never } });

@@ -2,15 +2,26 @@
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
+import { readFlags } from "../arguments.ts";
+import { engineFor, fillsThisMachine } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
-import { engineFor, fillsThisMachine, settingsOf } from "../engine-for.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import type { Login } from "../login-file.ts";
-import { counted } from "../terminal/figures.ts";
-import { readFlags } from "../usage.ts";
-import { type Check, checkLines, fail, ok, warn } from "./check.ts";
-import { failure, gatewayChecks, nodeCheck, planeCheck, tokenCheck } from "./gateway-checks.ts";
-import { diskCheck, memoryCheck } from "./machine-checks.ts";
+import { type Login, settingsOf } from "../login-file.ts";
+import { counted } from "../terminal/format.ts";
+import {
+  type Check,
+  checkLines,
+  diskCheck,
+  fail,
+  failure,
+  gatewayChecks,
+  memoryCheck,
+  nodeCheck,
+  ok,
+  planeCheck,
+  tokenCheck,
+  warn,
+} from "./checks.ts";
 import { speedCheck } from "./speed.ts";
 
 const USAGE = `tollgate-host doctor: check everything and say what to do
@@ -87,7 +98,8 @@ async function* engineChecks(
   options: { speed: boolean },
 ): AsyncGenerator<Check> {
   if (login?.serving === undefined) {
-    if (login?.node !== undefined) yield fail("engine", "nothing is elected on this machine", "tollgate-host elect");
+    if (login?.node !== undefined)
+      yield fail("engine", "nothing is elected on this machine", "tollgate-host elect chooses models");
     yield await memoryCheck(context.machine, []);
     return;
   }

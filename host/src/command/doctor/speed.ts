@@ -1,8 +1,8 @@
 /** How fast the engine is by itself: one short job per model, with no network in between. */
 import { type Clock, sleep } from "../../clock.ts";
 import { type Engine, EngineError, type Sink } from "../../engines/engine.ts";
-import { milliseconds, perSecond } from "../terminal/figures.ts";
-import { type Check, fail, ok, warn } from "./check.ts";
+import { milliseconds, perSecond } from "../terminal/format.ts";
+import { type Check, fail, ok, warn } from "./checks.ts";
 
 const TEST_MS_MAX = 60_000;
 const TEST_TOKENS = 64;
@@ -45,7 +45,6 @@ async function generationSpeed(engine: Engine, model: string, clock: Clock, sign
       text += more;
     },
     progress() {},
-    wire: { drop() {}, raw() {}, claim() {} },
   };
   const messages = [{ role: "user", content: QUESTION }];
   const job = { ...JOB, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
@@ -61,7 +60,11 @@ function judged(model: string, firstMs: number, rate: number): Check {
   if (firstMs > FIRST_MS_LATE)
     return warn("speed", detail, "keep the model loaded; ask again, the first request may have loaded it");
   if (rate < TOKENS_PER_SECOND_SLOW)
-    return warn("speed", detail, "builders wait long for an answer: elect a smaller model, or use a faster machine");
+    return warn(
+      "speed",
+      detail,
+      "builders wait long for an answer: choose a smaller model with tollgate-host elect, or use a faster machine",
+    );
   return ok("speed", detail);
 }
 

@@ -1,12 +1,27 @@
-/** The catalogue's models, each held against what this machine has. */
+/** The catalogue's models, each held against what this machine has: which it can serve, and which it should. */
 import type { Engine } from "../../engines/engine.ts";
-import { bytesNeeded, fits } from "../../engines/fits.ts";
+import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
-import { engineTokenizer } from "../../engines/tokenizer-check.ts";
-import { fillsThisMachine } from "../engine-for.ts";
+import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
+import { fillsThisMachine } from "../choose-engine.ts";
 import type { EngineSettings } from "../flags.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
-import type { Candidate } from "./proposal.ts";
+import { dollars, gibibytes } from "../terminal/format.ts";
+import { type Paint, table } from "../terminal/text.ts";
+
+export interface Candidate {
+  model: string;
+  kind: CatalogueModel["kind"];
+  priceInMicro1m: number | null;
+  priceOutMicro1m: number | null;
+  /** An engine here holds it. */
+  held: boolean;
+  /** Of this machine; undefined where it is not known, or the engine runs elsewhere. */
+  bytesNeeded: number | undefined;
+  fits: boolean;
+  /** Whether the engine's tokenizer is the one the gateway counts with; unknown where the engine does not tell. */
+  tokenizer: TokenizerVerdict;
+}
 
 export async function candidatesOf(
   catalogue: CatalogueModel[],
@@ -30,4 +45,53 @@ export async function candidatesOf(
       };
     }),
   );
+}
+
+/** In the catalogue's order. */
+export function proposed(candidates: readonly Candidate[]): string[] {
+  return candidates.filter((candidate) => obstacleOf(candidate) === undefined).map(({ model }) => model);
+}
+
+/** Why a model is not proposed. */
+function obstacleOf({ held, fits, tokenizer, bytesNeeded }: Candidate): string | undefined {
+  if (!held) return "no engine here holds it";
+  if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
+  if (!fits) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
+  return undefined;
+}
+
+/** What is wrong with a choice of models, a line each. A host may elect what seems too large, never another model. */
+export function objections(models: readonly string[], candidates: readonly Candidate[]): string[] {
+  return models.flatMap((model) => {
+    const candidate = candidates.find((known) => known.model === model);
+    if (candidate === undefined)
+      return [
+        `--models: ${model} is no model of the catalogue; there are ${candidates.map((c) => c.model).join(", ")}`,
+      ];
+    if (!candidate.held || candidate.tokenizer === "differs") return [`--models: ${model}: ${obstacleOf(candidate)}`];
+    return [];
+  });
+}
+
+export function proposalLines(candidates: readonly Candidate[], paint: Paint): string[] {
+  const weighed = candidates.some(({ bytesNeeded }) => bytesNeeded !== undefined);
+  const row = (model: string, memory: string, ...rest: string[]): string[] =>
+    weighed ? [model, memory, ...rest] : [model, ...rest];
+  const rows = candidates.map((candidate) => {
+    const { model, bytesNeeded, tokenizer } = candidate;
+    const obstacle = obstacleOf(candidate);
+    const checked = tokenizer === "matches" ? ", tokenizer checked" : "";
+    const verdict = obstacle === undefined ? paint.good(`yes${checked}`) : paint.dim(`no: ${obstacle}`);
+    return row(model, bytesNeeded === undefined ? "" : gibibytes(bytesNeeded), priceOf(candidate), verdict);
+  });
+  const header = row("model", "memory", "a builder pays per 1M tokens", "can be served here");
+  return table([header, ...rows], ["left", weighed ? "right" : "left", "left", "left"]);
+}
+
+function priceOf({ priceInMicro1m, priceOutMicro1m }: Candidate): string {
+  const parts = [
+    priceInMicro1m === null ? undefined : `${dollars(String(priceInMicro1m))} in`,
+    priceOutMicro1m === null ? undefined : `${dollars(String(priceOutMicro1m))} out`,
+  ];
+  return parts.filter((part) => part !== undefined).join(", ");
 }

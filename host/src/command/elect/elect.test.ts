@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
-import { type BenchOptions, bench, loggedIn } from "../testing/bench.ts";
+import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
@@ -18,12 +17,12 @@ async function ollamaWith(t: TestContext, names: string[]): Promise<FoundEngine[
   });
   const nowhere = "http://127.0.0.1:9";
   const addresses = { ...usualAddresses({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
-  const engines = await findEngines({ ...addresses, ollama: url });
+  const engines = await findEngines({ ...addresses, ollama: url }, { timeoutMs: 60_000 });
   assert.equal(engines.length, 1, "the stub passes for an Ollama");
   return engines;
 }
 
-const withOllama = async (t: TestContext, names: string[], options: BenchOptions = {}) =>
+const withOllama = async (t: TestContext, names: string[], options: HarnessOptions = {}) =>
   loggedIn(t, { engines: await ollamaWith(t, names), ...options });
 
 test("what the engine holds and the memory takes is proposed, elected and remembered", async (t) => {
@@ -44,7 +43,7 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
 test("a person is asked once, and may say something else", async (t) => {
   const { run, terminal, gateway } = await withOllama(t, ["llama3.2:3b", "bge-m3"], { answers: ["embed-m3"] });
   assert.equal(await run(elect), 0);
-  assert.deepEqual(terminal.questions, [{ question: "Models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
+  assert.deepEqual(terminal.questions, [{ question: "Choose models to elect [tiny-3b,embed-m3]: ", hidden: false }]);
   assert.deepEqual(gateway.bodies, [{ models: ["embed-m3"] }]);
 });
 
@@ -111,13 +110,13 @@ test("what cannot be elected is said, and nothing is elected", async (t) => {
     [["--map", "tiny"], /--map is a list/, 2],
   ];
   for (const [args, line, exitCode] of cases) {
-    const complaint = await fails(elect, ...args);
-    assert.match(complaint.lines.join("\n"), line);
-    assert.equal(complaint.exitCode, exitCode, args.join(" "));
+    const report = await fails(elect, ...args);
+    assert.match(report.lines.join("\n"), line);
+    assert.equal(report.exitCode, exitCode, args.join(" "));
   }
   gateway.answers[`PUT /nodes/${NODE}/elections`] = refusal(409, "node_state_conflict", "The node is retired.");
   assert.equal((await fails(elect, "--yes")).code, "node_state_conflict");
-  const nobody = await bench(t);
+  const nobody = await commandHarness(t);
   assert.match((await nobody.fails(elect)).next ?? "", /login/);
 });
 

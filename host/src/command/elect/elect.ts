@@ -1,29 +1,30 @@
 /** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
 import { resolve } from "node:path";
+import { usualAddresses } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
+import { engineFor } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
-import { servingOf } from "../engine-for.ts";
 import { CommandError } from "../errors.ts";
 import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
-import { mapOf, modelsOf } from "../given.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
+import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
-import { gibibytes } from "../terminal/figures.ts";
-import { readFlags, UsageError } from "../usage.ts";
-import { engineHolding, openEngine } from "./candidate-engine.ts";
-import { candidatesOf } from "./candidates.ts";
-import { type Candidate, objections, proposalLines, proposed } from "./proposal.ts";
+import { gibibytes } from "../terminal/format.ts";
+import { type Candidate, candidatesOf, objections, proposalLines, proposed } from "./candidates.ts";
 
-const USAGE = `tollgate-host elect: choose the models to serve
+const USAGE = `tollgate-host elect: choose the models that this node serves
 
-  --models A,B        elect these; default: a proposal, which you can change
+  --models A,B        choose these; default: a proposal, which you can change
   --yes               take the proposal without a question
   --node ID           another node of your account; default: this machine's
 ${ENGINE_USAGE}
   --json              answer as JSON
 
+To elect a model is to choose it for this node: the platform then sends requests for it.
 Proposed is what an engine on this machine holds, what fits into its memory, and what counts
-tokens as the gateway does. What is elected is remembered, and tollgate-host up serves it
+tokens as the gateway does. What is chosen is remembered, and tollgate-host up serves it
 without flags. An engine that wants a key takes it from the environment variable
 TOLLGATE_ENGINE_KEY; it is remembered too.`;
 
@@ -36,7 +37,7 @@ const OPTIONS = {
   node: { type: "string" },
 } as const;
 
-export const elect: Command = { summary: "choose the models to serve", usage: USAGE, run };
+export const elect: Command = { summary: "choose the models that this node serves", usage: USAGE, run };
 
 async function run(args: string[], context: CommandContext): Promise<number> {
   const flags = readFlags(args, OPTIONS);
@@ -106,7 +107,7 @@ async function decide(
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
   if (terminal.ask === undefined) throw new UsageError(["--yes or --models A,B is needed where nobody can be asked"]);
   const usual = proposal.join(",");
-  const said = await terminal.ask(`Models to elect [${usual}]: `);
+  const said = await terminal.ask(`Choose models to elect [${usual}]: `);
   const mistakes: string[] = [];
   const models = said === "" ? proposal : modelsOf(said, (mistake) => void mistakes.push(mistake));
   if (models === undefined) throw new UsageError(mistakes);
@@ -123,4 +124,32 @@ interface Election {
 async function remember({ login }: Session, { logins }: CommandContext, election: Election): Promise<void> {
   if (login.node?.id !== election.node) return;
   await logins.write({ ...login, serving: servingOf(election.settings, election.models) });
+}
+
+/** The engine that holds the mapped models, named by its address from now on. */
+async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
+  const engines = await context.findEngines(usualAddresses(context.env));
+  const names = [...map.values()];
+  const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
+  if (holder === undefined) {
+    const held = engines.map(({ name, models }) => `${name}: ${models.join(", ") || "nothing"}`).join("; ");
+    throw new CommandError(`no engine here holds ${names.join(" and ")} (${held || "none answers"})`, {
+      next: "start it, or name its address with --engine openai --engine-url URL",
+    });
+  }
+  return { ...settings, engine: "openai" as const, engineUrl: holder.url, map };
+}
+
+async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[], context: CommandContext) {
+  const everything = settings.engine === "demo" || settings.engine === "scripted";
+  const models = everything ? catalogue.map(({ model }) => model) : undefined;
+  try {
+    return await engineFor({ ...settings, models, settled: false, standIn: false }, context);
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error;
+    throw new CommandError(error.message, {
+      next: "start an engine with one of the models in docs/hosts.md, or name it with --engine openai --engine-url URL",
+      cause: error,
+    });
+  }
 }

@@ -1,8 +1,18 @@
-/** What a node tells the platform of its machine, and how much of its memory models can have. */
+/** A machine's hardware: what a node tells the platform of it, how much memory models can have, its graphics processors. */
+
+import { z } from "zod";
 import type { FoundEngine } from "../../engines/detect.ts";
-import { counted, gibibytes } from "../terminal/figures.ts";
-import { findGpus, type Gpu } from "./gpu.ts";
+import { parseJson } from "../../http-body.ts";
+import { counted, gibibytes } from "../terminal/format.ts";
 import type { Machine } from "./machine.ts";
+
+export interface Gpu {
+  maker: "nvidia" | "amd" | "apple";
+  name: string;
+  /** Undefined where it shares the machine's memory. */
+  memoryBytes: number | undefined;
+  driver: string | undefined;
+}
 
 export interface Hardware {
   os: string;
@@ -58,4 +68,74 @@ export function describeHardware(hardware: Hardware): [name: string, value: stri
     ["memory", gibibytes(memoryBytes)],
     ...(lines.length === 0 ? [["gpu", "none found: models run on the processor"] as [string, string]] : lines),
   ];
+}
+
+const MIB = 1024 ** 2;
+
+/** Asked of the vendors' own programs. None means that models run on the processor. */
+export async function findGpus(machine: Pick<Machine, "platform" | "run">): Promise<Gpu[]> {
+  if (machine.platform === "darwin")
+    return metalGpus(await outputOf(machine, "system_profiler", ["SPDisplaysDataType", "-json"]));
+  const [nvidia, amd] = await Promise.all([
+    outputOf(machine, "nvidia-smi", ["--query-gpu=name,memory.total,driver_version", "--format=csv,noheader,nounits"]),
+    outputOf(machine, "rocm-smi", ["--showproductname", "--showmeminfo", "vram", "--showdriverversion", "--json"]),
+  ]);
+  return [...nvidiaGpus(nvidia), ...amdGpus(amd)];
+}
+
+/** Empty where the program is missing, fails, or finds no device: all mean that there is nothing to use. */
+async function outputOf(machine: Pick<Machine, "run">, program: string, args: string[]): Promise<string> {
+  const result = await machine.run(program, args);
+  return result?.code === 0 ? result.output : "";
+}
+
+/** Lines like `NVIDIA H200, 143771, 580.159.04`; memory in MiB. */
+export function nvidiaGpus(text: string): Gpu[] {
+  return text.split("\n").flatMap((line): Gpu[] => {
+    const fields = line.split(", ");
+    const [driver, memory] = [fields.at(-1)?.trim(), Number(fields.at(-2))];
+    const name = fields.slice(0, -2).join(", ").trim();
+    if (name === "") return [];
+    // Some boards share the machine's memory and answer [N/A].
+    return [{ maker: "nvidia", name, memoryBytes: memory > 0 ? memory * MIB : undefined, driver }];
+  });
+}
+
+const RocmCards = z.record(z.string(), z.record(z.string(), z.unknown()));
+
+/** An object per card, whose keys changed their letter case between releases, and one for the system. */
+export function amdGpus(text: string): Gpu[] {
+  // Warnings may stand before the JSON.
+  const cards = RocmCards.safeParse(parseJson(text.slice(Math.max(0, text.indexOf("{")))));
+  if (!cards.success) return [];
+  const driver = fieldOf(cards.data.system ?? {}, "driver version");
+  return Object.entries(cards.data).flatMap(([key, card]): Gpu[] => {
+    if (!/^card\d+$/.test(key)) return [];
+    const memory = Number(fieldOf(card, "vram total memory (b)"));
+    const name = fieldOf(card, "card series") ?? fieldOf(card, "card model") ?? "AMD GPU";
+    return [{ maker: "amd", name, memoryBytes: memory > 0 ? memory : undefined, driver }];
+  });
+}
+
+function fieldOf(card: Record<string, unknown>, name: string): string | undefined {
+  const found = Object.entries(card).find(([key, value]) => key.toLowerCase() === name && typeof value === "string");
+  return found?.[1] as string | undefined;
+}
+
+const Displays = z.object({
+  SPDisplaysDataType: z.array(
+    z.object({ sppci_model: z.string().optional(), _name: z.string().optional(), sppci_cores: z.string().optional() }),
+  ),
+});
+
+/** Apple's own processors share the machine's memory; others in a Mac are of no use to engines of today. */
+export function metalGpus(text: string): Gpu[] {
+  const displays = Displays.safeParse(parseJson(text));
+  if (!displays.success) return [];
+  return displays.data.SPDisplaysDataType.flatMap(({ sppci_model, _name, sppci_cores }): Gpu[] => {
+    const model = sppci_model ?? _name ?? "";
+    if (!model.startsWith("Apple")) return [];
+    const name = sppci_cores === undefined ? model : `${model} (${sppci_cores} cores)`;
+    return [{ maker: "apple", name, memoryBytes: undefined, driver: undefined }];
+  });
 }

@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { text as wholeText } from "node:stream/consumers";
 import { CommandError } from "../errors.ts";
-import { type Paint, paint } from "./paint.ts";
+import { type Paint, paint } from "./text.ts";
 
 export interface Terminal {
   /** A line of the answer, on standard output. */

@@ -1,6 +1,7 @@
 /** A terminal that remembers what was said and answers what it was told to. */
-import { type Paint, PLAIN, paint } from "../terminal/paint.ts";
+
 import type { Ask, Terminal } from "../terminal/terminal.ts";
+import { type Paint, PLAIN, paint } from "../terminal/text.ts";
 
 export interface FakeTerminalOptions {
   /** Somebody watches: colours, live screens. */

@@ -1,9 +1,12 @@
-/** What `up` tells whoever watches. Adapters: screen-reporter.ts, plain-reporter.ts, json-reporter.ts. */
+/** What `up` tells whoever watches, and how: in plain lines, or in JSON lines. The live screen is in screen.ts. */
 import type { AgentStatus } from "../../agent/agent.ts";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
-import type { Log } from "../../log.ts";
+import { createLog, type Log } from "../../log.ts";
+import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/answers.ts";
+import { quarantineReason, withheldReason } from "../quarantine.ts";
+import { sanitise } from "../terminal/text.ts";
 
 export interface Reporter {
   readonly log: Log;
@@ -22,4 +25,88 @@ export interface Reporter {
   stopped(): void;
   /** Nothing more will be told, for whatever reason. */
   close(): void;
+}
+
+export function connectionSentence(status: AgentStatus): string {
+  if (status.type === "online") return "online   waiting for requests";
+  const reason = status.reason?.message.split("\n")[0]?.replace(/\.$/, "") ?? "the connection was closed";
+  return `offline  ${sanitise(reason)}; ${status.type === "offline" ? "reconnecting" : "trying again"}`;
+}
+
+/** What a host has to know of a state that keeps requests away; undefined for the others. */
+export function standingSentence({
+  state,
+  quarantine,
+  withheld,
+}: Pick<Stats, "state" | "quarantine" | "withheld">): string | undefined {
+  if (state === "paused") return "paused   no new requests; tollgate-host resume lets them in again";
+  if (state === "retired") return "retired  this node gets no requests any more";
+  if (state !== "quarantined" && withheld != null) {
+    return `no work  ${withheldReason(withheld)}; tollgate-host status says what to do`;
+  }
+  if (state !== "quarantined") return undefined;
+  const reason = quarantine == null ? "" : ` (${quarantineReason(quarantine)})`;
+  return `quarantined${reason}: tollgate-host status shows the evidence`;
+}
+
+const PLAIN_STATS_EVERY_MS = 60_000;
+
+/** Lines for logs and pipes: one per change, nothing in between. */
+export function plainReporter(logLevel: string, { terminal }: Pick<CommandContext, "terminal">): Reporter {
+  const log = createLog(logLevel);
+  const { print } = terminal;
+  let standing: string | undefined;
+  let line: string | undefined;
+  return {
+    log,
+    statsEveryMs: PLAIN_STATS_EVERY_MS,
+    engine(engine) {
+      print(`engine   ${engine.name}, ${engine.slots} at once`);
+      for (const note of engine.notes ?? []) print(`note     ${note}`);
+    },
+    node: ({ node, gateway, models }) => print(`node     ${node} at ${gateway}, serving ${models.join(", ")}`),
+    serving() {},
+    status(status) {
+      const now = connectionSentence(status);
+      // Every try to get back that fails for the same reason is no news.
+      if (now !== line) print(now);
+      line = now;
+    },
+    stats(stats) {
+      const now = standingSentence(stats);
+      if (now === standing) return;
+      print(now ?? `${stats.state.padEnd(8)} requests come in again`);
+      standing = now;
+    },
+    statsMissing: (reason) => log.info({ err: reason }, "the gateway does not tell how it sees the node"),
+    stopping: () => print("stopping finishing what runs; Ctrl-C again stops at once"),
+    stopped: () => print("stopped"),
+    close() {},
+  };
+}
+
+const JSON_STATS_EVERY_MS = 15_000;
+
+/** One JSON object a line, for scripts: what happened, and when. */
+export function jsonReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
+  const { terminal, clock } = context;
+  const log = createLog(logLevel);
+  let snapshot: (() => AgentSnapshot) | undefined;
+  const say = (type: string, more: object = {}): void =>
+    terminal.print(JSON.stringify({ type, at: new Date(clock.now()).toISOString(), ...more }));
+  return {
+    log,
+    statsEveryMs: JSON_STATS_EVERY_MS,
+    engine: ({ name, slots, notes }) => say("engine", { engine: name, slots, notes: notes ?? [] }),
+    node: (place) => say("node", place),
+    serving(now) {
+      snapshot = now;
+    },
+    status: (status) => say(status.type, "reason" in status ? { reason: status.reason?.message ?? null } : {}),
+    stats: (stats) => say("stats", { gateway: stats, agent: snapshot?.() ?? null }),
+    statsMissing: (reason) => say("stats_missing", { reason: reason.message }),
+    stopping: () => say("stopping"),
+    stopped: () => say("stopped"),
+    close() {},
+  };
 }

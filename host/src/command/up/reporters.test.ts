@@ -6,9 +6,8 @@ import { ManualClock } from "../../testing/manual-clock.ts";
 import type { Stats } from "../gateway/answers.ts";
 import { FakeTerminal } from "../testing/fake-terminal.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
-import { reporterFor } from "./choose-reporter.ts";
 import type { Reporter } from "./reporter.ts";
-import { watchStats } from "./watch-stats.ts";
+import { reporterFor, watchStats } from "./up.ts";
 
 const snapshot: AgentSnapshot = {
   ...{ state: "online", slots: 4, busy: 0, models: ["tiny-3b"], elected: ["tiny-3b"] },

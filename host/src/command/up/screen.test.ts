@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { PLAIN, paint, width } from "../terminal/paint.ts";
+import { PLAIN, paint, width } from "../terminal/text.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";
 

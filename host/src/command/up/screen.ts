@@ -1,9 +1,106 @@
-/** The live screen of `up` as a pure function: what is known in, lines out. */
+/** The live screen of `up`: gathers what is known and draws it anew, every second and whenever something changes. */
+import pino from "pino";
+import { z } from "zod";
 import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
+import { parseJson } from "../../http-body.ts";
+import type { Log } from "../../log.ts";
+import type { CommandContext } from "../command.ts";
 import type { Stats } from "../gateway/answers.ts";
-import { count, counted, dollars, duration, perSecond } from "../terminal/figures.ts";
-import { clip, type Paint, tame } from "../terminal/paint.ts";
-import { table } from "../terminal/table.ts";
+import { count, counted, dollars, duration, perSecond } from "../terminal/format.ts";
+import { clip, type Paint, sanitise, table } from "../terminal/text.ts";
+import { connectionSentence, type Reporter, standingSentence } from "./reporter.ts";
+
+const DRAW_EVERY_MS = 1_000;
+const STATS_EVERY_MS = 10_000;
+const EVENTS_KEPT = 50;
+
+export function screenReporter(logLevel: string, context: Pick<CommandContext, "terminal" | "clock">): Reporter {
+  const { terminal, clock } = context;
+  const startedAt = clock.monotonic();
+  const events: ScreenEvent[] = [];
+  let engineName = "";
+  let place = { node: "", gateway: "" };
+  let snapshot: (() => AgentSnapshot) | undefined;
+  let stats: Stats | undefined;
+  let standing: string | undefined;
+  let silent = false;
+  let stopDrawing = (): void => {};
+
+  const draw = (): void => {
+    if (snapshot === undefined) return;
+    const { columns, rows, paint } = terminal;
+    const view = { ...place, engine: engineName, snapshot: snapshot(), stats, events };
+    terminal.draw(renderScreen({ ...view, uptimeMs: clock.monotonic() - startedAt }, { columns, rows, paint }));
+  };
+  const happened = (words: string): void => {
+    const text = words.replace(/ {2,}/, ": ").replace(/\s+/g, " ");
+    // What happens again and again, like tries to get back, is one event with its latest time.
+    if (events.at(-1)?.text === text) events.pop();
+    events.push({ at: clock.now(), text });
+    if (events.length > EVENTS_KEPT) events.shift();
+    draw();
+  };
+  return {
+    log: eventLog(logLevel, happened),
+    statsEveryMs: STATS_EVERY_MS,
+    engine(engine) {
+      engineName = engine.name;
+      terminal.print(`engine   ${engine.name}, ${engine.slots} at once`);
+      for (const note of engine.notes ?? []) happened(note);
+    },
+    node(at) {
+      place = at;
+    },
+    serving(now) {
+      snapshot = now;
+      terminal.draw([]);
+      stopDrawing = clock.every(DRAW_EVERY_MS, draw);
+      draw();
+    },
+    status: (status) => happened(connectionSentence(status)),
+    stats(now) {
+      const sentence = standingSentence(now);
+      if (sentence !== standing) happened(sentence ?? "requests come in again");
+      [stats, standing, silent] = [now, sentence, false];
+      draw();
+    },
+    statsMissing(reason) {
+      if (!silent) happened(`the gateway does not tell how it sees the node: ${reason.message}`);
+      silent = true;
+    },
+    stopping: () => happened("stopping: finishing what runs; Ctrl-C again stops at once"),
+    stopped() {
+      draw();
+      stopDrawing();
+      terminal.print("stopped");
+    },
+    close: () => stopDrawing(),
+  };
+}
+
+/** What of a log line is worth an event. */
+const LogLine = z.object({
+  msg: z.string(),
+  model: z.string().optional(),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+});
+
+/** Log lines would tear the screen: their messages become events. They never hold prompts, outputs or secrets. */
+function eventLog(level: string, happened: (text: string) => void): Log {
+  return pino(
+    { level, base: null },
+    {
+      write(line: string) {
+        const entry = LogLine.safeParse(parseJson(line));
+        if (!entry.success) return;
+        const { msg, model, reason, message } = entry.data;
+        const why = reason ?? message;
+        happened(`${msg}${model === undefined ? "" : ` (${model})`}${why === undefined ? "" : `: ${why}`}`);
+      },
+    },
+  );
+}
 
 export interface ScreenView {
   node: string;
@@ -35,6 +132,7 @@ const EVENTS_SHOWN = 8;
 /** Heading, facts, empty lines and the last line. */
 const ROWS_FIXED = 13;
 
+/** A pure function: what is known in, lines out. */
 export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenSpace): string[] {
   const { snapshot, stats } = view;
   // One row stays for the cursor; a screen that is taller than the terminal could not be drawn over.
@@ -53,7 +151,7 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
     "",
     fact("node", `${view.node} at ${view.gateway}`),
     fact("state", text, colour),
-    fact("engine", tame(view.engine)),
+    fact("engine", sanitise(view.engine)),
     fact("models", modelsOf(snapshot)),
     fact("speed", `about ${perSecond(snapshot.tokensPerSecond)} over the last ten seconds`),
     fact("requests", requestsOf(snapshot, stats)),
@@ -70,9 +168,10 @@ export function renderScreen(view: ScreenView, { columns, rows, paint }: ScreenS
 function stateOf(snapshot: AgentSnapshot, stats: Stats | undefined, paint: Paint) {
   const slots = `${snapshot.busy} of ${counted(snapshot.slots, "slot")} busy`;
   if (snapshot.state === "online") {
-    const kept = stats?.state;
-    if (kept === "quarantined" || kept === "retired") return { text: `${kept}, gets no requests`, colour: paint.bad };
-    if (kept === "paused") return { text: `paused, ${slots}`, colour: paint.warn };
+    const nodeState = stats?.state;
+    if (nodeState === "quarantined" || nodeState === "retired")
+      return { text: `${nodeState}, gets no requests`, colour: paint.bad };
+    if (nodeState === "paused") return { text: `paused, ${slots}`, colour: paint.warn };
     if (snapshot.slots === 0) return { text: "online, but no engine answers", colour: paint.bad };
     return { text: `online, ${slots}`, colour: paint.good };
   }
@@ -106,4 +205,5 @@ function progressOf(job: RunningJob): string {
   return job.promptRead === undefined ? "reading" : `reading, ${Math.floor(job.promptRead * 100)} %`;
 }
 
-const eventLine = ({ at, text }: ScreenEvent): string => `${new Date(at).toISOString().slice(11, 19)}  ${tame(text)}`;
+const eventLine = ({ at, text }: ScreenEvent): string =>
+  `${new Date(at).toISOString().slice(11, 19)}  ${sanitise(text)}`;

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
-import type { Lifeline, Report } from "../lifeline.ts";
 import type { Login } from "../login-file.ts";
-import { type BenchOptions, loggedIn } from "../testing/bench.ts";
+import type { Report, Supervisor } from "../supervisor.ts";
+import { type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { up } from "./up.ts";
 
 const serving: NonNullable<Login["serving"]> = { engine: "scripted", models: ["tiny-3b"], slots: 3 };
 
-class FakeLifeline implements Lifeline {
+class FakeSupervisor implements Supervisor {
   readonly #stop = Promise.withResolvers<void>();
   readonly #online = Promise.withResolvers<void>();
-  readonly isLed = false;
+  readonly hasParent = false;
   readonly hurry = new AbortController().signal;
   readonly told: Report[] = [];
   readonly stopRequested = this.#stop.promise;
@@ -30,31 +29,33 @@ class FakeLifeline implements Lifeline {
   }
 }
 
-async function upBench(t: TestContext, options: BenchOptions & { login?: Partial<Login> } = {}) {
-  const lifeline = new FakeLifeline();
+async function upHarness(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
+  const supervisor = new FakeSupervisor();
   const plane = new MemoryPlane();
   const made = await loggedIn(t, {
     ...options,
     login: { serving, ...options.login },
-    context: { dial: plane.dial, lifeline: () => lifeline, ...options.context },
+    context: { dial: plane.dial, supervisor: () => supervisor, ...options.context },
   });
   made.gateway.answers[`POST /nodes/${NODE}/credentials`] = {
     ...{ plane_url: "nats://plane", jwt: "j", seed: "S" },
     expires_at: Math.floor(Date.now() / 1000) + 3600,
   };
-  return { ...made, lifeline, plane };
+  return { ...made, supervisor, plane };
 }
 
 test("without flags: what was logged in to, registered and elected is served until told to stop", async (t) => {
-  const { run, lifeline, gateway, terminal, plane } = await upBench(t);
+  const { run, supervisor, gateway, terminal, plane } = await upHarness(t);
   const ended = run(up);
-  await lifeline.online;
+  await supervisor.online;
   assert.equal(plane.open.length, 1);
-  lifeline.stop();
+  supervisor.stop();
   assert.equal(await ended, 0);
   assert.equal(plane.open.length, 0);
   assert.deepEqual(gateway.calls.slice(0, 2), [`PUT /nodes/${NODE}/elections`, `POST /nodes/${NODE}/credentials`]);
-  assert.deepEqual(lifeline.told, [{ type: "online", node: NODE, engine: "scripted", models: ["tiny-3b"], slots: 3 }]);
+  assert.deepEqual(supervisor.told, [
+    { type: "online", node: NODE, engine: "scripted", models: ["tiny-3b"], slots: 3 },
+  ]);
   assert.deepEqual(terminal.lines, [
     "engine   scripted, 3 at once",
     `node     ${NODE} at ${gateway.url}, serving tiny-3b`,
@@ -65,41 +66,41 @@ test("without flags: what was logged in to, registered and elected is served unt
 });
 
 test("on a terminal it is a screen, with what the gateway tells", async (t) => {
-  const { run, lifeline, terminal } = await upBench(t, { watched: true });
+  const { run, supervisor, terminal } = await upHarness(t, { watched: true });
   const ended = run(up);
   const told = new Promise<void>((resolve) => {
     terminal.heard = () => {
       if (terminal.screens.at(-1)?.some((line) => line.includes("$0.00012345 today"))) resolve();
     };
   });
-  await lifeline.online;
+  await supervisor.online;
   await told;
-  lifeline.stop();
+  supervisor.stop();
   assert.equal(await ended, 0);
   assert.match(terminal.screens.at(-1)?.[0] ?? "", /Tollgate host, up for \d+ s/);
 });
 
 test("an engine that is away ends it with code 1: the demo model never stands in for what was elected", async (t) => {
-  const { fails, lifeline } = await upBench(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
+  const { fails, supervisor } = await upHarness(t, { login: { serving: { engine: "auto", models: ["tiny-3b"] } } });
   const { lines, next, exitCode } = await fails(up);
   assert.match(lines[0] ?? "", /no engine on this machine holds/);
   assert.match(next ?? "", /start the engine/);
   assert.equal(exitCode, 1);
-  assert.deepEqual(lifeline.told, [{ type: "failed", message: lines[0] }]);
+  assert.deepEqual(supervisor.told, [{ type: "failed", message: lines[0] }]);
 });
 
 test("a refused node ends it with the gateway's reason", async (t) => {
-  const { fails, gateway, lifeline } = await upBench(t);
+  const { fails, gateway, supervisor } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "node_quarantined", "The node is quarantined.");
-  const complaint = await fails(up);
-  assert.deepEqual([complaint.code, complaint.exitCode], ["node_quarantined", 1]);
-  assert.equal(lifeline.told.length, 1);
+  const report = await fails(up);
+  assert.deepEqual([report.code, report.exitCode], ["node_quarantined", 1]);
+  assert.equal(supervisor.told.length, 1);
 });
 
 test("told to stop before there is anything to serve", async (t) => {
-  const { run, lifeline, gateway } = await upBench(t);
+  const { run, supervisor, gateway } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = () => {}; // Never answers.
   const ended = run(up);
-  lifeline.stop();
+  supervisor.stop();
   assert.equal(await ended, 0);
 });

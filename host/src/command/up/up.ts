@@ -1,17 +1,18 @@
 /** `tollgate-host up`: engine, node, election, then serving until told to stop. */
 import { Agent } from "../../agent/agent.ts";
-import type { PlaneCredentials } from "../../agent/plane.ts";
+import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
+import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { engineFor } from "../choose-engine.ts";
 import type { Command, CommandContext } from "../command.ts";
-import { engineFor, rememberedOf } from "../engine-for.ts";
-import { complaintOf } from "../errors.ts";
+import { describeError } from "../errors.ts";
 import { parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
-import type { Lifeline } from "../lifeline.ts";
+import { rememberedOf } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
-import { reporterFor } from "./choose-reporter.ts";
-import type { Reporter } from "./reporter.ts";
-import { watchStats } from "./watch-stats.ts";
+import type { Supervisor } from "../supervisor.ts";
+import { jsonReporter, plainReporter, type Reporter } from "./reporter.ts";
+import { screenReporter } from "./screen.ts";
 
 const DRAIN_MS_MAX = 30_000;
 
@@ -19,13 +20,13 @@ export const up: Command = {
   summary: "serve requests",
   usage: UP_USAGE,
   async run(args, context) {
-    const lifeline = context.lifeline();
+    const supervisor = context.supervisor();
     try {
       const flags = await readFlags(args, context);
-      await serveUntilStopped(flags, context, lifeline);
+      await serveUntilStopped(flags, context, supervisor);
       return 0;
     } catch (error) {
-      await lifeline.tell({ type: "failed", message: complaintOf(error, "up").lines.join("; ") });
+      await supervisor.tell({ type: "failed", message: describeError(error, "up").lines.join("; ") });
       throw error;
     }
   },
@@ -38,42 +39,43 @@ async function readFlags(args: string[], { env, logins }: CommandContext): Promi
   return parseUpFlags(args, env, login && rememberedOf(login));
 }
 
-async function serveUntilStopped(flags: UpFlags, context: CommandContext, lifeline: Lifeline): Promise<void> {
+async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
   const reporter = reporterFor(flags, context);
   try {
-    const place = await Promise.race([prepare(flags, context, reporter), lifeline.stopRequested]);
-    if (place === undefined) return; // Told to stop before there was anything to serve.
-    await serve(place, context, { reporter, lifeline });
+    const serving = await Promise.race([prepare(flags, context, reporter), supervisor.stopRequested]);
+    if (serving === undefined) return; // Told to stop before there was anything to serve.
+    await serve(serving, context, { reporter, supervisor });
   } finally {
     reporter.close();
   }
 }
 
 /** Everything that is needed to serve. */
-interface Place {
+interface ServingNode {
   engine: Engine;
   node: string;
   models: string[];
+  dial: Dial;
   gateway: GatewayClient;
   credentials: () => Promise<PlaneCredentials>;
 }
 
-async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<Place> {
-  const { engine, models } = await engineFor(flags, context);
+async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<ServingNode> {
+  const { engine, models, plane } = await engineFor(flags, context);
   reporter.engine(engine);
   try {
-    return await enlist({ engine, models }, flags, { context, reporter });
+    return await joinPlatform({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });
   } catch (error) {
     await engine.close();
     throw error;
   }
 }
 
-async function enlist(
-  { engine, models }: Pick<Place, "engine" | "models">,
+async function joinPlatform(
+  { engine, models, dial }: Pick<ServingNode, "engine" | "models" | "dial">,
   flags: UpFlags,
   { context, reporter }: { context: CommandContext; reporter: Reporter },
-): Promise<Place> {
+): Promise<ServingNode> {
   const gateway = gatewayClient(flags);
   const node = await identify(gateway, flags, context);
   await gateway.elect(node, models);
@@ -85,7 +87,7 @@ async function enlist(
     first = undefined;
     return next;
   };
-  return { engine, node, models, gateway, credentials };
+  return { engine, node, models, dial, gateway, credentials };
 }
 
 async function identify(gateway: GatewayClient, { identity }: UpFlags, context: CommandContext): Promise<string> {
@@ -98,36 +100,68 @@ async function identify(gateway: GatewayClient, { identity }: UpFlags, context: 
 }
 
 async function serve(
-  place: Place,
-  { version, clock, dial }: CommandContext,
-  { reporter, lifeline }: { reporter: Reporter; lifeline: Lifeline },
+  serving: ServingNode,
+  { version, clock }: CommandContext,
+  { reporter, supervisor }: { reporter: Reporter; supervisor: Supervisor },
 ): Promise<void> {
-  const { engine, node, models, gateway } = place;
+  const { engine, node, models, gateway } = serving;
   let announced = false;
   const agent = new Agent({
-    ...place,
+    ...serving,
     version,
-    dial,
     clock,
     log: reporter.log,
     status(status) {
       reporter.log.info(
         { type: status.type, ...("reason" in status ? { err: status.reason } : {}) },
-        "the line changed",
+        "the connection changed",
       );
       reporter.status(status);
       if (status.type !== "online" || announced) return;
       announced = true;
-      void lifeline.tell({ type: "online", node, engine: engine.name, models, slots: engine.slots });
+      void supervisor.tell({ type: "online", node, engine: engine.name, models, slots: engine.slots });
     },
   });
   reporter.serving(() => agent.snapshot());
   agent.start();
-  const stopWatching = lifeline.isLed ? () => {} : watchStats({ gateway, node, clock, reporter });
-  await lifeline.stopRequested;
+  const stopWatching = supervisor.hasParent ? () => {} : watchStats({ gateway, node, clock, reporter });
+  await supervisor.stopRequested;
   reporter.stopping();
-  await agent.drain(DRAIN_MS_MAX, lifeline.hurry);
+  await agent.drain(DRAIN_MS_MAX, supervisor.hurry);
   stopWatching();
   await engine.close();
   reporter.stopped();
+}
+
+/** A live screen on a terminal, plain lines elsewhere, JSON lines for scripts. */
+export function reporterFor(flags: Pick<UpFlags, "json" | "logLevel">, context: CommandContext): Reporter {
+  if (flags.json) return jsonReporter(flags.logLevel, context);
+  return context.terminal.watched ? screenReporter(flags.logLevel, context) : plainReporter(flags.logLevel, context);
+}
+
+export interface StatsWatch {
+  gateway: Pick<GatewayClient, "stats">;
+  node: string;
+  clock: Clock;
+  reporter: Pick<Reporter, "stats" | "statsMissing" | "statsEveryMs">;
+}
+
+/** Asks the gateway now and then how it sees the node, one question at a time, until the returned function is called. */
+export function watchStats({ gateway, node, clock, reporter }: StatsWatch): () => void {
+  let stopped = false;
+  let cancel = (): void => {};
+  const look = async (): Promise<void> => {
+    try {
+      const stats = await gateway.stats(node);
+      if (!stopped) reporter.stats(stats);
+    } catch (error) {
+      if (!stopped) reporter.statsMissing(error instanceof Error ? error : new Error(String(error)));
+    }
+    if (!stopped) cancel = clock.after(reporter.statsEveryMs, () => void look());
+  };
+  void look();
+  return () => {
+    stopped = true;
+    cancel();
+  };
 }

@@ -1,10 +1,12 @@
 /** One generation on one sequence: reads the prompt in steps, then writes token by token. */
-import type { LlamaContextSequence, LlamaModel, Token } from "node-llama-cpp";
+import { randomInt } from "node:crypto";
+import type { Sampling } from "@tollgate/protocol/frames.ts";
+import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { EngineError, type Finish, type GenerationJob, type Sink } from "../engine.ts";
-import type { Manners } from "./manners.ts";
-import { samplingOptions } from "./sampling.ts";
-import { Voice } from "./voice.ts";
+import { engineSeed } from "../seed.ts";
+import { OutputDecoder } from "./output-decoder.ts";
+import type { PromptFormat } from "./prompt-format.ts";
 
 /** A long prompt is read in steps: between them other jobs run, progress is told, a cancellation is heard. */
 const STEP_TOKENS_MIN = 16;
@@ -15,10 +17,16 @@ const STEP_MS = 250;
 /** While the prompt is read the gateway hears of it at least this often. */
 const TELL_EVERY_MS = 1_000;
 
+export interface SamplingDefaults {
+  temperature: number;
+  topP: number;
+}
+
 export interface Generation {
   model: LlamaModel;
   sequence: LlamaContextSequence;
-  manners: Manners;
+  format: PromptFormat;
+  samplingDefaults: SamplingDefaults;
   job: GenerationJob;
   sink: Sink;
   signal: AbortSignal;
@@ -26,32 +34,32 @@ export interface Generation {
 }
 
 export async function generate(generation: Generation): Promise<{ finish: Finish }> {
-  const { model, sequence, manners, job, sink, signal } = generation;
-  const { tokens: prompt, thinking, startsThinking } = manners.prompt(job);
+  const { model, sequence, format, samplingDefaults, job, sink, signal } = generation;
+  const { tokens: prompt, thinking, startsThinking } = format(job);
   // llama.cpp needs one place of the context for itself.
   const usable = sequence.contextSize - 1;
   if (prompt.length > usable) throw tooLong(sequence.contextSize);
   const said: Token[] = [];
-  const voice = new Voice<Token>({
+  const decoder = new OutputDecoder<Token>({
     detokenize: (tokens, before) => model.detokenize(tokens, false, before),
     thinking,
     startsThinking,
     stop: job.sampling.stop,
-    say: (channel, text) => sink.delta(channel, text),
+    emit: (channel, text) => sink.delta(channel, text),
   });
 
   const rest = await readPrompt(prompt, generation);
   if (signal.aborted) return { finish: "stop" };
-  for await (const token of sequence.evaluate(rest, samplingOptions(job.sampling, manners, said))) {
+  for await (const token of sequence.evaluate(rest, samplingOptions(job.sampling, samplingDefaults, said))) {
     if (signal.aborted) return { finish: "stop" };
     said.push(token);
-    if (voice.push(token)) return { finish: "stop" };
+    if (decoder.push(token)) return { finish: "stop" };
     if (prompt.length + said.length > usable) {
-      voice.end();
+      decoder.end();
       return { finish: "length" };
     }
   }
-  voice.end();
+  decoder.end();
   return { finish: "stop" };
 }
 
@@ -78,6 +86,21 @@ async function readPrompt(prompt: Token[], { sequence, sink, signal, clock }: Ge
 export function nextStep(step: number, tookMs: number): number {
   if (tookMs > 2 * STEP_MS) return Math.max(STEP_TOKENS_MIN, step / 2);
   return tookMs < STEP_MS / 2 ? Math.min(STEP_TOKENS_MAX, step * 2) : step;
+}
+
+/** A request's sampling as llama.cpp takes it. `said`: every token of the answer so far, for the penalties. */
+function samplingOptions(sampling: Sampling, defaults: SamplingDefaults, said: Token[]): SequenceEvaluateOptions {
+  const { presence_penalty: presencePenalty = 0, frequency_penalty: frequencyPenalty = 0 } = sampling;
+  const penalised = presencePenalty !== 0 || frequencyPenalty !== 0;
+  return {
+    temperature: sampling.temperature ?? defaults.temperature,
+    topP: sampling.top_p ?? defaults.topP,
+    // Left out, the library seeds by the second, and two requests at once would get the same answer.
+    seed: sampling.seed === undefined ? randomInt(2 ** 31) : engineSeed(sampling.seed),
+    ...(penalised
+      ? { repeatPenalty: { punishTokens: () => said, penalty: 1, presencePenalty, frequencyPenalty } }
+      : {}),
+  };
 }
 
 export const tooLong = (contextTokens: number): EngineError =>

@@ -1,5 +1,8 @@
-/** The engine for any GGUF file, shown with the one of this repository in its own manners: template, marks, vectors. */
+/** The engine for any GGUF file, shown with the one of this repository in its own format: template, marks, vectors. */
 import assert from "node:assert/strict";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { systemClock } from "../../clock.ts";
@@ -7,7 +10,7 @@ import { chatJob, JOB_ID, RecordingSink } from "../../testing/recording-sink.ts"
 import { type EmbeddingJob, type Engine, EngineError, type GenerationJob } from "../engine.ts";
 import { nextStep } from "./generate.ts";
 import { llamaCppEngine } from "./llama-cpp.ts";
-import { fileManners } from "./manners.ts";
+import { filePromptFormat } from "./prompt-format.ts";
 
 const file = fileURLToPath(new URL("../../../models/tollgate-demo.gguf", import.meta.url));
 const SLOTS = 4;
@@ -18,20 +21,21 @@ const THINKING_TEMPLATE =
 /** Some templates refuse what they were not made for, and say so with what they were given. */
 const STRICT_TEMPLATE = `{%- if messages|length > 6 -%}{{- raise_exception('no: ' + messages[0]['content']) -}}{%- endif -%}${THINKING_TEMPLATE}`;
 
+const options = { name: "file", file, threads: 1, gpu: false as const, flashAttention: false, clock: systemClock };
+
 let engine: Engine;
+/** With a template of the test's, and half the context. */
+let templated: Engine;
 before(async () => {
-  engine = await llamaCppEngine({
-    name: "file",
-    file,
-    models: ["tiny-3b", "embed-m3"],
-    slots: SLOTS,
-    threads: 1,
-    gpu: false,
-    flashAttention: false,
-    clock: systemClock,
+  engine = await llamaCppEngine({ ...options, models: ["tiny-3b", "embed-m3"], slots: SLOTS });
+  templated = await llamaCppEngine({
+    ...options,
+    models: ["reason-32b", "tiny-3b"],
+    contextTokens: 1024,
+    promptFormat: (model) => filePromptFormat(model, STRICT_TEMPLATE),
   });
 });
-after(() => engine.close());
+after(() => Promise.all([engine.close(), templated.close()]));
 
 const never = new AbortController().signal;
 const greedy = { temperature: 0 };
@@ -78,10 +82,8 @@ test("a seed repeats, alone and beside three others; another seed differs", asyn
   const tell = async (seed: number): Promise<string> =>
     (await ask("Tell me a story about a fox", { sampling: { temperature: 1, seed } })).text;
   const first = await tell(7);
-  // Several times: threads that read each other's logits do so only now and then.
-  for (let round = 0; round < 4; round++) {
-    assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
-  }
+  // That no two of them sample at once is shown in sample-in-turns.test.ts.
+  assert.deepEqual(await Promise.all([tell(7), tell(7), tell(7), tell(7)]), [first, first, first, first]);
   assert.notEqual(await tell(-7), first);
 });
 
@@ -113,9 +115,10 @@ test("what does not fit the context is refused, never cut; a long prompt tells h
   const tooLong = { name: "EngineError", blame: "prompt", message: /longer than the 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
   await assert.rejects(embed(["fox ".repeat(2100)]), tooLong);
-  const prompt = "1, 2, 3, ".repeat(220);
-  const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } });
-  assert.ok(sink.fractions.length > 2 && sink.fractions.every((fraction) => fraction > 0 && fraction <= 1));
+  const prompt = "1, 2, 3, ".repeat(108);
+  const { sink, finish } = await ask("", { endpoint: "completion", input: { prompt } }, templated);
+  // The steps that a prompt of 972 tokens is read in at most double, from 128 tokens on.
+  assert.ok(sink.fractions.length >= 3 && sink.fractions.every((fraction) => fraction > 0 && fraction <= 1));
   assert.equal(finish, "length");
 });
 
@@ -133,54 +136,43 @@ test("embeddings: the model's own width, one long, the same for the same text", 
   assert.notDeepEqual(dog, cat);
 });
 
-test("a template that opens the thinking, and one that refuses the messages", async (t) => {
-  const options = { name: "x", file, threads: 1, gpu: false as const, clock: systemClock };
-  const thinker = await llamaCppEngine({
-    ...options,
-    models: ["reason-32b", "tiny-3b"],
-    manners: (model) => fileManners(model, THINKING_TEMPLATE),
-  });
-  t.after(() => thinker.close());
+test("a template that opens the thinking, and refuses messages it was not made for", async () => {
   const messages = [
     { role: "system", content: "reasoning: on" },
     { role: "user", content: "What is 47 + 38?" },
   ];
-  const { sink } = await ask("", { model: "reason-32b", input: { messages } }, thinker);
+  const { sink } = await ask("", { model: "reason-32b", input: { messages } }, templated);
   assert.equal(sink.deltas[0]?.channel, "reasoning");
   assert.ok(sink.text("reasoning").length > 10 && sink.text("answer") !== "", "it ends its thinking, then answers");
-  const plain = await ask("", { input: { messages } }, thinker);
+  const plain = await ask("", { input: { messages } }, templated);
   assert.equal(plain.sink.text("reasoning"), "", "a model that promises no thinking has none apart");
 
-  const strict = await llamaCppEngine({
-    ...options,
-    models: ["tiny-3b"],
-    manners: (model) => fileManners(model, STRICT_TEMPLATE),
-  });
-  t.after(() => strict.close());
   const many = Array.from({ length: 9 }, () => ({ role: "user", content: "the secret prompt" }));
-  await assert.rejects(ask("", { input: { messages: many } }, strict), (error: Error) => {
+  await assert.rejects(ask("", { input: { messages: many } }, templated), (error: Error) => {
     assert.ok(error instanceof EngineError && error.blame === "prompt");
     assert.doesNotMatch(error.message, /secret/);
     return true;
   });
 });
 
-test("a file that cannot be loaded is an error, and leaves nothing behind", async () => {
-  const broken = llamaCppEngine({ name: "x", file: `${file}.none`, models: ["tiny-3b"], clock: systemClock });
-  await assert.rejects(broken, Error);
+test("a file that is none, is something else or is damaged is an error, and leaves nothing behind", async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-"));
+  t.after(() => rm(folder, { recursive: true }));
+  const [other, damaged] = [join(folder, "other.gguf"), join(folder, "damaged.gguf")];
+  await writeFile(other, "GG");
+  await writeFile(damaged, (await readFile(file)).subarray(0, -1000));
+  for (const [path, reason] of [
+    [`${file}.none`, /ENOENT/],
+    [other, /not a GGUF file/],
+    [damaged, /./],
+  ] as const)
+    await assert.rejects(llamaCppEngine({ ...options, file: path, models: ["tiny-3b"] }), reason);
 });
 
 test("what of the file falls short of the catalogue is noted", async (t) => {
   assert.match(engine.notes?.[0] ?? "", /context of 2048 tokens, and tiny-3b promises 8192/);
   assert.match(engine.notes?.at(-1) ?? "", /vectors of 256 values, and embed-m3 promises 1024/);
-  const only = await llamaCppEngine({
-    name: "x",
-    file,
-    models: ["embed-m3"],
-    threads: 1,
-    gpu: false,
-    clock: systemClock,
-  });
+  const only = await llamaCppEngine({ ...options, models: ["embed-m3"], contextTokens: 64 });
   t.after(() => only.close());
   const job: EmbeddingJob = { id: JOB_ID, attempt: 1, model: "embed-m3", endpoint: "embedding", input: ["a"] };
   assert.equal((await Array.fromAsync(only.embed(job, new RecordingSink(), never))).length, 1);

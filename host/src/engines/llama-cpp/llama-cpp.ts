@@ -3,6 +3,7 @@
  * do not fit refused and never cut. The output cap is the gateway's, which counts in the catalogue's tokens; this engine
  * stops only at the end of the context.
  */
+import { open } from "node:fs/promises";
 import {
   getLlama,
   InsufficientMemoryError,
@@ -15,17 +16,20 @@ import {
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
-import { contextTokensOf } from "../fits.ts";
+import { contextTokensOf } from "../model-requirements.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
-import { generate, tooLong } from "./generate.ts";
-import { fileManners, type Manners } from "./manners.ts";
-import { sampleInTurns } from "./turns.ts";
+import { normalise } from "../prose.ts";
+import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
+import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
+import { sampleInTurns } from "./sample-in-turns.ts";
 
+const GGUF_MAGIC = "GGUF";
 const SLOTS_ON_CPU = 1;
 const SLOTS_ON_GPU = 4;
 const TELL_EVERY_MS = 1_000;
 /** Of the catalogue's embedding model. */
 const VECTOR_WIDTH = 1024;
+const OPENAI_DEFAULTS: SamplingDefaults = { temperature: 1, topP: 1 };
 
 export interface LlamaCppOptions {
   name: string;
@@ -39,13 +43,18 @@ export interface LlamaCppOptions {
   threads?: number | undefined;
   gpu?: LlamaOptions["gpu"];
   flashAttention?: boolean | undefined;
-  /** Default: those of the file. */
-  manners?: (model: LlamaModel) => Manners;
+  /** Default: the file's own. */
+  promptFormat?: (model: LlamaModel) => PromptFormat;
+  /** What is meant where a request names none. Default: OpenAI's. */
+  samplingDefaults?: SamplingDefaults;
+  /** Makes a vector what is handed out. Default: one of length one. */
+  vector?: (values: readonly number[]) => Float32Array;
   clock: Clock;
 }
 
 export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> {
   const { name, models, clock } = options;
+  await requireGguf(options.file);
   const llama = await getLlama({
     build: "never",
     skipDownload: true,
@@ -57,7 +66,9 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const slots = options.slots ?? (llama.gpu === false ? SLOTS_ON_CPU : SLOTS_ON_GPU);
     const contextTokens = options.contextTokens ?? contextFor(model, models);
     const threads = options.threads ?? threadsOn(llama);
-    const manners = (options.manners ?? fileManners)(model);
+    const format = (options.promptFormat ?? filePromptFormat)(model);
+    const samplingDefaults = options.samplingDefaults ?? OPENAI_DEFAULTS;
+    const toVector = options.vector ?? unitLength;
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
     const free = writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : [];
     const embedder = new Embedder(model, contextTokens, threads);
@@ -66,12 +77,12 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
       name,
       slots,
       models,
-      notes: options.manners === undefined ? notesOn(model, models, contextTokens) : [],
+      notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
       async generate(job, sink, signal) {
         const sequence = free.pop();
         if (sequence === undefined) throw new EngineError("engine", `every slot of ${name} is taken`);
         try {
-          return await generate({ model, sequence, manners, job, sink, signal, clock });
+          return await generate({ model, sequence, format, samplingDefaults, job, sink, signal, clock });
         } finally {
           // Nothing of a prompt stays behind for the next one.
           await sequence.clearHistory();
@@ -79,7 +90,7 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
         }
       },
       async *embed(job, sink, signal) {
-        for await (const values of embedder.vectors(job, { sink, signal, clock })) yield manners.vector(values);
+        for await (const values of embedder.vectors(job, { sink, signal, clock })) yield toVector(values);
       },
       tokens: async (_model, text) => [...model.tokenize(text)],
       close: () => llama.dispose(),
@@ -89,6 +100,19 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     throw error;
   }
 }
+
+/** Looked at before the library is loaded: a mistake in a file's name is told at once. */
+async function requireGguf(path: string): Promise<void> {
+  const file = await open(path);
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(GGUF_MAGIC.length), 0, GGUF_MAGIC.length);
+    if (buffer.toString("latin1", 0, bytesRead) !== GGUF_MAGIC) throw new Error("it is not a GGUF file");
+  } finally {
+    await file.close();
+  }
+}
+
+const unitLength = (values: readonly number[]): Float32Array => normalise(Float32Array.from(values));
 
 /**
  * All cores but one where they do the work: its threads wait for one another without sleeping, so that one thread too many

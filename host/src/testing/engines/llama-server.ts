@@ -1,19 +1,19 @@
 /** A stub that speaks as llama-server of llama.cpp does (tools/server: server-context.cpp, server-task.cpp). */
 import { type Answer, json } from "../stub-http.ts";
-import { type Routes, type StubBrain, wordsIn } from "./brain.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
+import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 
 const SERVER = { server: "llama.cpp" };
 const error = (code: number, type: string, message: string, more: object = {}): object => ({
   error: { code, message, type, ...more },
 });
 
-export function llamaServerStub(brain: StubBrain): Answer {
-  const contextTokens = (): number => brain.models[0]?.contextTokens ?? 0;
+export function llamaServerStub(stub: StubEngine): Answer {
+  const contextTokens = (): number => stub.models[0]?.contextTokens ?? 0;
   const generate: Routes[string] = async (request, response) => {
-    const body = brain.take(request);
-    if (brain.refuses()) return json(response, error(503, "unavailable_error", "no slot is available"), 503, SERVER);
-    const tokens = brain.promptTokens(body);
+    const body = stub.take(request);
+    if (stub.refuses()) return json(response, error(503, "unavailable_error", "no slot is available"), 503, SERVER);
+    const tokens = stub.promptTokens(body);
     if (tokens >= contextTokens()) {
       const message = `request (${tokens} tokens) exceeds the available context size (${contextTokens()} tokens), try increasing it`;
       const more = { n_prompt_tokens: tokens, n_ctx: contextTokens() };
@@ -25,9 +25,9 @@ export function llamaServerStub(brain: StubBrain): Answer {
       headers: SERVER,
       opens: true,
     };
-    await streamCompletion(brain, response, request.path, traits, () => {
-      for (let step = 0; step <= brain.promptSteps && body.return_progress === true && brain.promptSteps > 0; step++) {
-        const progress = { total: tokens, cache: 0, processed: (tokens * step) / brain.promptSteps, time_ms: step };
+    await streamCompletion(stub, response, request.path, traits, () => {
+      for (let step = 0; step <= stub.promptSteps && body.return_progress === true && stub.promptSteps > 0; step++) {
+        const progress = { total: tokens, cache: 0, processed: (tokens * step) / stub.promptSteps, time_ms: step };
         const choices = [{ finish_reason: null, index: 0, delta: { role: "assistant", content: null } }];
         response.write(`data: ${JSON.stringify({ choices, prompt_progress: progress })}\n\n`);
       }
@@ -37,10 +37,10 @@ export function llamaServerStub(brain: StubBrain): Answer {
     "GET /health": (_, response) => json(response, { status: "ok" }, 200, SERVER),
     "GET /props": (_, response) => {
       const settings = { id: 0, n_ctx: contextTokens(), is_processing: false };
-      json(response, { default_generation_settings: settings, total_slots: brain.slots }, 200, SERVER);
+      json(response, { default_generation_settings: settings, total_slots: stub.slots }, 200, SERVER);
     },
     "GET /v1/models": (_, response) => {
-      const data = brain.models.map(({ name }) => ({ id: name, object: "model", created: 1, owned_by: "llamacpp" }));
+      const data = stub.models.map(({ name }) => ({ id: name, object: "model", created: 1, owned_by: "llamacpp" }));
       json(response, { models: data.map(({ id }) => ({ name: id, model: id })), object: "list", data }, 200, SERVER);
     },
     "POST /tokenize": (request, response) => {
@@ -50,16 +50,16 @@ export function llamaServerStub(brain: StubBrain): Answer {
     "POST /v1/chat/completions": generate,
     "POST /v1/completions": generate,
     "POST /v1/embeddings": (request, response) => {
-      const body = brain.take(request);
+      const body = stub.take(request);
       const input = body.input as string[];
       const long = input.find((text) => wordsIn(text) > contextTokens());
-      if (long === undefined) return json(response, embeddingList(brain, body.model, input), 200, SERVER);
+      if (long === undefined) return json(response, embeddingList(stub, body.model, input), 200, SERVER);
       const message = `input (${wordsIn(long)} tokens) is larger than the max context size (${contextTokens()} tokens). skipping`;
       json(response, error(400, "exceed_context_size_error", message), 400, SERVER);
     },
   };
   return (request, response) => {
-    if (brain.loading) return json(response, error(503, "unavailable_error", "Loading model"), 503, SERVER);
+    if (stub.loading) return json(response, error(503, "unavailable_error", "Loading model"), 503, SERVER);
     const route = routes[`${request.method} ${request.path}`];
     if (route === undefined) json(response, error(404, "not_found_error", "File Not Found"), 404, SERVER);
     else void route(request, response);

@@ -3,22 +3,22 @@
  * 200, as an event of its own.
  */
 import { type Answer, json } from "../stub-http.ts";
-import { type Routes, type StubBrain, wordsIn } from "./brain.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
+import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 
 /** `v0`: a version before 0.4, which has the older API alone. */
-export function lmStudioStub(brain: StubBrain, version: "v0" | "v1" = "v1"): Answer {
+export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Answer {
   const generate: Routes[string] = async (request, response) => {
-    const body = brain.take(request);
-    if (brain.refuses()) return json(response, { error: "Too many requests are queued" }, 429, { "retry-after": "0" });
-    const context = brain.model(body.model)?.contextTokens ?? 0;
-    const tokens = brain.promptTokens(body);
+    const body = stub.take(request);
+    if (stub.refuses()) return json(response, { error: "Too many requests are queued" }, 429, { "retry-after": "0" });
+    const context = stub.model(body.model)?.contextTokens ?? 0;
+    const tokens = stub.promptTokens(body);
     if (tokens > context) {
       const message = `Trying to keep the first ${tokens} tokens when context the overflows. However, the model is loaded with context length of only ${context} tokens, which is not enough.`;
       response.writeHead(200, { "content-type": "text/event-stream" });
       return void response.end(`event: error\ndata: ${JSON.stringify({ error: { message } })}\n\n`);
     }
-    await streamCompletion(brain, response, request.path, {
+    await streamCompletion(stub, response, request.path, {
       thinking: "reasoning_content",
       common: { model: body.model, system_fingerprint: body.model },
       opens: false,
@@ -27,11 +27,11 @@ export function lmStudioStub(brain: StubBrain, version: "v0" | "v1" = "v1"): Ans
   const routes: Routes = {
     [version === "v1" ? "GET /api/v1/models" : ""]: (_, response) =>
       json(response, {
-        models: brain.models.map(({ name, contextTokens, embeds }) => ({
+        models: stub.models.map(({ name, contextTokens, embeds }) => ({
           type: embeds ? "embedding" : "llm",
           key: name,
           loaded_instances: [
-            { id: name, config: { context_length: contextTokens, ...(embeds ? {} : { parallel: brain.slots }) } },
+            { id: name, config: { context_length: contextTokens, ...(embeds ? {} : { parallel: stub.slots }) } },
           ],
           max_context_length: 131_072,
         })),
@@ -39,7 +39,7 @@ export function lmStudioStub(brain: StubBrain, version: "v0" | "v1" = "v1"): Ans
     "GET /api/v0/models": (_, response) =>
       json(response, {
         object: "list",
-        data: brain.models.map(({ name, contextTokens, embeds }) => ({
+        data: stub.models.map(({ name, contextTokens, embeds }) => ({
           id: name,
           object: "model",
           type: embeds ? "embeddings" : "llm",
@@ -51,16 +51,16 @@ export function lmStudioStub(brain: StubBrain, version: "v0" | "v1" = "v1"): Ans
     "GET /v1/models": (_, response) =>
       json(response, {
         object: "list",
-        data: brain.models.map(({ name }) => ({ id: name, object: "model", owned_by: "organization_owner" })),
+        data: stub.models.map(({ name }) => ({ id: name, object: "model", owned_by: "organization_owner" })),
       }),
     "POST /v1/chat/completions": generate,
     "POST /v1/completions": generate,
     "POST /v1/embeddings": (request, response) => {
-      const body = brain.take(request);
+      const body = stub.take(request);
       const input = body.input as string[];
-      const context = brain.model(body.model)?.contextTokens ?? 0;
+      const context = stub.model(body.model)?.contextTokens ?? 0;
       if (input.every((text) => wordsIn(text) <= context))
-        return json(response, embeddingList(brain, body.model, input));
+        return json(response, embeddingList(stub, body.model, input));
       json(response, { error: "The input is longer than the context length of the model" }, 400);
     },
   };

@@ -1,33 +1,33 @@
 /**
- * A stub that speaks as mlx_lm.server does (mlx_lm/server.py): HTTP/1.0 manners, progress in comments of the stream,
+ * A stub that speaks as mlx_lm.server does (mlx_lm/server.py): plain HTTP/1.0, progress in comments of the stream,
  * errors as 404, no embeddings.
  */
 import { type Answer, json } from "../stub-http.ts";
-import type { Routes, StubBrain } from "./brain.ts";
 import { streamCompletion } from "./sse-stub.ts";
+import type { Routes, StubEngine } from "./stub-engine.ts";
 
 const SERVER = { server: "BaseHTTP/0.6 Python/3.12.4", connection: "close" };
 
-export function mlxStub(brain: StubBrain): Answer {
+export function mlxStub(stub: StubEngine): Answer {
   const generate: Routes[string] = async (request, response) => {
-    const body = brain.take(request);
-    if (brain.refuses()) return json(response, { error: "busy" }, 503, SERVER);
+    const body = stub.take(request);
+    if (stub.refuses()) return json(response, { error: "busy" }, 503, SERVER);
     const traits = {
       thinking: "reasoning" as const,
       common: { model: body.model, system_fingerprint: "0.27-x" },
       headers: SERVER,
       opens: false,
     };
-    await streamCompletion(brain, response, request.path, traits, () => {
-      const total = brain.promptTokens(body);
-      for (let step = 0; step <= brain.promptSteps && brain.promptSteps > 0; step++)
-        response.write(`: keepalive ${Math.round((total * step) / brain.promptSteps)}/${total}\n\n`);
+    await streamCompletion(stub, response, request.path, traits, () => {
+      const total = stub.promptTokens(body);
+      for (let step = 0; step <= stub.promptSteps && stub.promptSteps > 0; step++)
+        response.write(`: keepalive ${Math.round((total * step) / stub.promptSteps)}/${total}\n\n`);
     });
   };
   const routes: Routes = {
     "GET /health": (_, response) => json(response, { status: "ok" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
-      const data = brain.models.map(({ name }) => ({ id: name, object: "model", created: 1 }));
+      const data = stub.models.map(({ name }) => ({ id: name, object: "model", created: 1 }));
       json(response, { object: "list", data }, 200, SERVER);
     },
     "POST /v1/chat/completions": generate,

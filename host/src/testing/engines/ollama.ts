@@ -1,53 +1,53 @@
 /** A stub that speaks as Ollama does in its own API (server/routes.go, api/types.go): JSON lines, `options`, `truncate`. */
 import { type Answer, json } from "../stub-http.ts";
-import { type Routes, type StubBrain, wordsIn } from "./brain.ts";
+import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 
-export function ollamaStub(brain: StubBrain): Answer {
+export function ollamaStub(stub: StubEngine): Answer {
   const generate: Routes[string] = async (request, response) => {
-    const body = brain.take(request);
-    if (brain.refuses())
+    const body = stub.take(request);
+    if (stub.refuses())
       return json(response, { error: "server busy, please try again.  maximum pending requests exceeded" }, 503);
-    const model = brain.model(body.model);
+    const model = stub.model(body.model);
     if (model === undefined) return json(response, { error: `model '${body.model}' not found` }, 404);
     const chat = request.path === "/api/chat";
     if (chat !== Array.isArray(body.messages)) return json(response, { error: "invalid request" }, 400);
     const { num_ctx: asked } = body.options as { num_ctx?: number };
     const cut = body.truncate !== false;
-    if (!cut && brain.promptTokens(body) > Math.min(model.contextTokens, asked ?? Number.POSITIVE_INFINITY))
+    if (!cut && stub.promptTokens(body) > Math.min(model.contextTokens, asked ?? Number.POSITIVE_INFINITY))
       return json(response, { error: "the input length exceeds the context length" }, 400);
     const line = (fields: object): string =>
       `${JSON.stringify({ model: body.model, created_at: "2026-01-01T00:00:00Z", ...fields })}\n`;
     response.writeHead(200, { "content-type": "application/x-ndjson" });
-    await brain.speak(response, (kind, word) => {
-      const spoken = kind === "answer" ? { content: word } : { content: "", thinking: word };
+    await stub.speak(response, (kind, word) => {
+      const knownRole = kind === "answer" ? { content: word } : { content: "", thinking: word };
       const raw = kind === "answer" ? { response: word } : { response: "", thinking: word };
-      return line({ ...(chat ? { message: { role: "assistant", ...spoken } } : raw), done: false });
+      return line({ ...(chat ? { message: { role: "assistant", ...knownRole } } : raw), done: false });
     });
     const empty = chat ? { message: { role: "assistant", content: "" } } : { response: "" };
-    response.end(line({ ...empty, done: true, done_reason: brain.finish, eval_count: 9e9 }));
+    response.end(line({ ...empty, done: true, done_reason: stub.finish, eval_count: 9e9 }));
   };
   const routes: Routes = {
     "GET /api/version": (_, response) => json(response, { version: "0.12.0" }),
     "GET /api/tags": (_, response) =>
       json(response, {
         models: [
-          ...brain.models.map(({ name }) => ({ name, model: name, size: 1, digest: "x", details: {} })),
+          ...stub.models.map(({ name }) => ({ name, model: name, size: 1, digest: "x", details: {} })),
           { name: "qwq:32b-cloud", model: "qwq:32b-cloud", remote_model: "qwq:32b", remote_host: "https://elsewhere" },
         ],
       }),
     "GET /api/ps": (_, response) =>
       json(response, {
-        models: brain.models.slice(0, 1).map(({ name }) => ({ name, model: name, context_length: 4096 })),
+        models: stub.models.slice(0, 1).map(({ name }) => ({ name, model: name, context_length: 4096 })),
       }),
     "POST /api/chat": generate,
     "POST /api/generate": generate,
     "POST /api/embed": (request, response) => {
-      const body = brain.take(request);
+      const body = stub.take(request);
       const input = body.input as string[];
-      const context = brain.model(body.model)?.contextTokens ?? 0;
+      const context = stub.model(body.model)?.contextTokens ?? 0;
       if (body.truncate === false && input.some((text) => wordsIn(text) > context))
         return json(response, { error: "the input length exceeds the context length" }, 400);
-      json(response, { model: body.model, embeddings: input.map((text) => brain.vector(text)), prompt_eval_count: 9 });
+      json(response, { model: body.model, embeddings: input.map((text) => stub.vector(text)), prompt_eval_count: 9 });
     },
   };
   return (request, response) => {

@@ -1,6 +1,6 @@
 /** The streams of stub engines that speak the OpenAI dialect; they differ in a few fields. */
 import type { ServerResponse } from "node:http";
-import type { StubBrain } from "./brain.ts";
+import type { StubEngine } from "./stub-engine.ts";
 
 export interface SseTraits {
   /** What the engine calls thinking. */
@@ -13,7 +13,7 @@ export interface SseTraits {
 }
 
 export async function streamCompletion(
-  brain: StubBrain,
+  stub: StubEngine,
   response: ServerResponse,
   path: string,
   traits: SseTraits,
@@ -27,21 +27,21 @@ export async function streamCompletion(
   response.writeHead(200, { "content-type": "text/event-stream", ...traits.headers });
   before(response);
   if (chat && traits.opens) response.write(event({ delta: { role: "assistant", content: "" }, finish_reason: null }));
-  await brain.speak(response, (kind, word) => {
+  await stub.speak(response, (kind, word) => {
     if (!chat) return event({ text: word, logprobs: null, finish_reason: null });
     return event({ delta: { [kind === "answer" ? "content" : traits.thinking]: word }, finish_reason: null });
   });
   const last = chat ? { delta: {} } : { text: "" };
   response.write(
-    event({ ...last, finish_reason: brain.finish }, { usage: { prompt_tokens: 1, completion_tokens: 9e9 } }),
+    event({ ...last, finish_reason: stub.finish }, { usage: { prompt_tokens: 1, completion_tokens: 9e9 } }),
   );
   response.end("data: [DONE]\n\n");
 }
 
 /** The OpenAI form of embeddings. */
-export const embeddingList = (brain: StubBrain, model: unknown, input: string[]): object => ({
+export const embeddingList = (stub: StubEngine, model: unknown, input: string[]): object => ({
   object: "list",
   model,
-  data: input.map((text, index) => ({ object: "embedding", index, embedding: brain.vector(text) })),
+  data: input.map((text, index) => ({ object: "embedding", index, embedding: stub.vector(text) })),
   usage: { prompt_tokens: 1, total_tokens: 1 },
 });

@@ -1,14 +1,14 @@
 /** A stub that speaks as vLLM does (vllm/entrypoints). Errors have a number as code and a Python class as type. */
 import { type Answer, json } from "../stub-http.ts";
-import { type Routes, type StubBrain, wordsIn } from "./brain.ts";
 import { embeddingList, streamCompletion } from "./sse-stub.ts";
+import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 
 const SERVER = { server: "uvicorn" };
 const error = (code: number, type: string, message: string): object => ({
   error: { message, type, param: null, code },
 });
 
-export function vllmStub(brain: StubBrain): Answer {
+export function vllmStub(stub: StubEngine): Answer {
   const tooLong = (contextTokens: number, tokens: number, cap: number): object =>
     error(
       400,
@@ -16,16 +16,16 @@ export function vllmStub(brain: StubBrain): Answer {
       `This model's maximum context length is ${contextTokens} tokens. However, you requested ${cap} output tokens and your prompt contains ${tokens} input tokens, for a total of ${tokens + cap} tokens.`,
     );
   const generate: Routes[string] = async (request, response) => {
-    const body = brain.take(request);
-    if (brain.refuses()) return json(response, error(503, "ServiceUnavailable", "overloaded"), 503, SERVER);
-    const model = brain.model(body.model);
+    const body = stub.take(request);
+    if (stub.refuses()) return json(response, error(503, "ServiceUnavailable", "overloaded"), 503, SERVER);
+    const model = stub.model(body.model);
     if (model === undefined)
       return json(response, error(404, "NotFoundError", "The model does not exist."), 404, SERVER);
-    const tokens = brain.promptTokens(body);
+    const tokens = stub.promptTokens(body);
     const cap = (body.max_tokens ?? 0) as number;
     if (tokens + cap > model.contextTokens)
       return json(response, tooLong(model.contextTokens, tokens, cap), 400, SERVER);
-    await streamCompletion(brain, response, request.path, {
+    await streamCompletion(stub, response, request.path, {
       thinking: "reasoning",
       common: { model: body.model },
       headers: SERVER,
@@ -36,7 +36,7 @@ export function vllmStub(brain: StubBrain): Answer {
     "GET /health": (_, response) => void response.writeHead(200, SERVER).end(),
     "GET /version": (_, response) => json(response, { version: "0.11.0" }, 200, SERVER),
     "GET /v1/models": (_, response) => {
-      const data = brain.models.map(({ name, contextTokens }) => ({
+      const data = stub.models.map(({ name, contextTokens }) => ({
         id: name,
         object: "model",
         created: 1,
@@ -49,8 +49,8 @@ export function vllmStub(brain: StubBrain): Answer {
       json(response, { object: "list", data }, 200, SERVER);
     },
     "GET /metrics": (_, response) => {
-      const blocks = brain.slots * 512;
-      const context = brain.models[0]?.contextTokens ?? 0;
+      const blocks = stub.slots * 512;
+      const context = stub.models[0]?.contextTokens ?? 0;
       response.writeHead(200, { "content-type": "text/plain" });
       response.end(
         `# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{block_size="${context / 512}",cache_dtype="auto",engine="0",num_gpu_blocks="${blocks}",num_gpu_blocks_override="None"} 1.0\n`,
@@ -64,11 +64,11 @@ export function vllmStub(brain: StubBrain): Answer {
     "POST /v1/chat/completions": generate,
     "POST /v1/completions": generate,
     "POST /v1/embeddings": (request, response) => {
-      const body = brain.take(request);
+      const body = stub.take(request);
       const input = body.input as string[];
-      const context = brain.model(body.model)?.contextTokens ?? 0;
+      const context = stub.model(body.model)?.contextTokens ?? 0;
       const long = input.find((text) => wordsIn(text) > context);
-      if (long === undefined) return json(response, embeddingList(brain, body.model, input), 200, SERVER);
+      if (long === undefined) return json(response, embeddingList(stub, body.model, input), 200, SERVER);
       json(response, tooLong(context, wordsIn(long), 0), 400, SERVER);
     },
   };

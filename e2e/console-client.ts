@@ -1,0 +1,73 @@
+/** Somebody with a browser on a platform's console: keeps cookies, and says where its requests come from. */
+import assert from "node:assert/strict";
+import type { Ready } from "./platform.ts";
+
+export interface Answer {
+  status: number;
+  text: string;
+  /** The answer's JSON; empty where it is none. */
+  body: Record<string, unknown> & { error?: { code?: string; message: string; param?: string } };
+}
+
+type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export class ConsoleClient {
+  readonly #origin: string;
+  /** Told of every answer. */
+  readonly #onAnswer: (answer: Answer) => void;
+  readonly cookies = new Map<string, string>();
+
+  constructor(platform: { ready: Pick<Ready, "base_url"> }, onAnswer: (answer: Answer) => void = () => {}) {
+    this.#origin = platform.ready.base_url;
+    this.#onAnswer = onAnswer;
+  }
+
+  get cookie(): string {
+    return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+  }
+
+  /** A path below `/console/api/`. */
+  async ask(method: Method, path: string, body?: unknown): Promise<Answer> {
+    const response = await fetch(`${this.#origin}/console/api/${path}`, {
+      method,
+      headers: { "sec-fetch-site": "same-origin", cookie: this.cookie, "content-type": "application/json" },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) as unknown as [string, string, string];
+      if (value === "") this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+    const text = await response.text();
+    const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
+    const answer = { status: response.status, text, body: isJson ? JSON.parse(text) : {} };
+    this.#onAnswer(answer);
+    return answer;
+  }
+
+  /** The answer's fields, where it must be a good one. */
+  async get<T = Record<string, unknown>>(path: string): Promise<T> {
+    const { status, text, body } = await this.ask("GET", path);
+    assert.equal(status, 200, text);
+    return body as T;
+  }
+
+  async send<T = Record<string, unknown>>(method: Method, path: string, body?: unknown): Promise<T> {
+    const answer = await this.ask(method, path, body);
+    assert.ok(answer.status === 200 || answer.status === 201, answer.text);
+    return answer.body as T;
+  }
+
+  async signIn({ email, password }: { email: string; password: string }): Promise<this> {
+    await this.send("POST", "auth/sign-in/email", { email, password });
+    return this;
+  }
+
+  /** Somebody new, with a builder account and so much credit from the operator. */
+  async signUp(email: string, { operator, credit }: { operator: ConsoleClient; credit: string }): Promise<string> {
+    await this.send("POST", "auth/sign-up/email", { email, password: `the password of ${email}`, name: "Somebody" });
+    const { id } = await this.send<{ id: string }>("POST", "accounts", { kind: "builder", name: `Work of ${email}` });
+    await operator.send("POST", `operator/accounts/${id}/grant`, { amount_micro: credit, reason: "to begin with" });
+    return id;
+  }
+}

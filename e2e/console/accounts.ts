@@ -1,0 +1,19 @@
+/** What a browser suite needs of accounts and does not show, through the console's API beside the browser. */
+import type { ConsoleClient } from "../console-client.ts";
+
+/** The newest builder account of this name, as operators see it. */
+export async function accountNamed(operator: ConsoleClient, name: string): Promise<{ id: string }> {
+  const { data } = await operator.get<{ data: { id: string; name: string }[] }>("operator/accounts?kind=builder");
+  const account = data.find((one) => one.name === name);
+  if (account === undefined) throw new Error(`there is no builder account ${name}`);
+  return account;
+}
+
+/** Gives that account credit, as an operator does. */
+export async function grant(operator: ConsoleClient, accountName: string, dollars: number): Promise<void> {
+  const { id } = await accountNamed(operator, accountName);
+  await operator.send("POST", `operator/accounts/${id}/grant`, {
+    amount_micro: String(dollars * 1_000_000),
+    reason: "a journey of the console",
+  });
+}

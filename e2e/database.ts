@@ -1,0 +1,74 @@
+/**
+ * The database of a platform, by its data directory. As a rule it is one of the test run's server, copied from its migrated
+ * template, because a private PostgreSQL costs seconds. `PRIVATE_DATABASE` in a platform's environment gives it the private
+ * one that a person would have: for suites about that one, its files or its log.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+
+/** Every platform's KEY_PEPPER, so that keys can be made from outside. */
+export const PEPPER = "the pepper of the end-to-end tests";
+
+/** An empty variable is one that is not set. */
+export const PRIVATE_DATABASE = { DATABASE_URL: "" };
+
+const databases = new Map<string, TestDatabase>();
+
+export type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string };
+
+/** What a gateway on this data directory needs in its environment, also when it is started again. */
+export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {
+  const database = databases.get(dataDir) ?? (await openTestDatabase());
+  databases.set(dataDir, database);
+  return settings(database);
+}
+
+/** The same for a data directory whose platform has one; nothing for any other. */
+export function databaseOf(dataDir: string | undefined): DatabaseSettings | undefined {
+  const database = databases.get(dataDir ?? "");
+  return database && settings(database);
+}
+
+export async function dropDatabase(dataDir: string): Promise<void> {
+  const database = databases.get(dataDir);
+  databases.delete(dataDir);
+  await database?.close();
+}
+
+/** A connection to the database of the platform on this data directory, whichever it has. */
+export async function connect(dataDir: string): Promise<pg.Client> {
+  const client = new pg.Client(databaseOf(dataDir)?.DATABASE_URL ?? (await privateDatabase(dataDir)));
+  await client.connect();
+  return client;
+}
+
+/** Found by the files that its server keeps. */
+async function privateDatabase(dataDir: string): Promise<pg.ClientConfig> {
+  const note = await readIfThere(join(dataDir, "postgres-location.txt"));
+  const home = note?.split("\n", 1)[0] ?? join(dataDir, "postgres");
+  const pidFile = (await readFile(join(home, "cluster", "postmaster.pid"), "utf8")).split("\n");
+  return { host: pidFile[4] as string, port: Number(pidFile[3]), user: "tollgate", database: "tollgate" };
+}
+
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+const settings = ({ connection }: TestDatabase): DatabaseSettings => ({
+  DATABASE_URL: urlOf(connection),
+  KEY_PEPPER: PEPPER,
+});
+
+/** A socket's directory is no host name, so it comes as a parameter. */
+export function urlOf(connection: TestDatabase["connection"]): string {
+  if ("connectionString" in connection) return connection.connectionString;
+  const { host, port, user, database } = connection;
+  return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`;
+}

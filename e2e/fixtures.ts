@@ -1,0 +1,110 @@
+/** What a suite puts in place beside a platform: a catalogue with ceilings of its own, more accounts, keys and nodes. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { createHmac, randomBytes } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { PEPPER } from "./database.ts";
+import { chat, type Platform, type Ready } from "./platform.ts";
+
+const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
+
+type Query = Platform["query"];
+
+/** Writes the built-in catalogue with these changes, by model, and returns the file's path. */
+export async function writeCatalogue(dataDir: string, changes: Record<string, object>): Promise<string> {
+  const builtIn = new URL("../gateway/catalogue/models.json", import.meta.url);
+  const catalogue = JSON.parse(await readFile(builtIn, "utf8")) as { models: { id: string }[] };
+  const models = catalogue.models.map((model) => ({ ...model, ...changes[model.id] }));
+  const file = join(dataDir, "models.json");
+  await writeFile(file, JSON.stringify({ ...catalogue, models }));
+  return file;
+}
+
+/** A builder account with this much credit, in picodollars. */
+export async function openBuilder(query: Query, credit: bigint): Promise<string> {
+  const [row] = await query<{ id: string }>(
+    `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'builder', 'more') returning id)
+     insert into ledger_account (id, kind) select id, 'builder' from opened returning id`,
+  );
+  const id = row?.id as string;
+  if (credit > 0n) {
+    await query("select ledger_transfer(gen_random_uuid(), 'grant', $1, $2, 'test')", [id, credit.toString()]);
+  }
+  return id;
+}
+
+export interface KeyTraits {
+  requests?: number;
+  tokens?: number;
+  inFlight?: number;
+  revoked?: boolean;
+}
+
+export interface MadeKey {
+  id: string;
+  token: string;
+}
+
+/** A key of the account, with an operator's limits where they are given. */
+export async function makeKey(query: Query, account: string, traits: KeyTraits = {}): Promise<MadeKey> {
+  const reference = randomBytes(6).toString("hex");
+  const token = `tsk_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
+  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const { requests = null, tokens = null, inFlight = null, revoked = false } = traits;
+  const [row] = await query<{ id: string }>(
+    `insert into api_key (id, account_id, name, reference, secret_hash, requests_per_minute_max, tokens_per_minute_max,
+                          in_flight_max, revoked_at)
+     values (gen_random_uuid(), $1, 'made', $2, $3, $4, $5, $6, case when $7 then now() end) returning id`,
+    [account, reference, hash, requests, tokens, inFlight, revoked],
+  );
+  return { id: row?.id as string, token };
+}
+
+/** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */
+export async function keepBusy(platform: Platform, model: string): Promise<() => Promise<void>> {
+  const gone = new AbortController();
+  const orders = { tokens: 100_000, delta_ms: 100 };
+  const response = await chat(platform, orders, { model, stream: true, max_tokens: 5_000 }, gone.signal);
+  if (response.status !== 200) throw new Error(`the request that keeps ${model} busy was answered ${response.status}`);
+  const read = response.text().catch((error: Error) => {
+    if (error.name !== "AbortError") throw error;
+  });
+  return async () => {
+    gone.abort();
+    await read;
+  };
+}
+
+/** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */
+export async function startNode(
+  platform: { ready: Pick<Ready, "base_url" | "host_token"> },
+  node: { name: string; model: string; slots: number },
+): Promise<ChildProcess> {
+  const { name, model, slots } = node;
+  const flags = ["--gateway", platform.ready.base_url, "--name", name, "--engine", "scripted", "--models", model];
+  const child = spawn(process.execPath, [HOST, "up", ...flags, "--slots", String(slots)], {
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
+    env: { ...process.env, TOLLGATE_HOST_TOKEN: platform.ready.host_token },
+  });
+  return await new Promise((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the node ${name} ended with ${code}`)));
+    child.once("message", (message: { type: string; message?: string }) => {
+      if (message.type === "online") resolve(child);
+      else reject(new Error(message.message));
+    });
+  });
+}
+
+/** Limits turn with the calendar minute: runs what must happen in one of them, and again where it turned meanwhile. */
+export async function inOneMinute(run: () => Promise<void>): Promise<void> {
+  const minute = (): number => Math.floor(Date.now() / 60_000);
+  for (let tries = 1; ; tries++) {
+    const begun = minute();
+    try {
+      return await run();
+    } catch (error) {
+      if (minute() === begun || tries === 3) throw error;
+    }
+  }
+}

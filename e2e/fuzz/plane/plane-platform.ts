@@ -1,0 +1,84 @@
+/** A platform whose plane is fuzzed, with hostile nodes on it, and what must be true of it at any time. */
+import assert from "node:assert/strict";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { parseId } from "../../../gateway/src/base/ids.ts";
+import type { Platform } from "../../platform.ts";
+import { assertIntact, type FuzzPlatform, openFuzzPlatform } from "../fuzz-platform.ts";
+import { INSPECTED, MemoryProbe } from "../memory.ts";
+import type { Tally } from "./campaign.ts";
+import { BAIT_MODEL, HONEST_MODEL } from "./clients.ts";
+import { LoopMeter } from "./loop-meter.ts";
+import { RawNode } from "./raw-node.ts";
+
+const HOSTILE_NODES = 4;
+/** What a run may write to the log: so much whatever it does, and a line for each request that ended badly. */
+const LOG_BYTES_MAX = 256 * 1024;
+const LOG_BYTES_PER_FAILURE = 1024;
+
+export interface PlanePlatform extends FuzzPlatform {
+  nodes: RawNode[];
+  probe: MemoryProbe;
+  loop: LoopMeter;
+  logBytes(): Promise<number>;
+  /** Throws on the first thing that is not as it should be: books, charges, processes, the log. */
+  assertUnharmed(tally: Tally, logBytesBefore: number): Promise<void>;
+}
+
+export async function openPlanePlatform(): Promise<PlanePlatform> {
+  const loaded = ["./lift-bounds.ts", "./time-reads.ts"].map(
+    (file) => `--import ${new URL(file, import.meta.url).href}`,
+  );
+  const fuzzed = await openFuzzPlatform({
+    flags: ["--nodes", "2", "--models", HONEST_MODEL],
+    env: { NODE_OPTIONS: [INSPECTED, ...loaded].join(" "), AUTO_QUARANTINE: "false" },
+  });
+  const { platform } = fuzzed;
+  const names = Array.from({ length: HOSTILE_NODES }, (_, i) => `hostile-${i}`);
+  const nodes = await Promise.all(names.map((name) => RawNode.join(platform, name, [BAIT_MODEL])));
+  const probe = await MemoryProbe.open(platform);
+  const logBytes = async (): Promise<number> => (await stat(join(platform.dataDir, "gateway.log"))).size;
+  return {
+    ...fuzzed,
+    nodes,
+    probe,
+    loop: await LoopMeter.install(probe),
+    logBytes,
+    async assertUnharmed(tally, logBytesBefore) {
+      await assertCharged(platform, tally);
+      const failures = [...tally.bait].reduce((sum, [code, n]) => (code === "200" ? sum : sum + n), 0);
+      const grown = (await logBytes()) - logBytesBefore;
+      const max = LOG_BYTES_MAX + failures * LOG_BYTES_PER_FAILURE;
+      assert.ok(grown <= max, `the log grew by ${grown} bytes, and ${max} would do`);
+    },
+    async close() {
+      for (const node of nodes) node.leave();
+      probe.close();
+      await fuzzed.close();
+    },
+  };
+}
+
+/** Every answer was charged as what it said. */
+async function assertCharged(platform: Platform, { counted, findings }: Tally): Promise<void> {
+  await assertIntact(platform);
+  const rows = await platform.query<{ id: string; prompt_tokens: number; completion_tokens: number; charge: string }>(
+    `select id, prompt_tokens, completion_tokens,
+            -- An answer without one token that no other node confirmed is free.
+            case when completion_tokens = 0 and charge_pico = 0 then 0
+                 else charge_pico - prompt_tokens * price_in_pico - completion_tokens * price_out_pico end as charge
+       from request r join price p on p.version = r.price_version and p.model = r.model`,
+  );
+  const records = new Map(rows.map((row) => [row.id, row]));
+  for (const [suffix, usage] of counted) {
+    const record = records.get(parseId("req", `req_${suffix}`) ?? "");
+    assert.ok(record !== undefined, `the answer ${suffix} is on record`);
+    const { prompt_tokens, completion_tokens, charge } = record;
+    assert.deepEqual(
+      { prompt_tokens, completion_tokens, charge: Number(charge) },
+      { prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens, charge: 0 },
+      `the answer ${suffix} was charged as what it said`,
+    );
+  }
+  assert.deepEqual(findings, []);
+}

@@ -1,0 +1,103 @@
+/** Floods of the dispatch plane: what a node can send without end, and sending it with all the connections it may have. */
+import assert from "node:assert/strict";
+import { encode } from "../../protocol/src/codec.ts";
+import { nodeState } from "../../protocol/src/subjects.ts";
+import { RawNode } from "../fuzz/plane/raw-node.ts";
+import { eventually } from "../platform.ts";
+import { stateFrame } from "./node.ts";
+import type { Stage } from "./stage.ts";
+
+/** Connections that a node may have. */
+const CONNECTIONS = 4;
+/** About so much leaves in one write. */
+const WRITE_BYTES = 64 * 1024;
+/** Far more than it takes to be cut off. */
+const CUT_WITHIN_MS = 40_000;
+const MODEL = "small-8b";
+
+export interface Message {
+  subject: string;
+  payload: Uint8Array;
+}
+
+/** The messages of a node's flood, one after the other. `gateway` is the name of the one that it is meant for. */
+export type Flood = (node: string, gateway: string) => () => Message;
+
+const job = "06dfk3zq9v8n2x4m7t1c5w0rbe-01";
+const deltas = Array.from({ length: 1024 }, (_, seq) => ({ job, seq, channel: "answer" as const, text: "x" }));
+const cycle = <T>(list: T[]): (() => T) => {
+  let i = 0;
+  return () => list[i++ % list.length] as T;
+};
+
+export const malformedStates: Flood = (node) => {
+  const payloads = [
+    Buffer.from("\x01\x17{"),
+    Buffer.from([1, 23, ...Buffer.from('{"protocol":"1.0","slots":-1}')]),
+    Buffer.from([1, 23, ...Buffer.alloc(2_000, 0x7b)]),
+    Buffer.from([9]),
+    Buffer.alloc(0),
+  ];
+  return cycle(payloads.map((payload) => ({ subject: nodeState(node), payload })));
+};
+
+export const statesOfManyModels: Flood = (node) => {
+  const models = Array.from({ length: 250 }, (_, n) => `model-${n}-${"x".repeat(40)}`);
+  let busy = 0;
+  return () => ({ subject: nodeState(node), payload: stateFrame({ models, busy: busy++ % 64 }) });
+};
+
+export const malformedFrames: Flood = (node, gateway) => {
+  const message = { subject: `tg.g.${gateway}.${node}`, payload: Buffer.from("\x01\x10{") };
+  return () => message;
+};
+
+export const outputOfNoJob: Flood = (node, gateway) =>
+  cycle([
+    { subject: `tg.g.${gateway}.${node}`, payload: encode({ kind: "deltas", deltas }) },
+    { subject: `tg.g.0.${node}`, payload: Buffer.alloc(32 * 1024, 7) },
+  ]);
+
+let joined = 0;
+
+/** A node of a new host. */
+export async function join(stage: Stage): Promise<RawNode> {
+  const { token } = await stage.host();
+  const ready = { base_url: stage.baseUrl, host_token: token };
+  return await RawNode.join({ ready }, `flooding-${joined++}`, [MODEL]);
+}
+
+/** A gateway's name stands in the jobs it sends: a node that joins is sent one to try it. */
+export async function gatewayName(stage: Stage): Promise<string> {
+  const node = await join(stage);
+  assert.equal(await node.connect(), true);
+  const payload = stateFrame({ slots: 1, models: [MODEL] });
+  await node.publish([{ subject: nodeState(node.id), payload }]);
+  await eventually("the gateway sends it a job", () => node.jobs.length > 0, 60_000);
+  node.leave();
+  return node.gateway;
+}
+
+/** Floods with four connections until all of them are cut, which must be. */
+export async function floodUntilCut(node: RawNode, next: () => Message): Promise<void> {
+  const lines = [node, ...Array.from({ length: CONNECTIONS - 1 }, () => node.twin())];
+  for (const line of lines) assert.equal(await line.connect(), true);
+  const until = performance.now() + CUT_WITHIN_MS;
+  await Promise.all(
+    lines.map(async (line) => {
+      while (line.isConnected && performance.now() < until) {
+        await line.publish(chunkOf(next));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }),
+  );
+  const left = lines.filter((line) => line.isConnected);
+  for (const line of left) line.leave();
+  assert.equal(left.length, 0, "it was cut off, with every connection");
+}
+
+function chunkOf(next: () => Message): Message[] {
+  const chunk: Message[] = [];
+  for (let bytes = 0; bytes < WRITE_BYTES; bytes += 60 + (chunk.at(-1) as Message).payload.length) chunk.push(next());
+  return chunk;
+}

@@ -1,0 +1,167 @@
+/** For tests: everything a signed-in person and a builder can ask of the console, and what is refused for its own reasons. */
+import assert from "node:assert/strict";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { dollars } from "../../../base/money.ts";
+import { fault } from "../../../faults.ts";
+import { PoolBusyError } from "../../../metering/pool.ts";
+import { Browser } from "../../testing/browser.ts";
+import { refused, served } from "../../testing/past.ts";
+import { signedIn } from "../../testing/people.ts";
+import type { Coverage } from "./coverage.ts";
+import { emptySecrets, fillSecrets } from "./filled.ts";
+import type { Fixture } from "./fixture.ts";
+
+export async function callAccounts({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, identityId } = await signedIn(platform);
+  const open = (status: number, name: string) =>
+    ask(browser, status, "openAccount", { body: { kind: "builder", name } });
+  await ask(browser, 200, "getMe");
+  const { id } = (await open(201, "Work")).body;
+  await ask(browser, 200, "renameAccount", { id, body: { name: "Play" } });
+  for (let i = 1; i < 20; i++) await open(201, `Work ${i}`);
+  await open(409, "One too many");
+  await ask(browser, 400, "getBalance");
+  await ask(browser, 200, "getBalance", { headers: { "x-tollgate-account": String(id) } });
+  for (const other of [new Browser(platform), new Browser(platform)]) await other.enter(platform, identityId);
+  const { data } = (await ask(browser, 200, "listSessions")).body;
+  const session = (data as { id: string; current: boolean }[]).find(({ current }) => !current);
+  await ask(browser, 200, "endSession", { id: session?.id });
+  assert.deepEqual((await ask(browser, 200, "endOtherSessions")).body, { ended: 1 });
+
+  const suspended = people["suspended builder"];
+  const own = publicId("acc", suspended.accountIds[0] as Uuid);
+  const body = { kind: "builder", name: "Another" };
+  await ask(suspended.browser, 403, "openAccount", { body });
+  await ask(suspended.browser, 403, "renameAccount", { id: own, body });
+}
+
+export async function callKeys({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = people.builder;
+  await make("request");
+  const { id, secret } = (await ask(browser, 201, "createKey", { body: { name: "new" } })).body;
+  assert.match(String(secret), /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+  await ask(browser, 200, "renameKey", { id, body: { name: "newer" } });
+  await platform.parts.apiKeys.authenticate(`Bearer ${secret}`);
+  await ask(browser, 200, "revokeKey", { id });
+  await ask(browser, 404, "renameKey", { id, body: { name: "gone" } });
+  const used = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "used");
+  await served(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
+  const { data } = (await ask(browser, 200, "listKeys")).body;
+  const spent = (data as { spend_this_month: { requests: number } }[]).map((key) => key.spend_this_month.requests);
+  assert.ok(spent.includes(0) && spent.some((requests) => requests > 0), `${spent}`);
+  await ask(browser, 400, "listKeys", { query: "limit=0" });
+  await fillSecrets(platform.pool, "api_key", accountIds[0] as Uuid);
+  await ask(browser, 409, "createKey", { body: { name: "one too many" } });
+  await emptySecrets(platform.pool, "api_key");
+}
+
+export async function callRequests({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const [accountId] = accountIds as [Uuid];
+  const [hostId] = people.host.accountIds as [Uuid];
+  const { id: keyId } = await platform.parts.apiKeys.issue(accountId, "a key");
+  const node = await platform.parts.fleet.register(hostId, { name: "serves", hardware: {}, agent: "" });
+  const request = { accountId, keyId, charge: 1_000n, host: { accountId: hostId, nodeId: node.id } };
+  const ids = [await served(platform, request), await served(platform, request), await served(platform, request)];
+  await refused(platform, { accountId, keyId });
+  const { data, next_cursor } = (await ask(browser, 200, "listRequests", { query: "limit=2" })).body;
+  assert.equal((data as unknown[]).length, 2);
+  const second = await ask(browser, 200, "listRequests", { query: `cursor=${next_cursor}` });
+  assert.equal(second.body.next_cursor, null);
+  const query = `model=tiny-3b&key=${publicId("key", keyId)}&outcome=ok&from=2026-01-01&to=2999-01-01T00:00:00Z`;
+  await ask(browser, 200, "listRequests", { query });
+  const file = await ask(browser, 200, "exportRequests", { query });
+  assert.equal(file.text.trimEnd().split("\r\n").length, 1 + ids.length);
+  for (const list of ["listRequests", "exportRequests"]) {
+    await ask(browser, 422, list, { query: "model=none" });
+    await ask(browser, 422, list, { query: "outcome=none" });
+    await ask(browser, 400, list, { query: "key=none" });
+  }
+  const id = publicId("req", ids[0] as Uuid);
+  await ask(browser, 200, "getRequest", { id });
+  await ask(browser, 200, "getReceipt", { id });
+}
+
+/** Each sum has the field that `by` names and the one that `split` names, and none of the other three. */
+export async function callUsage({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  await make("request");
+  const fields = ["key", "model", "day", "hour", "outcome"];
+  for (const by of fields) {
+    for (const split of [undefined, "key", "model"]) {
+      const query = `by=${by}${split === undefined ? "" : `&split=${split}`}`;
+      const { data } = (await ask(browser, 200, "getUsage", { query })).body;
+      assert.ok((data as object[]).length > 0, query);
+      for (const row of data as object[]) {
+        const named = fields.filter((field) => field in row);
+        assert.deepEqual(new Set(named), new Set([by, split ?? by]), query);
+      }
+    }
+  }
+  for (const span of ["from=2026-01-02&to=2026-01-01", "by=hour&from=2026-01-01&to=2026-03-01"]) {
+    await ask(browser, 400, "getUsage", { query: span });
+  }
+  await ask(browser, 400, "getUsage", { query: "by=day&from=2025-01-01&to=2026-03-01" });
+}
+
+export async function callMoney({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  await make("request");
+  await ask(browser, 200, "getBalance");
+  const { next_cursor } = (await ask(browser, 200, "listLedger", { query: "limit=1" })).body;
+  await ask(browser, 200, "listLedger", { query: `limit=100&cursor=${next_cursor}` });
+  await ask(browser, 200, "listPacks");
+  const buy = (status: number, pack_id: string) => ask(browser, status, "createCheckout", { body: { pack_id } });
+  await buy(200, "pack_5");
+  await buy(422, "pack_6");
+  platform.outside.checkout = () => Promise.reject(fault("payment_provider_unavailable"));
+  await buy(502, "pack_5");
+  platform.outside.checkout = undefined;
+  for (let open = 1; open < 10; open++) await buy(200, "pack_5");
+  await buy(429, "pack_5");
+  const nothing = new Browser({ app: platform.serve({ payments: undefined }) });
+  await ask(nothing, 404, "listPacks");
+  await ask(nothing, 404, "createCheckout", { body: {} });
+
+  // Below zero, and every kind of transfer in the statement.
+  const poor = await signedIn(platform, [{ kind: "builder" }]);
+  const accountId = poor.accountIds[0] as Uuid;
+  for (const kind of ["purchase", "refund", "dispute"] as const) {
+    const transfer = { id: platform.newId(), kind, accountId, amount: dollars(6), reason: "a test" };
+    assert.equal(await platform.ledger.transfer(transfer), "moved");
+  }
+  const { data } = (await ask(poor.browser, 200, "listLedger")).body;
+  assert.equal((data as object[]).length, 4);
+  assert.equal((await ask(poor.browser, 200, "getBalance")).body.balance_micro, "-1000000.000000");
+}
+
+const VIEWERS_MAX = 50;
+
+export async function callLive({ platform, people }: Fixture, { ask, watch }: Coverage): Promise<void> {
+  for (const [id, { browser }, names] of [
+    ["watchAccount", people.builder, ["balance", "requests"]],
+    ["watchPlatform", people.operator, ["load"]],
+  ] as const) {
+    const streams = await Promise.all(Array.from({ length: VIEWERS_MAX }, () => watch(platform.app, browser, id)));
+    await ask(browser, 429, id);
+    for (const name of names) await streams[0]?.event(name);
+    for (const { close } of streams) close();
+  }
+}
+
+export async function callModels({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  const { outside } = platform;
+  outside.connected.add(await make("node"));
+  const { data } = (await ask(browser, 200, "listLiveModels")).body;
+  const tiny = (data as { id: string; tps_p50: number; nodes: number }[]).find(({ id }) => id === "tiny-3b");
+  assert.deepEqual([tiny?.tps_p50, tiny?.nodes], [41.5, 1]);
+  const chat = { model: "tiny-3b", messages: [{ role: "user", content: "one two three" }], max_tokens: 100 };
+  const { prompt_tokens, output_tokens_max } = (await ask(browser, 200, "quoteChat", { body: chat })).body;
+  assert.deepEqual([prompt_tokens, output_tokens_max], [3, 100]);
+  await ask(browser, 400, "quoteChat", { body: { ...chat, messages: [] } });
+  await ask(browser, 404, "quoteChat", { body: { ...chat, model: "none" } });
+  outside.counting = { countPrompt: () => Promise.reject(new PoolBusyError()) };
+  await ask(browser, 503, "quoteChat", { body: chat });
+  outside.counting = {};
+}

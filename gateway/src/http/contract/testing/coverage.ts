@@ -1,0 +1,136 @@
+/**
+ * For tests: calls an API by the ids of its operations, holds every answer to what is declared, and remembers what was
+ * answered, so that what is declared and never answered shows too. What guards refuse with is in authorisation.test.ts.
+ */
+import assert from "node:assert/strict";
+import type { Refusal } from "@tollgate/api/faults.ts";
+import { GUARDS } from "@tollgate/api/guards.ts";
+import type { Api } from "@tollgate/api/openapi/api.ts";
+import { errorEnvelope, faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import type { FastifyInstance } from "fastify";
+import type { Answer, Browser } from "../../testing/browser.ts";
+import { type EventReader, openEvents } from "./events.ts";
+import { addressOf, type Operation, operationsOf } from "./operations.ts";
+
+export interface Sent {
+  /** In the path. */
+  id?: unknown;
+  query?: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Coverage {
+  operations: Operation[];
+  send(browser: Browser, id: string, sent?: Sent): Promise<Answer>;
+  /** As `send`, for an answer that must have this status. */
+  ask(browser: Browser, status: number, id: string, sent?: Sent): Promise<Answer>;
+  /** Opens a stream. */
+  watch(app: FastifyInstance, browser: Browser, id: string): Promise<EventReader>;
+  /** Everything declared that no answer has shown. */
+  unmet(): string[];
+}
+
+/** A fault of ours, and bodies that find no room, cannot be asked for. */
+const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity)$/;
+
+export function openCoverage(api: Api): Coverage {
+  const operations = operationsOf(api);
+  const faults = new Map(operations.map((operation) => [operation, faultsOf(operation)]));
+  const envelope = errorEnvelope([...faults.values()].flat());
+  const met = new Set<string>();
+
+  const find = (id: string): Operation => {
+    const found = operations.find((operation) => operation.id === id);
+    assert.ok(found !== undefined, `no operation ${id} is declared`);
+    return found;
+  };
+  const take = (operation: Operation, answer: Answer): Answer => {
+    assert.match(String(answer.headers["x-request-id"]), /^req_[0-9a-z]{26}$/);
+    if (answer.status < 400) checkSuccess(operation, answer);
+    else {
+      envelope.parse(answer.body);
+      checkRefusal(operation.id, faults.get(operation) ?? [], answer);
+    }
+    met.add(nameOf(operation, { status: answer.status, ...answer.body.error }));
+    return answer;
+  };
+  const send: Coverage["send"] = async (browser, name, { id, query, body, headers } = {}) => {
+    const operation = find(name);
+    const { method, url } = addressOf(operation, id === undefined ? undefined : String(id), query);
+    return take(operation, await browser.send(method, url, { body, ...(headers !== undefined && { headers }) }));
+  };
+  return {
+    operations,
+    send,
+    async ask(browser, status, id, sent) {
+      const answer = await send(browser, id, sent);
+      assert.equal(answer.status, status, `${id}: ${answer.text}`);
+      return answer;
+    },
+    async watch(app, browser, id) {
+      const operation = find(id);
+      const stream = await openEvents(app, browser, addressOf(operation).url);
+      take(operation, stream.answer);
+      return {
+        ...stream,
+        async event(name) {
+          const schema = operation.answer.events?.named?.[name];
+          assert.ok(schema !== undefined, `${id} declares no event ${name}`);
+          const data = await stream.event(name);
+          schema.parse(data);
+          met.add(`${id} event ${name}`);
+          return data;
+        },
+      };
+    },
+    unmet: () => operations.flatMap(declaredBy).filter((one) => !met.has(one) && !NOT_ASKED_FOR.test(one)),
+  };
+}
+
+/** `listKeys 200`, `listKeys 400 invalid_cursor`. */
+const nameOf = ({ id }: Operation, { status, type = "" }: { status: number; type?: string }): string =>
+  `${id} ${status} ${type}`.trimEnd();
+
+function declaredBy(operation: Operation): string[] {
+  const { id, answer, guard, faults = [] } = operation;
+  const ofGuard = new Set<string>(GUARDS[guard].faults.flatMap(({ code }) => code ?? []).concat("cross_site_blocked"));
+  // A guard's code that is the route's own too has another reason here.
+  const refusals = faultsOf(operation).filter(
+    ({ code }) => !ofGuard.has(code ?? "") || faults.some((own) => own.code === code),
+  );
+  return [
+    nameOf(operation, { status: answer.status ?? 200 }),
+    ...Object.keys(answer.events?.named ?? {}).map((name) => `${id} event ${name}`),
+    ...refusals.map((refusal) => nameOf(operation, refusal)),
+  ];
+}
+
+function checkSuccess({ id, answer: declared }: Operation, { status, headers, text, body }: Answer): void {
+  assert.equal(status, declared.status ?? 200, `${id}: ${text}`);
+  const { json, csv, events } = declared;
+  const type = json ? "application/json" : csv ? "text/csv" : events ? "text/event-stream" : undefined;
+  assert.equal(headers["content-type"]?.toString().split(";")[0], type, id);
+  // As it arrives: what the handler returned was checked before it became text.
+  json?.parse(body);
+  if (csv !== undefined) assert.match(String(headers["content-disposition"]), /^attachment; filename="/);
+  if (status !== 302) return;
+  assert.equal(text, "");
+  assert.ok(headers.location);
+}
+
+function checkRefusal(id: string, faults: Refusal[], { status, headers, text, body }: Answer): void {
+  const { code } = body.error ?? {};
+  const declared = faults.find((one) => one.status === status && one.code === code);
+  assert.ok(declared !== undefined, `${id} does not declare ${status} ${code}: ${text}`);
+  const what = `${id} ${status} ${code}`;
+  if (declared.retry === "never") {
+    assert.equal(headers["x-should-retry"], "false", what);
+    assert.equal(headers["retry-after"], undefined, what);
+  }
+  if (declared.retry === "later") {
+    // After a long wait a client should not try by itself.
+    assert.match(String(headers["x-should-retry"]), /^(true|false)$/, what);
+    assert.match(String(headers["retry-after"]), /^[1-9]\d*$/, what);
+  }
+}

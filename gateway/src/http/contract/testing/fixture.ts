@@ -1,0 +1,148 @@
+/** For tests: a platform with one of every kind of person, things that belong to two of them, and snapshots of its database. */
+import { systemClock } from "../../../base/clock.ts";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
+import { pico } from "../../../base/money.ts";
+import { systemRandom } from "../../../base/random.ts";
+import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { openPayments } from "../../../payments/payments.ts";
+import { stripeAt } from "../../../payments/testing.ts";
+import { Browser } from "../../testing/browser.ts";
+import { served } from "../../testing/past.ts";
+import { type Person, signedIn } from "../../testing/people.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+
+export const PEOPLE = [
+  "nobody",
+  "no account",
+  "builder",
+  "host",
+  "operator",
+  "suspended builder",
+  "suspended host",
+  "other builder",
+  "other host",
+] as const;
+export type Who = (typeof PEOPLE)[number];
+
+/** What a path's `{id}` can name. */
+export type Thing =
+  | "account"
+  | "session"
+  | "key"
+  | "request"
+  | "token"
+  | "node"
+  | "quarantined node"
+  | "withheld node"
+  | "batch";
+
+export interface Fixture {
+  platform: TestPlatform;
+  people: Record<Who, Person>;
+  /** A new one of the builder's, of the host's, or of the platform's; its public id. */
+  make(thing: Thing): Promise<string>;
+  /** Text that nobody but they themselves, and operators, may ever be shown. */
+  marks: Record<"builder" | "host", string[]>;
+  /** Everything in the database but what reading changes, and what these tables hold. */
+  snapshot(without?: string[]): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Sessions are prolonged by use; attempts to sign in are counted. */
+const CHANGED_BY_READING = ["identity_session", "identity_attempt"];
+
+export async function openFixture(): Promise<Fixture> {
+  const log = createLog("silent");
+  const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
+  const platform = await openTestPlatform({
+    payments: (books) => openPayments({ ...books, provider: stripeAt(demo), log }),
+  });
+  const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
+  const people: Fixture["people"] = {
+    nobody,
+    "no account": await signedIn(platform),
+    builder: await signedIn(platform, [{ kind: "builder" }]),
+    host: await signedIn(platform, [{ kind: "host" }]),
+    operator: await signedIn(platform, [], { operator: true }),
+    "suspended builder": await signedIn(platform, [{ kind: "builder", suspended: true }]),
+    "suspended host": await signedIn(platform, [{ kind: "host", suspended: true }]),
+    "other builder": await signedIn(platform, [{ kind: "builder" }]),
+    "other host": await signedIn(platform, [{ kind: "host" }]),
+  };
+  const make = makerOf(platform, people);
+  const [key, request, token, node] = await Promise.all([make("key"), make("request"), make("token"), make("node")]);
+  const { builder, host } = people;
+  return {
+    platform,
+    people,
+    make,
+    marks: {
+      builder: [key, request, builder.email, ...accountsOf(builder)],
+      host: [token, node, host.email, ...accountsOf(host)],
+    },
+    snapshot: (without = []) => snapshotOf(platform, [...CHANGED_BY_READING, ...without]),
+    async close() {
+      await demo.close();
+      await platform.close();
+    },
+  };
+}
+
+const accountsOf = ({ accountIds }: Person): string[] => accountIds.map((id) => publicId("acc", id));
+
+function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): Fixture["make"] {
+  const [builderId, hostId] = [builder.accountIds[0] as Uuid, host.accountIds[0] as Uuid];
+  const { fleet, payouts } = platform.parts;
+  let made = 0;
+  const posted = async ({ browser }: Person, url: string): Promise<string> =>
+    String((await browser.send("POST", url, { body: { name: `thing ${made++}` } })).body.id);
+  const newNode = async (): Promise<Uuid> => {
+    const { id } = await fleet.register(hostId, { name: `node ${made++}`, hardware: {}, agent: "" });
+    await fleet.elect(hostId, id, ["tiny-3b"]);
+    return id;
+  };
+  const newRequest = async (): Promise<string> => {
+    const servedBy = { accountId: hostId, nodeId: await newNode() };
+    return publicId("req", await served(platform, { accountId: builderId, charge: 1_000n, host: servedBy }));
+  };
+  const makers: Record<Thing, () => Promise<string>> = {
+    account: async () => publicId("acc", builderId),
+    async session() {
+      const elsewhere = new Browser(platform);
+      await elsewhere.enter(platform, builder.identityId);
+      const { body } = await elsewhere.send("GET", "/console/api/sessions");
+      return String((body.data as { id: string; current: boolean }[]).find(({ current }) => current)?.id);
+    },
+    key: () => posted(builder, "/console/api/keys"),
+    request: newRequest,
+    token: () => posted(host, "/console/api/host-tokens"),
+    node: async () => publicId("node", await newNode()),
+    async "quarantined node"() {
+      const id = await newNode();
+      await fleet.quarantine(id, { reason: "a test", evidence: {}, by: "platform" });
+      return publicId("node", id);
+    },
+    async "withheld node"() {
+      await makers["quarantined node"]();
+      return publicId("node", await newNode());
+    },
+    async batch() {
+      await newRequest();
+      const batch = await payouts.create({ note: "", by: "a test", minimum: pico(1n) });
+      return publicId("pay", batch?.id as Uuid);
+    },
+  };
+  return (thing) => makers[thing]();
+}
+
+async function snapshotOf({ pool }: TestPlatform, without: string[]): Promise<string> {
+  const { rows: tables } = await pool.query("select tablename from pg_tables where schemaname = 'public' order by 1");
+  const names = tables.map(({ tablename }) => String(tablename)).filter((name) => !without.includes(name));
+  const digests = names.map(
+    (name) =>
+      `select '${name}', count(*), md5(coalesce(string_agg(t::text, e'\\n' order by t::text), '')) from "${name}" t`,
+  );
+  const { rows } = await pool.query({ text: digests.join(" union all "), rowMode: "array" });
+  return rows.map((row: unknown[]) => row.join(" ")).join("\n");
+}

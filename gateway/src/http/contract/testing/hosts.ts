@@ -1,0 +1,81 @@
+/** For tests: everything a host can ask of the console, and what is refused for its own reasons. */
+import assert from "node:assert/strict";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { served } from "../../testing/past.ts";
+import type { Coverage } from "./coverage.ts";
+import { emptySecrets, fillSecrets } from "./filled.ts";
+import type { Fixture } from "./fixture.ts";
+
+export async function callTokens({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = people.host;
+  const { id, secret } = (await ask(browser, 201, "createHostToken", { body: { name: "new" } })).body;
+  assert.match(String(secret), /^tht_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
+  await ask(browser, 200, "revokeHostToken", { id });
+  await ask(browser, 200, "listHostTokens");
+  await ask(browser, 400, "listHostTokens", { query: "limit=0" });
+  await fillSecrets(platform.pool, "host_token", accountIds[0] as Uuid);
+  await ask(browser, 409, "createHostToken", { body: { name: "one too many" } });
+  await emptySecrets(platform.pool, "host_token");
+}
+
+/** Nodes in every state, so that no answer is left out. */
+export async function callNodes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = people.host;
+  const [hostId] = accountIds as [Uuid];
+  const { fleet } = platform.parts;
+  const register = async (name: string) =>
+    publicId("node", (await fleet.register(hostId, { name, hardware: {}, agent: "" })).id);
+  const [node, fresh, barred] = [await make("node"), await register("fresh"), await make("quarantined node")];
+  const old = await register("old");
+  await fleet.move(hostId, parseId("node", old) as Uuid, "retire");
+  platform.outside.connected.add(node);
+  for (const id of [node, fresh, barred, old]) await ask(browser, 200, "getNode", { id });
+  const { next_cursor } = (await ask(browser, 200, "listNodes", { query: "limit=1" })).body;
+  await ask(browser, 200, "listNodes", { query: `cursor=${next_cursor}` });
+  await ask(browser, 400, "listNodes", { query: "limit=0" });
+  for (const move of ["pauseNode", "resumeNode"]) {
+    await ask(browser, 200, move, { id: node });
+    await ask(browser, 409, move, { id: fresh });
+    await ask(browser, 409, move, { id: barred });
+  }
+  const elect = (status: number, id: string, models: string[]) =>
+    ask(browser, status, "electModels", { id, body: { models } });
+  await elect(200, node, ["tiny-3b", "small-8b"]);
+  await elect(400, node, ["large-70b"]);
+  await elect(409, old, ["tiny-3b"]);
+  await ask(browser, 200, "listNodeModels");
+}
+
+/** Each sum has the field that `by` names and the one that `split` names. */
+export async function callEarnings({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = people.host;
+  const node = await make("node");
+  const host = { accountId: accountIds[0] as Uuid, nodeId: parseId("node", node) as Uuid };
+  const builderId = people.builder.accountIds[0] as Uuid;
+  const request = publicId("req", await served(platform, { accountId: builderId, charge: 1_000n, host }));
+  const { data } = (await ask(browser, 200, "listEarnings", { query: `node=${node}` })).body;
+  assert.equal((data as object[]).length, 1);
+  for (const by of ["day", "hour", "node", "model"]) {
+    for (const split of [undefined, "node", "model"].filter((split) => split !== by)) {
+      const query = `by=${by}${split === undefined ? "" : `&split=${split}`}`;
+      const { data } = (await ask(browser, 200, "sumEarnings", { query })).body;
+      for (const row of data as object[]) {
+        const fields = ["day", "hour", "node", "model"].filter((field) => field in row);
+        assert.deepEqual(new Set(fields), new Set(split === undefined ? [by] : [by, split]));
+      }
+    }
+  }
+  await ask(browser, 200, "sumEarnings", { query: `node=${node}` });
+  for (const query of [
+    "node=none",
+    "from=2026-02-01&to=2026-01-01",
+    "by=hour&from=2026-01-01&to=2026-03-01",
+    "by=model&split=model",
+  ]) {
+    await ask(browser, 400, "sumEarnings", { query });
+  }
+  for (const list of ["listEarnings", "exportEarnings"]) await ask(browser, 400, list, { query: "node=none" });
+  const file = await ask(browser, 200, "exportEarnings", { query: `node=${node}` });
+  assert.match(file.text, /^request_id,finished_at,.*\r\nreq_/);
+  await ask(browser, 200, "getEarningReceipt", { id: request });
+}

@@ -1,0 +1,79 @@
+/** For tests: everything an operator can ask of the console, and what is refused for its own reasons. */
+import assert from "node:assert/strict";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import type { Coverage } from "./coverage.ts";
+import type { Fixture } from "./fixture.ts";
+
+export async function callPlatform({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.operator;
+  const [hostId] = people.host.accountIds as [Uuid];
+  await make("request");
+  const { traffic } = (await ask(browser, 200, "getOverview")).body;
+  assert.ok((traffic as object[]).length > 0);
+  await ask(browser, 400, "getOverview", { query: "from=2026-01-01&to=2026-03-01" });
+  await ask(browser, 200, "checkBooks");
+  await platform.pool.query("update ledger_account set balance = balance + 1 where id = $1", [hostId]);
+  assert.equal((await ask(browser, 200, "checkBooks")).body.balanced, false);
+  await platform.pool.query("update ledger_account set balance = balance - 1 where id = $1", [hostId]);
+}
+
+export async function callPlatformNodes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.operator;
+  const [node, old] = [await make("node"), await make("node")];
+  const reason = { reason: "a test" };
+  await ask(browser, 200, "quarantineNode", { id: node, body: reason });
+  const after = await make("node");
+  const { withheld } = (await ask(browser, 200, "getPlatformNode", { id: after })).body;
+  assert.equal(withheld, "host_quarantine");
+  for (const status of [200, 409]) await ask(browser, status, "clearNode", { id: after });
+  for (const status of [200, 409]) await ask(browser, status, "releaseNode", { id: node });
+  await platform.parts.fleet.move(people.host.accountIds[0] as Uuid, parseId("node", old) as Uuid, "retire");
+  await ask(browser, 409, "quarantineNode", { id: old, body: reason });
+  await ask(browser, 200, "listPlatformNodes", { query: "limit=1" });
+  for (const query of ["state=away", "host=nobody"]) await ask(browser, 400, "listPlatformNodes", { query });
+  const { data } = (await ask(browser, 200, "listOperatorActions", { query: "limit=100" })).body;
+  assert.ok((data as { outcome: string }[]).some(({ outcome }) => outcome !== "done"));
+}
+
+export async function callPlatformAccounts({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.operator;
+  const [ofBuilder, ofHost] = [people.builder, people.host].map(({ accountIds: [id] }) => publicId("acc", id as Uuid));
+  await ask(browser, 200, "listAccounts", { query: "q=builder&kind=builder&limit=1" });
+  await ask(browser, 200, "getAccount", { id: ofBuilder });
+  await ask(browser, 200, "listAccountKeys", { id: ofBuilder });
+  const grant = (status: number, id: unknown, amount_micro: unknown) =>
+    ask(browser, status, "grantCredit", { id, body: { amount_micro, reason: "a test" } });
+  for (const amount of ["5000000", 7]) await grant(200, ofBuilder, amount);
+  for (const amount of ["1.5", "1000000000001"]) await grant(400, ofBuilder, amount);
+  await grant(403, ofHost, 1);
+  for (const act of ["suspendAccount", "restoreAccount"]) {
+    await ask(browser, 200, act, { id: ofHost, body: { reason: "a test" } });
+  }
+  const key = await make("key");
+  for (const limits of [{ requests_per_minute: 10, in_flight: 0 }, {}]) {
+    await ask(browser, 200, "setKeyLimits", { id: key, body: limits });
+  }
+}
+
+export async function callPayouts({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.operator;
+  const [hostId] = people.host.accountIds as [Uuid];
+  await make("request");
+  const create = (status: number, body: object) => ask(browser, status, "createPayout", { body });
+  await create(409, { minimum_micro: 1_000_000_000 });
+  await create(400, { minimum_micro: "none" });
+  const { id } = (await create(201, { note: "a test" })).body;
+  const { lines } = (await ask(browser, 200, "getPayout", { id })).body;
+  assert.deepEqual(
+    (lines as { account: string }[]).map(({ account }) => account),
+    [publicId("acc", hostId)],
+  );
+  assert.match((await ask(browser, 200, "exportPayout", { id })).text, /^payout,account,.*\r\npay_/);
+  for (const query of ["limit=0", "cursor=none"]) await ask(browser, 400, "getPayout", { id, query });
+  await platform.pool.query("update payout set amount = amount + 1000000000 where account_id = $1", [hostId]);
+  await ask(browser, 409, "markPayoutPaid", { id });
+  await platform.pool.query("update payout set amount = amount - 1000000000 where account_id = $1", [hostId]);
+  await ask(browser, 200, "markPayoutPaid", { id });
+  await ask(browser, 200, "listPayouts");
+  assert.ok((await platform.parts.hostMoney(hostId)).paidOut > 0n);
+}

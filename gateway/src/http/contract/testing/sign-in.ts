@@ -1,0 +1,128 @@
+/** For tests: every way to sign up and in, and every way not to, on consoles that offer different things. */
+import assert from "node:assert/strict";
+import { type IdentitiesOptions, openIdentities } from "../../../accounts/identities.ts";
+import { smtpMail } from "../../../accounts/mail.ts";
+import { cheapHash } from "../../../accounts/testing/cheap-hash.ts";
+import { openTestIssuer } from "../../../accounts/testing/oidc.ts";
+import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
+import { totp } from "../../../accounts/testing/totp.ts";
+import { Browser, PASSWORD } from "../../testing/browser.ts";
+import { signedIn } from "../../testing/people.ts";
+import type { TestPlatform } from "../../testing/platform.ts";
+import type { Coverage } from "./coverage.ts";
+import type { Fixture } from "./fixture.ts";
+
+const PUBLIC_URL = "http://gate.test";
+
+export async function callSignIn({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const browser = new Browser(platform);
+  const body = { email: "new@example.test", password: PASSWORD, name: "New" };
+  await ask(browser, 200, "getSignInMethods");
+  assert.equal((await ask(browser, 200, "getSession")).body.identity, null);
+  await ask(browser, 200, "signUp", { body });
+  await ask(new Browser(platform), 400, "signUp", { body });
+  assert.equal((await ask(browser, 200, "getSession")).body.identity?.email, body.email);
+  await ask(browser, 200, "signOut");
+  await ask(browser, 401, "signIn", { body: { ...body, password: "another one" } });
+  await ask(browser, 200, "signIn", { body });
+  for (const id of ["requestPasswordReset", "requestEmailVerification"]) await ask(browser, 404, id, { body });
+  await ask(browser, 400, "resetPassword", { body: { token: "none", password: PASSWORD } });
+  await ask(browser, 400, "verifyEmail", { body: { token: "none" } });
+  const { browser: own } = await signedIn(platform);
+  const change = (status: number, password: string) =>
+    ask(own, status, "changePassword", { body: { password, new_password: `${PASSWORD}!` } });
+  await change(400, "another one");
+  await change(200, PASSWORD);
+}
+
+export async function callTwoFactor({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, email } = await signedIn(platform);
+  const body = { password: PASSWORD };
+  await ask(browser, 400, "confirmTwoFactor", { body: { code: "123456" } });
+  await ask(browser, 400, "replaceBackupCodes", { body });
+  await ask(browser, 200, "disableTwoFactor", { body });
+  const secret = String((await ask(browser, 200, "enableTwoFactor", { body })).body.secret);
+  await ask(browser, 200, "confirmTwoFactor", { body: { code: totp(secret) } });
+  await ask(browser, 400, "enableTwoFactor", { body });
+  await ask(browser, 200, "replaceBackupCodes", { body });
+  const next = new Browser(platform);
+  await ask(next, 401, "signInWithCode", { body: { code: "123456" } });
+  const first = await ask(next, 200, "signIn", { body: { email, ...body } });
+  assert.deepEqual(first.body, { status: "two_factor_required" });
+  await ask(next, 400, "signInWithCode", { body: { code: "AAAA-BBBB" } });
+  await ask(next, 200, "signInWithCode", { body: { code: totp(secret, 1) } });
+  await ask(browser, 200, "disableTwoFactor", { body });
+}
+
+/** A browser at another console of the same platform, which signs people in like this. */
+async function browserAt(platform: TestPlatform, options: Partial<IdentitiesOptions>) {
+  const { pool, newId, secret, parts } = platform;
+  const shared = { pool, newId, secret, log: parts.log, publicUrl: PUBLIC_URL, passwordHash: cheapHash };
+  const identities = await openIdentities({ ...shared, ...options });
+  return { identities, browser: new Browser({ app: platform.serve({ identities, publicUrl: PUBLIC_URL }) }) };
+}
+
+export async function callMailedLinks({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const mailbox = await openTestMailbox();
+  const mail = smtpMail({ url: mailbox.url, from: "noreply@gate.test" });
+  const { browser, identities } = await browserAt(platform, { mail, verifyEmails: true });
+  const body = { email: "mailed@example.test", password: PASSWORD, name: "Mailed" };
+  const token = async () => decodeURIComponent(/#token=(\S+)/.exec((await mailbox.next()).text)?.[1] ?? "");
+  try {
+    assert.deepEqual((await ask(browser, 200, "signUp", { body })).body, { status: "verification_required" });
+    await token();
+    await ask(browser, 403, "signIn", { body });
+    await ask(browser, 200, "requestEmailVerification", { body });
+    await ask(browser, 200, "verifyEmail", { body: { token: await token() } });
+    await ask(browser, 200, "requestPasswordReset", { body });
+    await ask(browser, 200, "resetPassword", { body: { token: await token(), password: `${PASSWORD}!` } });
+    for (const id of ["requestPasswordReset", "requestEmailVerification"]) await ask(browser, 429, id, { body });
+    await identities.idle();
+  } finally {
+    await mailbox.close();
+  }
+}
+
+export async function callProviders({ platform }: Fixture, { ask, send }: Coverage): Promise<void> {
+  const issuer = await openTestIssuer();
+  const away = { ...issuer.provider, id: "away", issuer: "http://127.0.0.1:1" };
+  const { browser } = await browserAt(platform, { providers: [issuer.provider, away] });
+  const start = (provider: string) => ({ body: { provider } });
+  try {
+    const { url } = (await ask(browser, 200, "signInWithOpenId", start("test"))).body;
+    const person = { sub: "a", email: "a@example.test", email_verified: true, name: "A" };
+    const back = await issuer.signIn(String(url), person);
+    const arrived = await ask(browser, 302, "finishOpenId", { id: "test", query: back.search.slice(1) });
+    assert.equal(arrived.headers.location, "/console/");
+    await ask(browser, 400, "signInWithOpenId", start("nobody"));
+    await ask(browser, 400, "finishOpenId", { id: "nobody" });
+    await ask(browser, 502, "signInWithOpenId", start("away"));
+    for (let i = 0; i < 10; i++) await send(browser, "signInWithOpenId", start("test"));
+    await ask(browser, 429, "signInWithOpenId", start("test"));
+    await ask(browser, 429, "finishOpenId", { id: "test" });
+  } finally {
+    await issuer.close();
+  }
+}
+
+/** Attempts are counted by address, and by identity once somebody is signed in. */
+export async function callTooOften({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const browser = new Browser(platform);
+  const body = { email: "often@example.test", password: PASSWORD, name: "Often", token: "none", code: "123456" };
+  for (let i = 0; i < 10; i++) await ask(browser, 400, "verifyEmail", { body });
+  for (const id of ["verifyEmail", "resetPassword", "signUp", "signIn", "signInWithCode"]) {
+    await ask(browser, 429, id, { body });
+  }
+  const { browser: own } = await signedIn(platform);
+  for (let i = 0; i < 20; i++) await ask(own, 400, "disableTwoFactor", { body: { password: "another one" } });
+  const ofOwn = { ...body, new_password: `${PASSWORD}!` };
+  for (const id of [
+    "changePassword",
+    "enableTwoFactor",
+    "confirmTwoFactor",
+    "replaceBackupCodes",
+    "disableTwoFactor",
+  ]) {
+    await ask(own, 429, id, { body: ofOwn });
+  }
+}

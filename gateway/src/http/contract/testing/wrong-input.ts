@@ -1,0 +1,33 @@
+/** For tests: what breaks the rules of the body, the query, the account's header and the path, wherever they are taken. */
+import { ACCOUNT_HEADER, accessOf } from "@tollgate/api/guards.ts";
+import { publicId } from "../../../base/ids.ts";
+import type { Sent } from "./coverage.ts";
+import { idPrefixOf, type Operation } from "./operations.ts";
+
+const FROM_OUR_PAGES = { "sec-fetch-site": "same-origin" };
+
+/** Each is refused; `id` is of a thing that is there. */
+export function wrongInputs(operation: Operation, id: string | undefined): Sent[] {
+  const { body, query } = operation;
+  return [
+    ...(body === undefined ? [] : WRONG_BODIES),
+    ...Object.keys(query?.shape ?? {}).map((name) => ({ query: `${name}=%3F` })),
+    ...(accessOf(operation).parameters.includes("account")
+      ? [{ headers: { [ACCOUNT_HEADER]: "acc_of_another" } }]
+      : []),
+  ].map(({ headers, ...sent }: Sent) => ({ ...sent, id, headers: { ...FROM_OUR_PAGES, ...headers } }));
+}
+
+const WRONG_BODIES: Sent[] = [
+  { body: [] },
+  { body: {}, headers: { "content-encoding": "gzip" } },
+  { body: {}, headers: { "content-length": "11000000" } },
+];
+
+/** Ids of nothing: one that is well formed, and one that is not. */
+export function unknownIds(operation: Operation): string[] {
+  const prefix = idPrefixOf(operation);
+  return prefix === undefined ? [] : [publicId("req", NOBODYS).replace("req", prefix), "nonsense"];
+}
+
+const NOBODYS = "0190b6c5-0000-7000-8000-000000000000" as Parameters<typeof publicId>[1];

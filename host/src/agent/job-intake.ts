@@ -1,0 +1,216 @@
+/**
+ * Takes in what gateways send: joins jobs that come in pieces, refuses what this node cannot run now, runs the rest.
+ * A job holds its slot from its first piece until the engine has let go of it.
+ */
+import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
+import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
+import { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import type { Clock } from "../clock.ts";
+import type { Availability, Engine, EngineJob } from "../engines/engine.ts";
+import { type Log, withoutMessage } from "../log.ts";
+import { JobWriter } from "./job-writer.ts";
+import type { Outbox } from "./outbox.ts";
+import { PartialJobs } from "./partial-jobs.ts";
+import { engineJob, runJob } from "./run-job.ts";
+import type { Tally } from "./tally.ts";
+
+/** Jobs whose ids are remembered, so that one delivered twice runs once. */
+const REMEMBERED_MAX = 1024;
+/** Bodies of all jobs that are joined or run; what would exceed it is refused. */
+const HELD_BYTES_MAX = 128 * 1024 * 1024;
+/** Malformed frames are told of this often, whoever sends how many. */
+const COMPLAIN_EVERY_MS = 1_000;
+
+export interface JobIntakeOptions {
+  engine: Engine;
+  /** What this node serves now. */
+  now: () => Availability;
+  outbox: Outbox;
+  clock: Clock;
+  log: Log;
+  tally: Tally;
+  /** A slot was taken or freed. */
+  changed: () => void;
+}
+
+interface Running {
+  writer: JobWriter;
+  controller: AbortController;
+  bytes: number;
+}
+
+export class JobIntake {
+  readonly #options: JobIntakeOptions;
+  readonly #partial: PartialJobs;
+  readonly #running = new Map<string, Running>();
+  readonly #accepted = new Set<string>();
+  #draining = false;
+  #malformed = 0;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: JobIntakeOptions) {
+    this.#options = options;
+    this.#partial = new PartialJobs(options.clock, (header) => {
+      this.#refuse(header, "its pieces did not all come");
+      options.changed();
+    });
+  }
+
+  get busy(): number {
+    return this.#partial.size + this.#running.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** From now on everything new is refused. */
+  drain(): void {
+    this.#draining = true;
+    this.#options.changed();
+  }
+
+  /** Ends every job at once and says nothing more about them. */
+  abortAll(): void {
+    this.#partial.clear();
+    for (const { controller, writer } of this.#running.values()) {
+      writer.discard();
+      controller.abort();
+    }
+    this.#options.changed();
+  }
+
+  receive(bytes: Uint8Array): void {
+    let frame: Frame;
+    try {
+      frame = decode(bytes);
+    } catch (error) {
+      if (!(error instanceof FrameError)) throw error;
+      this.#complain(error);
+      return;
+    }
+    if (frame.kind === "job") this.#offer(frame);
+    else if (frame.kind === "piece") this.#join(frame);
+    else if (frame.kind === "cancel") this.#cancel(frame.job);
+  }
+
+  #complain(error: FrameError): void {
+    this.#malformed++;
+    const now = this.#options.clock.monotonic();
+    if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
+    this.#complainedAt = now;
+    this.#options.log.warn({ reason: error.message, frames: this.#malformed }, "frames from the plane are malformed");
+    this.#malformed = 0;
+  }
+
+  #offer(frame: Extract<Frame, { kind: "job" }>): void {
+    const { header } = frame;
+    if (this.#partial.has(header.job) || this.#accepted.has(header.job)) return;
+    const obstacle = this.#obstacle(header);
+    if (obstacle !== undefined) {
+      this.#refuse(header, obstacle);
+      return;
+    }
+    this.#guarded(header, () => {
+      const joiner = new JobJoiner(frame);
+      if (joiner.complete) return this.#begin(joiner);
+      this.#partial.await(joiner);
+      this.#options.changed();
+    });
+  }
+
+  /** Why a job cannot run here now. The first piece of a large job tells: the rest is not waited for. */
+  #obstacle(header: JobHeader): string | undefined {
+    const { slots, models } = this.#options.now();
+    if (this.#draining) return "draining";
+    if (!models.includes(header.model)) return "model not served";
+    if (this.busy >= slots) return "no free slot";
+    return this.#heldBytes + header.body_bytes > HELD_BYTES_MAX ? "too much is held already" : undefined;
+  }
+
+  get #heldBytes(): number {
+    let sum = this.#partial.bytes;
+    for (const { bytes } of this.#running.values()) sum += bytes;
+    return sum;
+  }
+
+  #join(frame: Extract<Frame, { kind: "piece" }>): void {
+    const header = this.#partial.header(frame.job);
+    if (header === undefined) return;
+    this.#guarded(header, () => {
+      const whole = this.#partial.add(frame);
+      if (whole !== undefined) this.#begin(whole);
+    });
+  }
+
+  /** Nothing ran yet: a job that cannot be read is refused, which costs the request nothing. */
+  #guarded(header: JobHeader, step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#partial.forget(header.job);
+      this.#options.log.warn({ job: header.job, ...withoutMessage(error) }, "a job cannot be read");
+      this.#refuse(header, "unreadable");
+      this.#options.changed();
+    }
+  }
+
+  #begin(joiner: JobJoiner): void {
+    const { header } = joiner;
+    const job = engineJob(header, joiner.body());
+    if (this.#options.engine.refuses?.(job)) {
+      this.#refuse(header, "the engine refuses it");
+      this.#options.changed();
+      return;
+    }
+    this.#remember(header.job);
+    this.#run(header, job);
+  }
+
+  #run(header: JobHeader, job: EngineJob): void {
+    const { engine, outbox, clock, changed, tally } = this.#options;
+    const controller = new AbortController();
+    const { signal } = controller;
+    const writer = new JobWriter(outbox, clock, header);
+    const record = tally.begin(header);
+    const log = this.#options.log.child({ job: header.job, model: header.model, endpoint: header.endpoint });
+    const started = clock.monotonic();
+    this.#running.set(header.job, { writer, controller, bytes: header.body_bytes });
+    writer.accepted();
+    changed();
+    runJob({ engine, job, writer, record, signal, log })
+      .catch((error: unknown) => {
+        log.error(withoutMessage(error), "a job could not tell its ending");
+        return "failed" as const;
+      })
+      .then((outcome) => {
+        this.#running.delete(header.job);
+        tally.end(record, outcome);
+        const { outputChars, vectors } = record.at(clock.monotonic());
+        log.debug({ ms: Math.round(clock.monotonic() - started), outcome, outputChars, vectors }, "a job ended");
+        changed();
+      });
+  }
+
+  #cancel(job: string): void {
+    if (this.#partial.forget(job)) this.#options.changed();
+    const running = this.#running.get(job);
+    running?.writer.discard();
+    running?.controller.abort();
+  }
+
+  #refuse(header: JobHeader, reason: string): void {
+    this.#options.tally.refused();
+    this.#options.log.debug({ job: header.job, model: header.model, reason }, "a job was refused");
+    this.#options.outbox.send(header.gateway, encode({ kind: "busy", job: header.job }));
+  }
+
+  #remember(job: string): void {
+    this.#accepted.add(job);
+    if (this.#accepted.size <= REMEMBERED_MAX) return;
+    for (const oldest of this.#accepted) {
+      this.#accepted.delete(oldest);
+      return;
+    }
+  }
+}

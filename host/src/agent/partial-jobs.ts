@@ -1,0 +1,71 @@
+/** Jobs whose pieces still come. What does not become whole in time is given up. */
+import type { Frame, JobHeader } from "@tollgate/protocol/frames.ts";
+import type { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import type { Clock } from "../clock.ts";
+
+/** The pieces of a job follow one another at once; if they do not, one was lost. */
+const JOIN_MS_MAX = 10_000;
+
+interface Joining {
+  joiner: JobJoiner;
+  cancelTimer: () => void;
+}
+
+export class PartialJobs {
+  readonly #clock: Clock;
+  readonly #giveUp: (header: JobHeader) => void;
+  readonly #joining = new Map<string, Joining>();
+
+  constructor(clock: Clock, giveUp: (header: JobHeader) => void) {
+    this.#clock = clock;
+    this.#giveUp = giveUp;
+  }
+
+  get size(): number {
+    return this.#joining.size;
+  }
+
+  /** What these jobs may come to. */
+  get bytes(): number {
+    let sum = 0;
+    for (const { joiner } of this.#joining.values()) sum += joiner.header.body_bytes;
+    return sum;
+  }
+
+  has(job: string): boolean {
+    return this.#joining.has(job);
+  }
+
+  header(job: string): JobHeader | undefined {
+    return this.#joining.get(job)?.joiner.header;
+  }
+
+  await(joiner: JobJoiner): void {
+    const { header } = joiner;
+    const cancelTimer = this.#clock.after(JOIN_MS_MAX, () => {
+      this.forget(header.job);
+      this.#giveUp(header);
+    });
+    this.#joining.set(header.job, { joiner, cancelTimer });
+  }
+
+  /** Adds a piece; the whole job if it was the last one. Throws FrameError for a piece that does not fit. */
+  add(frame: Extract<Frame, { kind: "piece" }>): JobJoiner | undefined {
+    const joiner = this.#joining.get(frame.job)?.joiner;
+    if (joiner === undefined) return undefined;
+    joiner.add(frame);
+    if (!joiner.complete) return undefined;
+    this.forget(frame.job);
+    return joiner;
+  }
+
+  /** True when the job was on its way. */
+  forget(job: string): boolean {
+    this.#joining.get(job)?.cancelTimer();
+    return this.#joining.delete(job);
+  }
+
+  clear(): void {
+    for (const job of [...this.#joining.keys()]) this.forget(job);
+  }
+}

@@ -1,0 +1,87 @@
+/** Runs one job on the engine, from the accepted job to its `done` or `failed`. */
+import type { JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
+import {
+  type EmbeddingJob,
+  type Engine,
+  EngineError,
+  type EngineJob,
+  type GenerationJob,
+  type Sink,
+} from "../engines/engine.ts";
+import { type Log, withoutMessage } from "../log.ts";
+import type { JobWriter } from "./job-writer.ts";
+import type { JobRecord, Outcome } from "./tally.ts";
+
+export function engineJob(header: JobHeader, body: JobBody): EngineJob {
+  const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
+  const common = { id: header.job, attempt, model: header.model };
+  if ("input" in body) return { ...common, endpoint: "embedding", input: body.input };
+  return {
+    ...common,
+    endpoint: "messages" in body ? "chat" : "completion",
+    input: body,
+    sampling: header.sampling,
+    outputTokensMax: header.output_tokens_max,
+  };
+}
+
+export interface JobRun {
+  engine: Engine;
+  job: EngineJob;
+  writer: JobWriter;
+  record: JobRecord;
+  signal: AbortSignal;
+  log: Log;
+}
+
+export async function runJob(run: JobRun): Promise<Outcome> {
+  const { job, writer, signal } = run;
+  try {
+    if (job.endpoint === "embedding") await embed(run, job);
+    else await generate(run, job);
+  } catch (error) {
+    if (signal.aborted) return "cancelled";
+    const failure = failureOf(error);
+    run.log.warn({ ...failure, ...(failure.cause === "agent" ? withoutMessage(error) : {}) }, "a job failed");
+    writer.failed(failure.cause, failure.message);
+    return "failed";
+  }
+  return signal.aborted ? "cancelled" : "done";
+}
+
+async function generate({ engine, writer, record, signal }: JobRun, job: GenerationJob): Promise<void> {
+  const sink: Sink = {
+    delta(channel, text) {
+      record.said(text.length);
+      writer.delta(channel, text);
+    },
+    progress: progressOf(writer, record),
+  };
+  const { finish } = await engine.generate(job, sink, signal);
+  if (!signal.aborted) writer.done(finish);
+}
+
+async function embed({ engine, writer, record, signal }: JobRun, job: EmbeddingJob): Promise<void> {
+  let count = 0;
+  for await (const vector of engine.embed(job, { progress: progressOf(writer, record) }, signal)) {
+    if (signal.aborted) return;
+    writer.vector(vector);
+    record.gaveVector();
+    count++;
+  }
+  if (signal.aborted) return;
+  if (count !== job.input.length)
+    throw new EngineError("engine", `the engine gave ${count} vectors for ${job.input.length} inputs`);
+  writer.done("stop");
+}
+
+const progressOf = (writer: JobWriter, record: JobRecord) => (fraction: number) => {
+  record.read(fraction);
+  writer.progress(fraction);
+};
+
+/** What the gateway is told. An error that is none of the engine port's is ours, and its message may quote a prompt. */
+function failureOf(error: unknown): { cause: "engine" | "prompt" | "agent"; message: string } {
+  if (error instanceof EngineError) return { cause: error.blame, message: error.message };
+  return { cause: "agent", message: "the agent failed unexpectedly; its log says where" };
+}

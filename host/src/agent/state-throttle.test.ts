@@ -1,0 +1,55 @@
+/** How often a node reports: at once when something changes, and never so often that a gateway would cut it off. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { STATE_REQUEST } from "@tollgate/protocol/subjects.ts";
+import { turn } from "../clock.ts";
+import { AgentHarness } from "../testing/agent-harness.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { Throttle } from "./throttle.ts";
+
+test("at once while it is seldom, then at a steady pace, and the last of what fell due is never lost", () => {
+  const clock = new ManualClock();
+  const start = clock.now();
+  const done: number[] = [];
+  const throttle = new Throttle(clock, { perSecond: 10, burst: 3 }, () => done.push(clock.now() - start));
+  for (let i = 0; i < 250; i++) {
+    throttle.due();
+    clock.advance(1);
+  }
+  assert.deepEqual(done.slice(0, 3), [0, 1, 2]);
+  const pauses = done.slice(3).map((at, i) => at - (i === 0 ? 0 : (done[i + 2] as number)));
+  assert.ok(pauses.length === 2 && pauses.every((ms) => ms >= 100 && ms <= 102), String(done));
+  clock.advance(1_000);
+  assert.equal(done.length, 6, "the last one is done, and once");
+  throttle.due();
+  assert.equal(done.length, 7, "at once again after a quiet time");
+  for (let i = 0; i < 10; i++) throttle.due();
+  assert.equal(done.length, 9);
+  throttle.stop();
+  clock.advance(1_000);
+  assert.equal(done.length, 9);
+});
+
+test("a node with a hundred jobs a second reports twenty times at most, and its last report is true", async () => {
+  const harness = new AgentHarness({ slots: 2 });
+  await harness.online();
+  const before = harness.states().length;
+  for (let i = 0; i < 100; i++) {
+    await harness.plane.ending(harness.script({ text: "ok" }));
+    await turn(harness.clock);
+    harness.plane.send(STATE_REQUEST, new Uint8Array(0));
+    harness.clock.advance(10);
+  }
+  const reports = harness.states().length - before;
+  assert.ok(reports >= 12 && reports <= 20, `${reports} reports within a second`);
+  const stuck = harness.script({ stall_after: 0 });
+  await turn(harness.clock);
+  harness.clock.advance(100);
+  assert.equal(harness.states().at(-1)?.busy, 1);
+  harness.cancel(stuck);
+  await turn(harness.clock);
+  await turn(harness.clock);
+  harness.clock.advance(100);
+  assert.equal(harness.states().at(-1)?.busy, 0);
+  await harness.agent.stop();
+});

@@ -1,0 +1,98 @@
+/** Reading a command line: flags and their values in, or the mistakes of the person at the keyboard out. */
+import { type ParseArgsConfig, parseArgs } from "node:util";
+
+/** One or more mistakes, a line each, which name the flag and its rule. */
+export class UsageError extends Error {
+  override name = "UsageError";
+  readonly mistakes: string[];
+  constructor(mistakes: string[]) {
+    super(mistakes.join("\n"));
+    this.mistakes = mistakes;
+  }
+}
+
+type Options = NonNullable<ParseArgsConfig["options"]>;
+const EVERYWHERE = { json: { type: "boolean", default: false } } as const satisfies Options;
+
+/** A command's flags, `--json` among them. */
+export function readFlags<const T extends Options>(args: string[], options: T) {
+  return readArguments(args, options, false).values;
+}
+
+/** Its flags and the words beside them. */
+export function readArguments<const T extends Options>(args: string[], options: T, allowPositionals = true) {
+  try {
+    return parseArgs({ args, options: { ...EVERYWHERE, ...options }, strict: true, allowPositionals });
+  } catch (error) {
+    // Node's message is right in its first sentence and goes on to explain its own syntax.
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError([message.split(/\. |\n/)[0] ?? message]);
+  }
+}
+
+/** Takes a mistake down and stands for the value that could not be read. */
+export type Wrong = (mistake: string) => undefined;
+
+export const isHostToken = (text: string): boolean => /^tht_live_\w+$/.test(text);
+
+export function isHttpUrl(text: string): boolean {
+  return URL.canParse(text) && ["http:", "https:"].includes(new URL(text).protocol);
+}
+
+/** Whether an address means this machine. */
+export function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === "localhost" || hostname === "[::1]" || hostname.startsWith("127.");
+}
+
+const NAME_CHARS_MAX = 200;
+
+export function nameOf(name: string, wrong: Wrong): string | undefined {
+  const fits = name.trim() !== "" && name.length <= NAME_CHARS_MAX;
+  return fits ? name : wrong(`--name has 1 to ${NAME_CHARS_MAX} characters`);
+}
+
+/** Catalogue id → the engine's name. */
+export function mapOf(text: string | undefined, wrong: Wrong): Map<string, string> {
+  const map = new Map<string, string>();
+  for (const pair of text?.split(",") ?? []) {
+    const at = pair.indexOf("=");
+    const [model, name] = [pair.slice(0, Math.max(0, at)).trim(), pair.slice(at + 1).trim()];
+    if (at < 1 || model === "" || name === "") wrong("--map is a list like tiny-3b=llama3.2:3b,embed-m3=bge-m3");
+    else map.set(model, name);
+  }
+  return map;
+}
+
+export function modelsOf(text: string | undefined, wrong: Wrong): string[] | undefined {
+  if (text === undefined) return undefined;
+  const models = text.split(",").map((model) => model.trim());
+  if (models.some((model) => model === "")) return wrong("--models is a list like tiny-3b,embed-m3");
+  return [...new Set(models)];
+}
+
+export function wholeNumber(
+  flag: string,
+  text: string | undefined,
+  { min, max }: { min: number; max: number },
+  wrong: Wrong,
+): number | undefined {
+  if (text === undefined) return undefined;
+  const value = Number(text);
+  const fits = text.trim() !== "" && Number.isInteger(value) && value >= min && value <= max;
+  return fits ? value : wrong(`--${flag} is a whole number from ${min} to ${max}`);
+}
+
+const DAY_S = 86_400;
+
+/** Unix seconds. A day means its beginning, or, for the end of a period, the beginning of the next. */
+export function dayOf(flag: string, text: string | undefined, edge: "begin" | "end", wrong: Wrong): number | undefined {
+  if (text === undefined) return undefined;
+  const isDay = /^\d{4}-\d\d-\d\d$/.test(text);
+  const isTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)$/.test(text);
+  const at = isDay || isTime ? Date.parse(text) : Number.NaN;
+  // JavaScript takes the 31st of a short month for a day of the next.
+  const exists = !Number.isNaN(at) && (!isDay || new Date(at).toISOString().startsWith(text));
+  if (!exists) return wrong(`--${flag} is a day like 2026-11-01 or a time like 2026-11-01T12:00:00Z`);
+  return Math.floor(at / 1000) + (isDay && edge === "end" ? DAY_S : 0);
+}

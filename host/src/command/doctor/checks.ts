@@ -1,0 +1,171 @@
+/**
+ * What the doctor looks at besides the engine: the gateway, its clock, the token, the node, the dispatch plane, memory and
+ * disk. A finding says what was looked at, what was found, and what to do about it.
+ */
+
+import type { Dial } from "../../agent/plane.ts";
+import type { Clock } from "../../clock.ts";
+import { bytesNeeded } from "../../engines/model-requirements.ts";
+import { describeError } from "../errors.ts";
+import type { Node } from "../gateway/answers.ts";
+import type { GatewayClient, Ping } from "../gateway/client.ts";
+import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
+import type { Machine } from "../machine/machine.ts";
+import { quarantineReason, quarantineRemedy } from "../quarantine.ts";
+import { counted, gibibytes, milliseconds } from "../terminal/format.ts";
+import { type Paint, padEnd, sanitise } from "../terminal/text.ts";
+
+export interface Check {
+  name: string;
+  verdict: "ok" | "warn" | "fail";
+  detail: string;
+  /** What to do; never with `ok`. */
+  next?: string;
+}
+
+const NAME_COLUMNS = 11;
+
+export const ok = (name: string, detail: string): Check => ({ name, verdict: "ok", detail });
+export const warn = (name: string, detail: string, next: string): Check => ({ name, verdict: "warn", detail, next });
+export const fail = (name: string, detail: string, next: string): Check => ({ name, verdict: "fail", detail, next });
+
+export function checkLines({ name, verdict, detail, next }: Check, paint: Paint): string[] {
+  const colour = { ok: paint.good, warn: paint.warn, fail: paint.bad }[verdict];
+  const indent = " ".repeat("warn".length + 2 + NAME_COLUMNS);
+  return [
+    `${padEnd(colour(verdict), "warn".length)}  ${name.padEnd(NAME_COLUMNS)}${detail}`,
+    ...(next === undefined ? [] : [`${indent}${paint.dim(`→ ${next}`)}`]),
+  ];
+}
+
+const PINGS = 3;
+const SLOW_MS = 500;
+
+/** The best of a few answers: the first one pays for setting up the connection. */
+export async function gatewayChecks(gateway: GatewayClient, clock: Clock): Promise<Check[]> {
+  let best: Ping | undefined;
+  let skew: Check | undefined;
+  try {
+    for (let i = 0; i < PINGS; i++) {
+      const ping = await gateway.ping(clock);
+      if (best !== undefined && ping.elapsedMs >= best.elapsedMs) continue;
+      best = ping;
+      skew = clockCheck(ping, clock.now());
+    }
+  } catch (error) {
+    return [failure("gateway", error, "check the address and the network")];
+  }
+  if (best === undefined || skew === undefined) return [];
+  const took = `${gateway.address} answers in ${milliseconds(best.elapsedMs)}`;
+  const reach =
+    best.elapsedMs < SLOW_MS
+      ? ok("gateway", took)
+      : warn("gateway", took, "every token travels this way: a nearer or better connection serves faster");
+  return [reach, skew];
+}
+
+export async function tokenCheck(gateway: GatewayClient): Promise<Check> {
+  try {
+    return ok("token", `accepted; the account has ${counted((await gateway.nodes()).length, "node")}`);
+  } catch (error) {
+    return failure("token", error, "tollgate-host login");
+  }
+}
+
+export function nodeCheck({ id, name, state, quarantine }: Node): Check {
+  const detail = `${id} (${sanitise(name)}) is ${state}`;
+  if (state === "online") return ok("node", detail);
+  if (state === "ready") return ok("node", `${detail}: tollgate-host up serves`);
+  if (state === "paused") return warn("node", detail, "tollgate-host resume lets requests in again");
+  if (state === "registered")
+    return fail("node", `${detail}: nothing is elected`, "tollgate-host elect chooses models");
+  if (state === "quarantined") {
+    const reason = quarantine == null ? "" : `: ${quarantineReason(quarantine)}`;
+    return fail("node", `${detail}${reason}`, quarantineRemedy(quarantine));
+  }
+  return fail("node", detail, "tollgate-host register --name ANOTHER makes a new node");
+}
+
+/** Goes all the way: credentials, connection, and a word there and back. */
+export async function planeCheck(
+  gateway: GatewayClient,
+  node: string,
+  { clock, dial }: { clock: Clock; dial: Dial },
+): Promise<Check> {
+  try {
+    const credentials = await gateway.credentials(node);
+    const connection = await dial(credentials, `${node}-doctor`);
+    try {
+      const started = clock.monotonic();
+      await connection.flush();
+      return ok("plane", `${credentials.url} answers in ${milliseconds(clock.monotonic() - started)}`);
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    return failure("plane", error, "the agent dials out to the plane's address: is a firewall in the way?");
+  }
+}
+
+/** An error as a finding, with the remedy its kind has, or `usual`. */
+export function failure(name: string, error: unknown, usual: string): Check {
+  const { lines, next } = describeError(error, undefined);
+  return fail(name, sanitise(lines.join("; ")), next ?? usual);
+}
+
+const SECOND_MS = 1000;
+/** The date is cut to the second, and answers take their time. */
+const NOTICED_MS = 5_000;
+/** Credentials live for an hour and are renewed by this machine's clock when two thirds have passed. */
+const HARMFUL_MS = 10 * 60_000;
+
+/** Positive where this machine is ahead; 0 where the two agree within what a date without fractions can say. */
+export function clockSkewMs({ elapsedMs, serverTimeMs }: Ping, nowMs: number): number | undefined {
+  if (serverTimeMs === undefined) return undefined;
+  // The answer was written somewhere between asking and now.
+  const [earliest, latest] = [nowMs - elapsedMs, nowMs];
+  if (earliest > serverTimeMs + SECOND_MS) return earliest - serverTimeMs - SECOND_MS;
+  return latest < serverTimeMs ? latest - serverTimeMs : 0;
+}
+
+export function clockCheck(ping: Ping, nowMs: number): Check {
+  const skew = clockSkewMs(ping, nowMs);
+  if (skew === undefined)
+    return warn("clock", "the gateway's answer has no date", "check this machine's clock yourself");
+  const off = Math.abs(skew);
+  if (off < NOTICED_MS) return ok("clock", "agrees with the gateway's");
+  const detail = `${milliseconds(off)} ${skew > 0 ? "ahead of" : "behind"} the gateway's`;
+  const next = "set this machine's clock by the network: timedatectl set-ntp true";
+  return off < HARMFUL_MS ? warn("clock", detail, next) : fail("clock", detail, next);
+}
+
+const GIB = 1024 ** 3;
+const FREE_MEMORY_LOW = 0.5 * GIB;
+const FREE_DISK_LOW = 1 * GIB;
+
+/** `models`: those that an engine on this machine has to hold. */
+export async function memoryCheck(machine: Machine, models: readonly string[]): Promise<Check> {
+  const hardware = await findHardware(machine);
+  const total = modelMemoryBytes(hardware);
+  const [gpu] = hardware.gpus;
+  const where = gpu === undefined ? "no graphics processor" : gpu.name;
+  const detail = `${gibibytes(total)} for models (${where}), ${gibibytes(machine.freeMemoryBytes())} of memory free`;
+  const large = models.filter((model) => (bytesNeeded(model) ?? 0) > total);
+  if (large.length > 0)
+    return warn(
+      "memory",
+      `${detail}; too little for ${large.join(", ")}`,
+      "choose smaller models: tollgate-host elect",
+    );
+  if (machine.freeMemoryBytes() < FREE_MEMORY_LOW)
+    return warn("memory", detail, "close other programs: an engine that swaps is too slow to serve");
+  return ok("memory", detail);
+}
+
+export async function diskCheck(machine: Machine): Promise<Check> {
+  const free = await machine.freeDiskBytes(machine.home);
+  const detail = `${gibibytes(free)} free`;
+  return free < FREE_DISK_LOW
+    ? warn("disk", detail, "make room: engines and the system need some to run")
+    : ok("disk", detail);
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PLAIN } from "../terminal/text.ts";
+import { GIB } from "../testing/fake-machine.ts";
+import { type Candidate, objections, proposalLines, proposed } from "./candidates.ts";
+
+const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => ({
+  model,
+  kind: "generation",
+  priceInMicro1m: 20_000,
+  priceOutMicro1m: 40_000,
+  held: true,
+  bytesNeeded: 4 * GIB,
+  fits: true,
+  tokenizer: "matches",
+  ...rest,
+});
+const candidates = [
+  candidate("tiny-3b"),
+  candidate("small-8b", { tokenizer: "unknown" }),
+  candidate("mid-14b", { held: false, tokenizer: "unknown" }),
+  candidate("reason-32b", { fits: false, bytesNeeded: 29 * GIB }),
+  candidate("small-7b-alt", { tokenizer: "differs" }),
+  candidate("embed-m3", { kind: "embedding", priceInMicro1m: 10_000, priceOutMicro1m: null, bytesNeeded: 2 * GIB }),
+];
+
+test("proposed is what is held, fits, and does not count differently", () => {
+  assert.deepEqual(proposed(candidates), ["tiny-3b", "small-8b", "embed-m3"]);
+});
+
+test("the proposal as a person sees it", () => {
+  assert.deepEqual(proposalLines(candidates, PLAIN), [
+    "model           memory  a builder pays per 1M tokens  can be served here",
+    "tiny-3b        4.0 GiB  $0.02 in, $0.04 out           yes, tokenizer checked",
+    "small-8b       4.0 GiB  $0.02 in, $0.04 out           yes",
+    "mid-14b        4.0 GiB  $0.02 in, $0.04 out           no: no engine here holds it",
+    "reason-32b    29.0 GiB  $0.02 in, $0.04 out           no: needs about 29.0 GiB",
+    "small-7b-alt   4.0 GiB  $0.02 in, $0.04 out           no: the engine's model counts tokens differently: it is another model",
+    "embed-m3       2.0 GiB  $0.01 in                      yes, tokenizer checked",
+  ]);
+});
+
+test("a host may elect what seems too large, never what is not there or is another model", () => {
+  assert.deepEqual(objections(["tiny-3b", "reason-32b"], candidates), []);
+  const wrong = objections(["mid-14b", "small-7b-alt", "gpt-9"], candidates);
+  assert.deepEqual(
+    wrong.map((line) => line.slice(0, 40)),
+    [
+      "--models: mid-14b: no engine here holds it".slice(0, 40),
+      "--models: small-7b-alt: the engine's model".slice(0, 40),
+      "--models: gpt-9 is no model of the catalogue".slice(0, 40),
+    ],
+  );
+});
+
+test("an engine elsewhere has its own memory: none is shown", () => {
+  const [header, row] = proposalLines([candidate("tiny-3b", { bytesNeeded: undefined })], PLAIN);
+  assert.equal(header, "model    a builder pays per 1M tokens  can be served here");
+  assert.equal(row, "tiny-3b  $0.02 in, $0.04 out           yes, tokenizer checked");
+});

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fakeMachine, GIB } from "../testing/fake-machine.ts";
+import {
+  amdGpus,
+  describeHardware,
+  findGpus,
+  findHardware,
+  metalGpus,
+  modelMemoryBytes,
+  nvidiaGpus,
+} from "./hardware.ts";
+
+/** As nvidia-smi of driver 580 prints it on a machine with an H200. */
+const NVIDIA = "NVIDIA H200, 143771, 580.159.04\n";
+/** As rocm-smi 6 prints it for a Radeon RX 7900 XT; releases before 6 wrote `Card series`. */
+const ROCM = JSON.stringify({
+  card0: {
+    "VRAM Total Memory (B)": "21458059264",
+    "VRAM Total Used Memory (B)": "27856896",
+    "Card Series": "Radeon RX 7900 XT",
+    "Card Model": "0x744c",
+    "GFX Version": "gfx1100",
+  },
+  system: { "Driver version": "6.8.0" },
+});
+const METAL = JSON.stringify({
+  SPDisplaysDataType: [
+    { _name: "Apple M4 Pro", sppci_model: "Apple M4 Pro", sppci_cores: "20", spdisplays_ndrvs: [{}] },
+    { _name: "Intel UHD", sppci_model: "Intel UHD Graphics 630" },
+  ],
+});
+
+test("each vendor's words are understood", () => {
+  assert.deepEqual(nvidiaGpus(NVIDIA), [
+    { maker: "nvidia", name: "NVIDIA H200", memoryBytes: 143771 * 1024 ** 2, driver: "580.159.04" },
+  ]);
+  assert.equal(nvidiaGpus(NVIDIA + NVIDIA).length, 2);
+  assert.deepEqual(nvidiaGpus("NVIDIA GB10, [N/A], 580.1\n")[0]?.memoryBytes, undefined);
+  const radeon = { maker: "amd", name: "Radeon RX 7900 XT", memoryBytes: 21458059264, driver: "6.8.0" };
+  assert.deepEqual(amdGpus(ROCM), [radeon]);
+  assert.deepEqual(amdGpus(`WARNING: low power\n${ROCM.replace("Card Series", "Card series")}`), [radeon]);
+  assert.deepEqual(metalGpus(METAL), [
+    { maker: "apple", name: "Apple M4 Pro (20 cores)", memoryBytes: undefined, driver: undefined },
+  ]);
+});
+
+test("what is not understood is no graphics processor", () => {
+  for (const text of ["", "\n", "No devices were found", "{}", "[]", "{", '{"card0": 7}']) {
+    assert.deepEqual(nvidiaGpus(text.includes(",") ? "" : text), []);
+    assert.deepEqual(amdGpus(text), []);
+    assert.deepEqual(metalGpus(text), []);
+  }
+});
+
+test("only the programs of the platform are asked, and one that fails counts as none", async () => {
+  const linux = fakeMachine({ programs: { "nvidia-smi": NVIDIA, "rocm-smi": ROCM } });
+  assert.deepEqual(
+    (await findGpus(linux)).map(({ maker }) => maker),
+    ["nvidia", "amd"],
+  );
+  const mac = fakeMachine({ platform: "darwin", programs: { system_profiler: METAL, "nvidia-smi": NVIDIA } });
+  assert.deepEqual(
+    (await findGpus(mac)).map(({ maker }) => maker),
+    ["apple"],
+  );
+  assert.deepEqual(mac.ran, ["system_profiler SPDisplaysDataType -json"]);
+  const broken = fakeMachine({ programs: { "nvidia-smi": { code: 9, output: NVIDIA, errors: "" } } });
+  assert.deepEqual(await findGpus(broken), []);
+});
+
+test("models have the graphics memory, a part of a shared one, or the machine's", async () => {
+  const memory = async (options: Parameters<typeof fakeMachine>[0]): Promise<number> =>
+    modelMemoryBytes(await findHardware(fakeMachine(options)));
+  assert.equal(await memory({}), 16 * GIB);
+  assert.equal(await memory({ programs: { "nvidia-smi": NVIDIA + NVIDIA } }), 2 * 143771 * 1024 ** 2);
+  assert.equal(await memory({ platform: "darwin", programs: { system_profiler: METAL } }), 12 * GIB);
+  const mac = await findHardware(fakeMachine({ platform: "darwin", programs: { system_profiler: METAL } }));
+  assert.deepEqual(describeHardware(mac).at(-1), ["gpu", "Apple M4 Pro (20 cores), shares the machine's memory"]);
+});

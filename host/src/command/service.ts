@@ -1,0 +1,219 @@
+/** `tollgate-host service`: keeps `up` running by systemd, for this user or for the whole machine. */
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { readArguments, UsageError } from "./arguments.ts";
+import { answer, type Command, type CommandContext } from "./command.ts";
+import { CommandError } from "./errors.ts";
+import { configDirectory } from "./login-file.ts";
+
+const USAGE = `tollgate-host service install|uninstall|print: run as a service of systemd
+
+  install       write the unit, enable and start it
+  uninstall     stop it and remove the unit
+  print         show the unit and change nothing; works everywhere
+  --system      for the whole machine (as root) instead of for you
+  --user NAME   whom a service of the machine runs as; default: who called sudo
+  --json        answer as JSON
+
+The service runs tollgate-host up with what login, register and elect remembered.`;
+
+const OPTIONS = { system: { type: "boolean", default: false }, user: { type: "string" } } as const;
+const UNIT_NAME = "tollgate-host.service";
+/** A service that is stopped may finish what runs first. */
+const SYSTEMCTL_MS_MAX = 90_000;
+const ACTIONS = { install, uninstall, print };
+
+export const service: Command = { summary: "run as a service of systemd", usage: USAGE, run };
+
+async function run(args: string[], context: CommandContext): Promise<number> {
+  const { values, positionals } = readArguments(args, OPTIONS);
+  const [word, ...more] = positionals;
+  const action = Object.entries(ACTIONS).find(([name]) => name === word)?.[1];
+  if (action === undefined || more.length > 0) throw new UsageError(["say one of install, uninstall, print"]);
+  if (values.user !== undefined && !values.system) throw new UsageError(["--user goes with --system"]);
+  if (values.user !== undefined && !/^[a-z_][a-z0-9_-]*\$?$/i.test(values.user))
+    throw new UsageError(["--user is not a user's name"]);
+  const scope: Scope = values.system ? "system" : "user";
+  const place = placeOf(scope, values.user, context);
+  await action(place, context, values.json ?? false);
+  return 0;
+}
+
+interface Place {
+  scope: Scope;
+  user: string | undefined;
+  path: string;
+  unit: string;
+}
+
+function placeOf(scope: Scope, named: string | undefined, { env, machine, program }: CommandContext): Place {
+  const configHome = env.XDG_CONFIG_HOME || undefined;
+  if (scope === "user") {
+    const path = join(configHome ?? join(machine.home, ".config"), "systemd", "user", UNIT_NAME);
+    return { scope, user: undefined, path, unit: unitText({ scope, program, user: undefined, configHome }) };
+  }
+  const user = named ?? env.SUDO_USER ?? (machine.isRoot ? undefined : machine.user);
+  if (user === undefined || user === "root")
+    throw new UsageError(["--user is missing: whom the service runs as; it needs no rights of root"]);
+  const path = join("/etc/systemd/system", UNIT_NAME);
+  return { scope, user, path, unit: unitText({ scope, program, user, configHome: undefined }) };
+}
+
+async function print(place: Place, context: CommandContext, json: boolean): Promise<void> {
+  answer(context, json, { path: place.path, unit: place.unit }, () => [place.unit.trimEnd()]);
+  if (!json) context.terminal.remark(`tollgate-host: this belongs in ${place.path}`);
+}
+
+async function install(place: Place, context: CommandContext, json: boolean): Promise<void> {
+  requireSystemd(place, context);
+  await requireElection(place, context);
+  await mkdir(dirname(place.path), { recursive: true });
+  await writeFile(place.path, place.unit, { mode: 0o644 });
+  await systemctl(place, context, ["daemon-reload"]);
+  await systemctl(place, context, ["enable", UNIT_NAME]);
+  await systemctl(place, context, ["restart", UNIT_NAME]);
+  const user = place.scope === "user" ? " --user" : "";
+  const lingers = place.scope === "system" || (await isLingering(context));
+  answer(context, json, { path: place.path, running: true, survives_logout: lingers }, () => [
+    `installed ${place.path}; it runs now and after every start of the machine`,
+    `its words: journalctl${user} -u ${UNIT_NAME} -f`,
+    ...(lingers ? [] : [`it stops when you log out, unless: loginctl enable-linger ${context.machine.user}`]),
+  ]);
+}
+
+async function uninstall(place: Place, context: CommandContext, json: boolean): Promise<void> {
+  requireSystemd(place, context);
+  const there = context.machine.exists(place.path);
+  if (there) {
+    await systemctl(place, context, ["disable", "--now", UNIT_NAME]);
+    await rm(place.path, { force: true });
+    await systemctl(place, context, ["daemon-reload"]);
+  }
+  answer(context, json, { path: place.path, removed: there }, () => [
+    there ? `stopped and removed ${place.path}` : `there is no ${place.path}`,
+  ]);
+}
+
+function requireSystemd({ scope }: Place, { machine }: CommandContext): void {
+  // As sd_booted(3) tells it: installed is not enough, it has to run.
+  if (machine.platform !== "linux" || !machine.exists("/run/systemd/system"))
+    throw new CommandError("systemd does not run this machine", {
+      next: "tollgate-host service print shows the unit; whatever keeps programs running here can run tollgate-host up",
+    });
+  if (scope === "system" && !machine.isRoot)
+    throw new CommandError("a service of the machine is installed by root", {
+      next: "run it with sudo, or leave out --system",
+    });
+}
+
+/** A service that could not start is worth nothing. */
+async function requireElection({ scope, user }: Place, { logins, machine }: CommandContext): Promise<void> {
+  if (scope === "user") {
+    if ((await logins.read())?.serving !== undefined) return;
+    throw new CommandError("nothing is elected on this machine", {
+      next: "tollgate-host login, register and elect (choose models) come first",
+    });
+  }
+  const entry = await machine.run("getent", ["passwd", user ?? ""]);
+  const home = entry?.code === 0 ? entry.output.trim().split(":")[5] : undefined;
+  if (home === undefined) throw new CommandError(`there is no user ${user}`, { next: "--user names another" });
+  const login = join(configDirectory({ platform: machine.platform, home, env: {} }), "host.json");
+  if (!machine.exists(login))
+    throw new CommandError(`${user} has not logged in: there is no ${login}`, {
+      next: `as ${user}: tollgate-host login, register and elect`,
+    });
+}
+
+async function systemctl({ scope }: Place, { machine }: CommandContext, args: string[]): Promise<void> {
+  const all = scope === "user" ? ["--user", ...args] : args;
+  const result = await machine.run("systemctl", all, { timeoutMs: SYSTEMCTL_MS_MAX });
+  if (result?.code === 0) return;
+  const reason = result?.errors.trim().split("\n").at(-1) || "it cannot be run";
+  throw new CommandError(`systemctl ${all.join(" ")}: ${reason}`, {
+    next: `journalctl${scope === "user" ? " --user" : ""} -u ${UNIT_NAME} tells more`,
+  });
+}
+
+async function isLingering({ machine }: CommandContext): Promise<boolean> {
+  const result = await machine.run("loginctl", ["show-user", machine.user, "--property=Linger"]);
+  return result?.output.trim() === "Linger=yes";
+}
+
+type Scope = "user" | "system";
+
+interface UnitOptions {
+  scope: Scope;
+  /** The Node that runs the program, and its file. */
+  program: { node: string; file: string };
+  /** Whom a system unit runs as. */
+  user: string | undefined;
+  /** Where the login is kept, if not in the usual place. */
+  configHome: string | undefined;
+}
+
+/** What any manager can take away from a process. */
+const HARDENING = `NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=read-only
+PrivateTmp=yes
+ProtectProc=invisible
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallErrorNumber=EPERM
+UMask=0077`;
+
+/** What only the system's manager can, since it changes the bounds of capabilities. */
+const SYSTEM_HARDENING = `CapabilityBoundingSet=
+AmbientCapabilities=
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+RemoveIPC=yes`;
+
+/**
+ * The systemd unit of a host. It allows what the agent does, and little else.
+ * Memory stays writable and executable: V8 compiles into it. Devices stay usable, since an engine in this process may use
+ * a graphics processor; ProtectClock= would close them, and without capabilities nobody sets the clock.
+ */
+export function unitText({ scope, program, user, configHome }: UnitOptions): string {
+  const isSystem = scope === "system";
+  const lines = [
+    "[Unit]",
+    "Description=Tollgate host: serves requests with this machine",
+    ...(isSystem ? ["Wants=network-online.target", "After=network-online.target"] : []),
+    "StartLimitIntervalSec=0",
+    "",
+    "[Service]",
+    "Type=exec",
+    `ExecStart=${commandWord(program.node)} ${commandWord(program.file)} up`,
+    ...(isSystem && user !== undefined ? [`User=${user}`] : []),
+    ...(configHome === undefined ? [] : [`Environment=${quoted(`XDG_CONFIG_HOME=${configHome}`)}`]),
+    "# An engine or a gateway that is away comes back; the host waits for it.",
+    "Restart=always",
+    "RestartSec=10",
+    "# What runs may finish: up to thirty seconds, and some to spare.",
+    "TimeoutStopSec=45",
+    "",
+    HARDENING,
+    ...(isSystem ? [SYSTEM_HARDENING] : []),
+    "",
+    "[Install]",
+    `WantedBy=${isSystem ? "multi-user.target" : "default.target"}`,
+  ];
+  return `${lines.join("\n")}\n`;
+}
+
+/** As systemd reads a word: quotes and backslashes escaped, and nothing of it a specifier. */
+function quoted(word: string): string {
+  return `"${word.replaceAll(/["\\]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+/** In a command, nothing of it is a variable either. */
+const commandWord = (word: string): string => quoted(word).replaceAll("$", "$$$$");

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { count, counted, dollars, duration, gibibytes, milliseconds, perSecond, sumMicro } from "./format.ts";
+import { clip, padStart, paint, sanitise, table, width } from "./text.ts";
+
+test("money is exact", () => {
+  const amounts: [string, string][] = [
+    ["0.000000", "$0.00"],
+    ["123.450000", "$0.00012345"],
+    ["9830.400000", "$0.0098304"],
+    ["0.000001", "$0.000000000001"],
+    ["1000000", "$1.00"],
+    ["1234567890.500000", "$1,234.5678905"],
+    ["-500000.000000", "-$0.50"],
+  ];
+  for (const [micro, shown] of amounts) assert.equal(dollars(micro), shown);
+});
+
+test("what is shown and what is summed is what there is, for any amount", () => {
+  const pico = fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
+  fc.assert(
+    fc.property(fc.array(pico, { maxLength: 5 }), (amounts) => {
+      const total = sumMicro(amounts.map((amount) => sumMicro([microOf(amount)])));
+      assert.equal(total, microOf(amounts.reduce((sum, amount) => sum + amount, 0n)));
+      assert.equal(picoOfDollars(dollars(total)), picoOfMicro(total));
+    }),
+  );
+});
+
+function microOf(pico: bigint): string {
+  const digits = String(pico < 0n ? -pico : pico).padStart(7, "0");
+  return `${pico < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6)}`;
+}
+const picoOfMicro = (micro: string): bigint => BigInt(micro.replace(".", ""));
+function picoOfDollars(shown: string): bigint {
+  const [whole = "", fraction = ""] = shown.replaceAll(/[$,]/g, "").split(".");
+  return BigInt(whole + fraction.padEnd(12, "0"));
+}
+
+test("other figures", () => {
+  assert.deepEqual([count(1234567), counted(1, "node"), counted(0, "node")], ["1,234,567", "1 node", "0 nodes"]);
+  assert.deepEqual([0.84, 84, 1500, 60_000].map(milliseconds), ["0.8 ms", "84 ms", "1.5 s", "60 s"]);
+  assert.deepEqual([4.25, 1500].map(perSecond), ["4.3 tokens/s", "1,500 tokens/s"]);
+  assert.deepEqual([16 * 1024 ** 3, 143771 * 1024 ** 2].map(gibibytes), ["16.0 GiB", "140 GiB"]);
+  const spans = [59_000, 192_000, 7_500_000, 200_000_000].map(duration);
+  assert.deepEqual(spans, ["59 s", "3 min 12 s", "2 h 5 min", "2 d 7 h"]);
+});
+
+test("colours take no room, and columns line up with them", () => {
+  const { good, dim } = paint(true);
+  assert.equal(width(good("yes")), 3);
+  assert.equal(padStart(good("7"), 3), `  ${good("7")}`);
+  assert.deepEqual(
+    table(
+      [
+        ["a", good("10")],
+        ["bb", dim("7")],
+      ],
+      ["left", "right"],
+    ).map(plain),
+    ["a   10", "bb   7"],
+  );
+  assert.equal(paint(false).bad("x"), "x");
+});
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with the escape character
+const plain = (text: string): string => text.replaceAll(/\x1b\[\d+m/g, "");
+
+test("text from elsewhere cannot steer the terminal", () => {
+  assert.equal(sanitise("a\u001b[2Jb\r\nc\u202ed"), "a [2Jb  c d");
+  assert.equal(clip("abcdef", 4), "abc…");
+  assert.equal(clip("abcd", 4), "abcd");
+});

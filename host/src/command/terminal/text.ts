@@ -1,0 +1,72 @@
+/** Text on a terminal: colours, widths without them, columns, and nothing that could steer it. */
+
+export interface Paint {
+  good(text: string): string;
+  warn(text: string): string;
+  bad(text: string): string;
+  dim(text: string): string;
+  strong(text: string): string;
+}
+
+export function paint(enabled: boolean): Paint {
+  const wrap =
+    (code: number) =>
+    (text: string): string =>
+      enabled ? `\x1b[${code}m${text}\x1b[0m` : text;
+  return { good: wrap(32), warn: wrap(33), bad: wrap(31), dim: wrap(2), strong: wrap(1) };
+}
+
+export const PLAIN = paint(false);
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character is what a colour begins with
+const COLOUR = /\x1b\[\d+m/g;
+
+/** Columns that the text takes, colours aside. */
+export function width(text: string): number {
+  return [...text.replaceAll(COLOUR, "")].length;
+}
+
+export function padEnd(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - width(text)));
+}
+
+export function padStart(text: string, columns: number): string {
+  return " ".repeat(Math.max(0, columns - width(text))) + text;
+}
+
+/** Cuts a text that holds no colours to `columns`, with an ellipsis where something was cut. */
+export function clip(text: string, columns: number): string {
+  const letters = [...text];
+  return letters.length <= columns ? text : `${letters.slice(0, Math.max(0, columns - 1)).join("")}…`;
+}
+
+/**
+ * Text from elsewhere (an engine's model names, an operator's reason) made safe for a terminal: control characters, which
+ * could move the cursor or hide words, become spaces.
+ */
+export function sanitise(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+  return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
+}
+
+export type Align = "left" | "right";
+
+/** One line per row, columns two spaces apart. The last column is not padded. */
+export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {
+  const widths: number[] = [];
+  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, width(cell));
+  return rows.map((row) =>
+    row
+      .map((cell, i) => {
+        if (align[i] === "right") return padStart(cell, widths[i] ?? 0);
+        return i === row.length - 1 ? cell : padEnd(cell, widths[i] ?? 0);
+      })
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+/** `name      value` lines, names of one width. */
+export function facts(rows: readonly (readonly [name: string, value: string])[]): string[] {
+  return table(rows);
+}

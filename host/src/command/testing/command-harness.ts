@@ -1,0 +1,65 @@
+/** One command on a machine of the test's choosing, logged in to a stub gateway if the test wants that. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { systemClock } from "../../clock.ts";
+import type { FoundEngine } from "../../engines/detect.ts";
+import { MemoryPlane } from "../../testing/memory-plane.ts";
+import type { Command, CommandContext } from "../command.ts";
+import { describeError, type ErrorReport } from "../errors.ts";
+import { type Login, loginFile } from "../login-file.ts";
+import { fakeMachine } from "./fake-machine.ts";
+import { FakeTerminal, type FakeTerminalOptions } from "./fake-terminal.ts";
+import { NODE, stubGateway, TOKEN } from "./stub-gateway.ts";
+
+export interface HarnessOptions extends FakeTerminalOptions {
+  context?: Partial<CommandContext>;
+  /** Engines that run on the machine. */
+  engines?: FoundEngine[];
+}
+
+export async function temporaryDirectory(t: TestContext): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-host-"));
+  t.after(() => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+export async function commandHarness(t: TestContext, options: HarnessOptions = {}) {
+  const terminal = new FakeTerminal(options);
+  const logins = loginFile(join(await temporaryDirectory(t), "tollgate"));
+  const context: CommandContext = {
+    env: {},
+    version: "tollgate-host/0.0.0",
+    program: { node: "/opt/node/bin/node", file: "/opt/tollgate/host/bin/tollgate-host.mjs" },
+    terminal,
+    clock: systemClock,
+    machine: fakeMachine(),
+    logins,
+    findEngines: async () => options.engines ?? [],
+    dial: new MemoryPlane().dial,
+    supervisor: () => {
+      throw new Error("this command does not run on");
+    },
+    ...options.context,
+  };
+  const run = (command: Command, ...args: string[]): Promise<number> => command.run(args, context);
+  /** Runs a command that cannot go on, and gives back what the person is told. */
+  const fails = async (command: Command, ...args: string[]): Promise<ErrorReport> => {
+    try {
+      await command.run(args, context);
+    } catch (error) {
+      return describeError(error, "command");
+    }
+    throw new Error("the command went through");
+  };
+  return { terminal, logins, context, run, fails };
+}
+
+/** A harness with a gateway, logged in as its one node. */
+export async function loggedIn(t: TestContext, options: HarnessOptions & { login?: Partial<Login> } = {}) {
+  const gateway = await stubGateway(t);
+  const made = await commandHarness(t, options);
+  await made.logins.write({ gateway: gateway.url, token: TOKEN, node: { id: NODE, name: "box" }, ...options.login });
+  return { ...made, gateway };
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { turn } from "../clock.ts";
+import { llamaServerStub } from "../testing/engines/llama-server.ts";
+import { StubEngine } from "../testing/engines/stub-engine.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { deadAddress, stubServer } from "../testing/stub-http.ts";
+import type { Availability } from "./engine.ts";
+import { EngineHealth } from "./engine-health.ts";
+import { EngineHttp } from "./engine-http.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+
+const NAME = "llama3.2:3b";
+
+function harness(url: string, options: { names?: Map<string, string>; slots?: number } = {}) {
+  const clock = new ManualClock();
+  /** Times the questions: no answer is late but where a test says so. */
+  const httpClock = new ManualClock();
+  const seen: Availability[] = [];
+  const health = new EngineHealth({
+    http: new EngineHttp({ url, clock: httpClock }),
+    profile: llamaServer,
+    names: options.names ?? new Map([["tiny-3b", NAME]]),
+    first: { models: ["tiny-3b"], slots: 2 },
+    listed: [NAME],
+    slots: options.slots,
+    clock,
+  });
+  const stop = health.watch((now) => seen.push(now));
+  /** Waits for the look that is under way and returns how long the next one waits. */
+  const looked = async (): Promise<number> => {
+    while (clock.nextInMs === undefined) await turn(clock);
+    return clock.nextInMs;
+  };
+  return { clock, httpClock, seen, health, stop, looked };
+}
+
+async function engine(t: TestContext) {
+  const stub = new StubEngine();
+  /** `asked` resolves when a question hangs. */
+  const state = { hangs: false, asked: Promise.withResolvers<void>() };
+  const answer = llamaServerStub(stub);
+  const url = await stubServer(t, (request, response) => {
+    if (state.hangs) state.asked.resolve();
+    else answer(request, response);
+  });
+  return { stub, state, url };
+}
+
+test("an engine that is there is looked at every five seconds, and only changes are told", async (t) => {
+  const { stub, url } = await engine(t);
+  const { clock, seen, stop, looked } = harness(url);
+  for (let i = 0; i < 3; i++) {
+    assert.equal(await looked(), 5000);
+    clock.advance(5000);
+  }
+  await looked();
+  assert.deepEqual(seen, []);
+  stub.slots = 7;
+  clock.advance(5000);
+  await looked();
+  assert.deepEqual(seen, [{ models: ["tiny-3b"], slots: 7 }]);
+  stop();
+  assert.equal(clock.nextInMs, undefined);
+});
+
+test("one that is away is looked for soon, then more rarely, never more rarely than one that is there", async () => {
+  const { clock, seen, stop, looked } = harness(await deadAddress());
+  const waits: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    waits.push(await looked());
+    clock.advance(waits.at(-1) ?? 0);
+  }
+  assert.deepEqual(waits, [250, 500, 1000, 2000, 4000, 5000, 5000, 5000]);
+  assert.deepEqual(seen, [{ models: [], slots: 0 }]);
+  stop();
+});
+
+test("one that is slow to answer is given three chances", async (t) => {
+  const { state, url } = await engine(t);
+  const { clock, httpClock, seen, stop, looked } = harness(url);
+  const late = async (): Promise<number> => {
+    await state.asked.promise;
+    state.asked = Promise.withResolvers();
+    httpClock.advance(2000);
+    return looked();
+  };
+  await looked();
+  state.hangs = true;
+  clock.advance(5000);
+  for (let i = 0; i < 2; i++) {
+    assert.equal(await late(), 1000);
+    assert.deepEqual(seen, []);
+    clock.advance(1000);
+  }
+  await late();
+  assert.deepEqual(seen, [{ models: [], slots: 0 }]);
+  stop();
+});
+
+test("told to look, it looks at once; told twice, it looks once more", async (t) => {
+  const { stub, url } = await engine(t);
+  const { clock, seen, health, stop, looked } = harness(url);
+  await looked();
+  stub.loading = true;
+  health.check();
+  health.check();
+  assert.equal(await looked(), 0);
+  clock.advance(0);
+  await looked();
+  assert.deepEqual(seen, [{ models: [], slots: 0 }]);
+  stop();
+});
+
+test("slots that were set stay; a model that was never listed is there whenever the engine is", async (t) => {
+  const { stub, url } = await engine(t);
+  const names = new Map([
+    ["tiny-3b", NAME],
+    ["mid-14b", "an alias"],
+  ]);
+  const { seen, stop, looked } = harness(url, { names, slots: 9 });
+  await looked();
+  assert.deepEqual(seen, [{ models: ["tiny-3b", "mid-14b"], slots: 9 }]);
+  stop();
+  stub.models = [{ name: "another", contextTokens: 1 }];
+  const later = harness(url, { names, slots: 9 });
+  await later.looked();
+  assert.deepEqual(later.seen, [{ models: ["mid-14b"], slots: 9 }]);
+  later.stop();
+});

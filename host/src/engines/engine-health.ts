@@ -1,0 +1,101 @@
+/**
+ * Whether an engine is there, and with which models: asked every few seconds, at once when a job found it gone, and more
+ * often while it is away. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself.
+ */
+import type { Clock } from "../clock.ts";
+import type { Availability } from "./engine.ts";
+import type { EngineHttp } from "./engine-http.ts";
+import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
+
+const CHECK_EVERY_MS = 5_000;
+const CHECK_AGAIN_MS_MIN = 250;
+/** An engine at work may be slow to answer; one that is slow so often in a row is frozen. */
+const SLOW_MAX = 3;
+const SLOW_AGAIN_MS = 1_000;
+
+export interface EngineHealthOptions {
+  http: EngineHttp;
+  profile: EngineProfile;
+  /** Catalogue id → the engine's name for the model. */
+  names: ReadonlyMap<string, string>;
+  /** What the engine could do when it was found. */
+  first: Availability;
+  /** The models it had then. A name it never listed counts as there whenever the engine is. */
+  listed: readonly string[];
+  /** Slots as whoever runs the node set them, whatever the engine tells. */
+  slots: number | undefined;
+  clock: Clock;
+}
+
+export class EngineHealth {
+  readonly #options: EngineHealthOptions;
+  readonly #listeners = new Set<(now: Availability) => void>();
+  readonly #listed: ReadonlySet<string>;
+  #now: Availability;
+  #checking = false;
+  #again = false;
+  #slow = 0;
+  #missed = 0;
+  #cancelTimer: (() => void) | undefined;
+
+  constructor(options: EngineHealthOptions) {
+    this.#options = options;
+    this.#now = options.first;
+    this.#listed = new Set(options.listed);
+  }
+
+  watch(changed: (now: Availability) => void): () => void {
+    this.#listeners.add(changed);
+    this.check();
+    return () => {
+      this.#listeners.delete(changed);
+      if (this.#listeners.size === 0) this.#cancelTimer?.();
+    };
+  }
+
+  /** Checks now instead of later: a job found the engine gone. */
+  check(): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#checking) {
+      this.#again = true;
+      return;
+    }
+    this.#cancelTimer?.();
+    this.#checking = true;
+    void this.#examine().then((waitMs) => {
+      this.#checking = false;
+      if (this.#listeners.size === 0) return;
+      this.#cancelTimer = this.#options.clock.after(this.#again ? 0 : waitMs, () => this.check());
+      this.#again = false;
+    });
+  }
+
+  /** Reports what it sees, and returns how long to wait before looking again. */
+  async #examine(): Promise<number> {
+    const { http, profile } = this.#options;
+    // A connection kept open from before may have been closed on the other side: only a second failure tells.
+    const first = await http.probe(profile.healthPath);
+    const liveness = first === "away" ? await http.probe(profile.healthPath) : first;
+    this.#slow = liveness === "slow" ? this.#slow + 1 : 0;
+    if (liveness === "slow" && this.#slow < SLOW_MAX) return SLOW_AGAIN_MS;
+    const facts = liveness === "answers" ? await profile.inspect(http) : undefined;
+    this.#report(facts);
+    this.#missed = facts === undefined ? this.#missed + 1 : 0;
+    if (facts !== undefined) return CHECK_EVERY_MS;
+    return Math.min(CHECK_EVERY_MS, CHECK_AGAIN_MS_MIN * 2 ** Math.min(this.#missed - 1, 10));
+  }
+
+  #report(facts: EngineFacts | undefined): void {
+    const now = facts === undefined ? { models: [], slots: 0 } : this.#availability(facts);
+    if (now.slots === this.#now.slots && now.models.join() === this.#now.models.join()) return;
+    this.#now = now;
+    for (const changed of this.#listeners) changed(now);
+  }
+
+  #availability(facts: EngineFacts): Availability {
+    const { names, slots, first } = this.#options;
+    const there = new Set(facts.models.map(({ name }) => name));
+    const models = [...names].filter(([, name]) => there.has(name) || !this.#listed.has(name)).map(([id]) => id);
+    return { models, slots: models.length === 0 ? 0 : (slots ?? facts.slots ?? first.slots) };
+  }
+}

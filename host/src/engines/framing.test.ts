@@ -1,0 +1,84 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { EngineError } from "./engine.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
+
+function readEvents(parts: readonly Uint8Array[]): string[] {
+  const reader = new SseReader();
+  return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
+}
+
+const whole = (text: string): string[] => readEvents([Buffer.from(text)]);
+
+test("data lines make events; comments and other fields are passed over", () => {
+  assert.deepEqual(whole(": hello\n\nevent: x\nid: 3\ndata: one\n\ndata:two\ndata: three\n\n"), ["one", "two\nthree"]);
+});
+
+test("comments are told as they come", () => {
+  const comments: string[] = [];
+  const reader = new SseReader((text) => comments.push(text));
+  assert.deepEqual(reader.push(Buffer.from(": keepalive 1/2\n\ndata: x\n\n:end\n")), ["x"]);
+  assert.deepEqual(comments, [" keepalive 1/2", "end"]);
+});
+
+test("lines end with a return, a line feed or both", () => {
+  assert.deepEqual(whole("data: a\r\n\r\ndata: b\r\rdata: c\n\n"), ["a", "b", "c"]);
+});
+
+test("a last event without its blank line counts", () => {
+  assert.deepEqual(whole("data: a\n\ndata: b"), ["a", "b"]);
+});
+
+test("where the stream is cut makes no difference", () => {
+  const text = ': x\r\ndata: {"text":"naïve 日本 😀"}\r\n\r\ndata: a\r\ndata: b\n\n\r\ndata: [DONE]\n\n';
+  const bytes = Buffer.from(text);
+  const expected = whole(text);
+  assert.equal(expected.length, 3);
+  fc.assert(
+    fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
+      const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+      const parts = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
+      assert.deepEqual(readEvents(parts), expected);
+    }),
+  );
+});
+
+test("a line or an event without end is refused", () => {
+  const endless = Buffer.alloc(64 * 1024, "x");
+  const line = new SseReader();
+  assert.throws(() => {
+    for (let i = 0; i < 20; i++) line.push(endless);
+  }, EngineError);
+  const event = new SseReader();
+  const dataLine = Buffer.concat([Buffer.from("data: "), endless, Buffer.from("\n")]);
+  assert.throws(() => {
+    for (let i = 0; i < 20; i++) event.push(dataLine);
+  }, EngineError);
+});
+
+function readLines(parts: readonly Uint8Array[]): string[] {
+  const reader = new NdjsonReader();
+  return [...parts.flatMap((part) => reader.push(part)), ...reader.end()];
+}
+
+test("lines come whole wherever the stream is cut; empty ones mean nothing", () => {
+  const bytes = Buffer.from('{"a":"naïve 日本 😀"}\n\n{"b":2}\r\n{"c":3}');
+  const expected = ['{"a":"naïve 日本 😀"}', '{"b":2}\r', '{"c":3}'];
+  assert.deepEqual(readLines([bytes]), expected);
+  fc.assert(
+    fc.property(fc.array(fc.nat(bytes.length), { maxLength: 12 }), (cuts) => {
+      const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length];
+      const parts = edges.slice(1).map((edge, i) => bytes.subarray(edges[i], edge));
+      assert.deepEqual(readLines(parts), expected);
+    }),
+  );
+});
+
+test("a line without end is refused", () => {
+  const reader = new NdjsonReader();
+  const endless = Buffer.alloc(64 * 1024, "x");
+  assert.throws(() => {
+    for (let i = 0; i < 20; i++) reader.push(endless);
+  }, EngineError);
+});

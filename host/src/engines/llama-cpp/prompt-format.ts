@@ -1,0 +1,100 @@
+/** The prompt format of a model: what a job looks like in its tokens. Most of it comes from the model's own file. */
+import {
+  type ChatHistoryItem,
+  type ChatWrapper,
+  JinjaTemplateChatWrapper,
+  type LlamaModel,
+  resolveChatWrapper,
+  type Token,
+} from "node-llama-cpp";
+import { type ChatMessage, EngineError, type GenerationJob } from "../engine.ts";
+import { THINKING_MODELS } from "../models.ts";
+import type { ThinkingMarks } from "./output-decoder.ts";
+
+export interface Prompt {
+  tokens: Token[];
+  /** For a model whose thinking is kept apart. */
+  thinking: ThinkingMarks<Token> | undefined;
+  /** The prompt itself opens the thinking. */
+  startsThinking: boolean;
+}
+
+/** Throws EngineError when the model cannot be asked so. */
+export type PromptFormat = (job: GenerationJob) => Prompt;
+
+/** The format that a GGUF file brings with it. `template`: another chat template than the file's. */
+export function filePromptFormat(model: LlamaModel, template = templateOf(model)): PromptFormat {
+  const wrapper = chatWrapperOf(model, template);
+  const marks = thinkingMarks(model);
+  return (job) => {
+    if ("prompt" in job.input)
+      return {
+        tokens: withBeginning(model, model.tokenize(job.input.prompt)),
+        thinking: undefined,
+        startsThinking: false,
+      };
+    const tokens = withBeginning(model, render(wrapper, model, job.input.messages));
+    const thinking = THINKING_MODELS.includes(job.model) ? marks : undefined;
+    return { tokens, thinking, startsThinking: thinking !== undefined && opensThinking(model, tokens, thinking) };
+  };
+}
+
+const templateOf = (model: LlamaModel): string | undefined => model.fileInfo.metadata.tokenizer?.chat_template;
+
+/**
+ * The template as it is. Some take adjacent messages of one role only when they are joined, and the library tries a
+ * template before it accepts it. A file without one gets what the library knows for its kind.
+ */
+function chatWrapperOf(model: LlamaModel, template: string | undefined): ChatWrapper {
+  if (template === undefined) return resolveChatWrapper(model);
+  const common = { template, tokenizer: model.tokenizer, trimLeadingWhitespaceInResponses: false };
+  try {
+    return new JinjaTemplateChatWrapper({ ...common, joinAdjacentMessagesOfTheSameType: false });
+  } catch {
+    return new JinjaTemplateChatWrapper({ ...common, joinAdjacentMessagesOfTheSameType: true });
+  }
+}
+
+function render(wrapper: ChatWrapper, model: LlamaModel, messages: readonly ChatMessage[]): Token[] {
+  const chatHistory = [...messages.map(historyItem), { type: "model", response: [] } satisfies ChatHistoryItem];
+  try {
+    // What people wrote becomes plain text, whatever marks it imitates; only the template's own text is read for marks.
+    return wrapper.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer);
+  } catch {
+    // The reason may quote the messages.
+    throw new EngineError("prompt", "the model's chat template does not take these messages");
+  }
+}
+
+function historyItem({ role, content }: ChatMessage): ChatHistoryItem {
+  if (role === "system" || role === "developer") return { type: "system", text: content };
+  if (role === "assistant") return { type: "model", response: [content] };
+  return { type: "user", text: role === "user" ? content : `Result of a ${role}: ${content}` };
+}
+
+function withBeginning(model: LlamaModel, tokens: Token[]): Token[] {
+  const { bos, shouldPrependBosToken } = model.tokens;
+  const first = shouldPrependBosToken ? bos : null;
+  if (first === null || tokens[0] === first) return tokens.length > 0 ? tokens : [...beginningOf(model)];
+  return [first, ...tokens];
+}
+
+/** An empty prompt begins a document: after the mark that begins one, or after the end of another. */
+function beginningOf(model: LlamaModel): Token[] {
+  const { bos, eos } = model.tokens;
+  return [bos ?? eos].filter((token) => token !== null);
+}
+
+/** Undefined when the marks are not single tokens: then they stay in the text, where the gateway finds them. */
+function thinkingMarks(model: LlamaModel): ThinkingMarks<Token> | undefined {
+  const [open, ...moreOpen] = model.tokenize("<think>", true);
+  const [close, ...moreClose] = model.tokenize("</think>", true);
+  const single = moreOpen.length === 0 && moreClose.length === 0;
+  return single && open !== undefined && close !== undefined ? { open, close } : undefined;
+}
+
+/** Whether the prompt's last mark is the opening one, with nothing but white space after it. */
+function opensThinking(model: LlamaModel, tokens: readonly Token[], { open }: ThinkingMarks<Token>): boolean {
+  const at = tokens.lastIndexOf(open);
+  return at !== -1 && model.detokenize(tokens.slice(at + 1), true).trim() === "";
+}

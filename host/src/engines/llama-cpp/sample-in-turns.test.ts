@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LlamaContext } from "node-llama-cpp";
+import { sampleInTurns } from "./sample-in-turns.ts";
+
+/** Only what is reached into. */
+const contextOf = (inner: object): LlamaContext => ({ _ctx: inner }) as unknown as LlamaContext;
+
+test("sequences sample one after another, in the order they came, and one that fails does not hold up the next", async () => {
+  const open: { name: string; end: PromiseWithResolvers<string> }[] = [];
+  const inner = {
+    tag: "inner",
+    sampleToken(this: { tag: string }, name: string): Promise<string> {
+      assert.equal(this.tag, "inner");
+      const end = Promise.withResolvers<string>();
+      open.push({ name, end });
+      return end.promise;
+    },
+  };
+  sampleInTurns(contextOf(inner));
+  const sampled = ["a", "b", "c"].map((name) => inner.sampleToken(name));
+  const failed = assert.rejects(sampled[1] as Promise<string>, /b failed/);
+  for (const name of ["a", "b", "c"]) {
+    await new Promise(setImmediate);
+    assert.deepEqual(
+      open.map((sampling) => sampling.name),
+      [name],
+      "one at a time",
+    );
+    const { end } = open.pop() as (typeof open)[number];
+    if (name === "b") end.reject(new Error("b failed"));
+    else end.resolve(`${name}!`);
+  }
+  assert.deepEqual([await sampled[0], await sampled[2]], ["a!", "c!"]);
+  await failed;
+});
+
+test("a library that samples in another way is refused", () => {
+  assert.throws(() => sampleInTurns(contextOf({})), /samples in another way/);
+});

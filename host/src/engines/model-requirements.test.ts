@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bytesNeeded, contextTokensOf, fits } from "./model-requirements.ts";
+import { ACTIVE_MODELS } from "./models.ts";
+
+const GIB = 2 ** 30;
+const that = (memoryGib: number): string[] => ACTIVE_MODELS.filter((model) => fits(model, memoryGib * GIB));
+
+test("what fits grows with the memory, smallest model first", () => {
+  assert.deepEqual(that(1), []);
+  assert.deepEqual(that(4), ["tiny-3b", "embed-m3"]);
+  assert.deepEqual(that(8), ["tiny-3b", "small-8b", "small-7b-alt", "embed-m3"]);
+  assert.deepEqual(that(16), ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "embed-m3"]);
+  assert.deepEqual(that(32), ACTIVE_MODELS);
+});
+
+test("every slot needs a context of its own", () => {
+  const oneMore = (bytesNeeded("mid-14b", 2) as number) - (bytesNeeded("mid-14b", 1) as number);
+  assert.equal(oneMore, 32_768 * 196_608);
+});
+
+test("a model that is not known does not fit, whatever there is", () => {
+  assert.equal(fits("large-70b", 1e15), false);
+  assert.equal(bytesNeeded("large-70b"), undefined);
+  assert.equal(contextTokensOf("large-70b"), undefined);
+});
+
+test("the contexts are those of the catalogue", () => {
+  assert.deepEqual(ACTIVE_MODELS.map(contextTokensOf), [8_192, 16_384, 32_768, 32_768, 32_768, 8_192]);
+});

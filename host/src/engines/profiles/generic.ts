@@ -1,0 +1,20 @@
+/** An engine that speaks the OpenAI dialect and is none of those known by name. */
+import { z } from "zod";
+import { openAiDialect } from "../openai-wire.ts";
+import type { EngineProfile } from "./profile.ts";
+
+const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
+
+export const generic: EngineProfile = {
+  kind: "engine",
+  usualAddress: "http://127.0.0.1:8000",
+  healthPath: "/v1/models",
+  assumedSlots: 4,
+  async inspect(http) {
+    const list = await http.ask("/v1/models", ModelList);
+    if (list === undefined) return undefined;
+    const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
+    return { models, slots: undefined };
+  },
+  dialect: openAiDialect(),
+};

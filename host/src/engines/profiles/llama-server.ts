@@ -1,0 +1,50 @@
+/**
+ * llama-server of llama.cpp: tells its slots, its context and how far it is with a prompt. Started without a model it is
+ * a router that loads models by name, and then tells its slots only for the models that are loaded.
+ */
+import { z } from "zod";
+import type { EngineHttp } from "../engine-http.ts";
+import { openAiDialect } from "../openai-wire.ts";
+import type { EngineFacts, EngineProfile } from "./profile.ts";
+
+const ModelList = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      owned_by: z.string().optional(),
+      /** Only of a router. */
+      status: z.object({ value: z.string() }).optional(),
+    }),
+  ),
+});
+const Props = z.object({
+  default_generation_settings: z.object({ n_ctx: z.int().positive().optional() }),
+  total_slots: z.int().min(1).max(4096).optional(),
+});
+const Tokens = z.object({ tokens: z.array(z.int()) });
+
+async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+  const [props, list] = await Promise.all([http.ask("/props", Props), http.ask("/v1/models", ModelList)]);
+  if (list === undefined) return undefined;
+  const itself = props !== undefined || list.headers.get("server")?.startsWith("llama.cpp");
+  if (!itself) return undefined;
+  const models = list.json.data.map(({ id, status }) => ({
+    name: id,
+    contextTokens: props?.json.default_generation_settings.n_ctx,
+    loaded: status === undefined ? true : status.value === "loaded",
+  }));
+  return { models, slots: props?.json.total_slots };
+}
+
+export const llamaServer: EngineProfile = {
+  kind: "llama-server",
+  usualAddress: "http://127.0.0.1:8080",
+  healthPath: "/health",
+  assumedSlots: 1,
+  inspect,
+  dialect: openAiDialect({ return_progress: true }),
+  async tokens(http, model, text) {
+    const body = { model, content: text, add_special: false, parse_special: false };
+    return (await http.ask("/tokenize", Tokens, body))?.json.tokens;
+  },
+};

@@ -1,0 +1,86 @@
+/**
+ * LM Studio: its own API tells which models are loaded, with which context and for how many requests at once (`/api/v1`
+ * since 0.4, less of it under `/api/v0`). The OpenAI list has what it would serve: all downloaded models where it loads
+ * on demand, else those that are loaded.
+ */
+import { z } from "zod";
+import type { EngineHttp } from "../engine-http.ts";
+import { openAiDialect } from "../openai-wire.ts";
+import type { EngineFacts, EngineModel, EngineProfile } from "./profile.ts";
+
+const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
+const ModelsV1 = z.object({
+  models: z.array(
+    z.object({
+      key: z.string(),
+      loaded_instances: z.array(
+        z.object({
+          id: z.string(),
+          config: z.object({
+            context_length: z.int().positive().optional(),
+            parallel: z.int().min(1).max(4096).optional(),
+          }),
+        }),
+      ),
+    }),
+  ),
+});
+const ModelsV0 = z.object({
+  data: z.array(
+    z.object({
+      id: z.string(),
+      state: z.string(),
+      loaded_context_length: z.int().positive().optional(),
+    }),
+  ),
+});
+
+type Details = { models: Map<string, Omit<EngineModel, "name">>; slots: number | undefined };
+
+async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+  const details = (await detailsV1(http)) ?? (await detailsV0(http));
+  if (details === undefined) return undefined;
+  const served = await http.ask("/v1/models", Served);
+  if (served === undefined) return undefined;
+  const unknown = { contextTokens: undefined, loaded: undefined };
+  return {
+    models: served.json.data.map(({ id }) => ({ name: id, ...(details.models.get(id) ?? unknown) })),
+    slots: details.slots,
+  };
+}
+
+async function detailsV1(http: EngineHttp): Promise<Details | undefined> {
+  const list = await http.ask("/api/v1/models", ModelsV1);
+  if (list === undefined) return undefined;
+  const models: Details["models"] = new Map();
+  const parallel: number[] = [];
+  for (const { key, loaded_instances } of list.json.models) {
+    models.set(key, { contextTokens: undefined, loaded: false });
+    for (const { id, config } of loaded_instances) {
+      const loaded = { contextTokens: config.context_length, loaded: true };
+      models.set(key, loaded).set(id, loaded);
+      if (config.parallel !== undefined) parallel.push(config.parallel);
+    }
+  }
+  return { models, slots: parallel.length === 0 ? undefined : Math.max(...parallel) };
+}
+
+async function detailsV0(http: EngineHttp): Promise<Details | undefined> {
+  const list = await http.ask("/api/v0/models", ModelsV0);
+  if (list === undefined) return undefined;
+  const entries = list.json.data.map(({ id, state, loaded_context_length }): [string, Omit<EngineModel, "name">] => [
+    id,
+    { contextTokens: loaded_context_length, loaded: state === "loaded" },
+  ]);
+  return { models: new Map(entries), slots: undefined };
+}
+
+export const lmStudio: EngineProfile = {
+  kind: "LM Studio",
+  usualAddress: "http://127.0.0.1:1234",
+  healthPath: "/v1/models",
+  assumedSlots: 1,
+  inspect,
+  dialect: openAiDialect(),
+  caveats: ["LM Studio may cut or leave unanswered a prompt longer than the context a model is loaded with"],
+};

@@ -1,0 +1,37 @@
+/**
+ * mlx_lm.server: tells how far it is with a prompt in comments of its stream (`: keepalive 512/2048`). It has no
+ * embeddings, no context limit of its own, and tells nothing of its concurrency; seeded requests run one at a time.
+ */
+import { z } from "zod";
+import type { EngineHttp } from "../engine-http.ts";
+import { openAiDialect } from "../openai-wire.ts";
+import type { EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
+
+/** Python's plain HTTP server says so in every answer; no other engine known here is built on it. */
+const PYTHON_SERVER = /^BaseHTTP\//;
+
+const Health = z.object({ status: z.literal("ok") });
+const ModelList = z.object({ object: z.literal("list"), data: z.array(z.object({ id: z.string() })) });
+
+async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+  const [health, list] = await Promise.all([http.ask("/health", Health), http.ask("/v1/models", ModelList)]);
+  if (health === undefined || list === undefined) return undefined;
+  if (!PYTHON_SERVER.test(health.headers.get("server") ?? "")) return undefined;
+  const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
+  return { models, slots: undefined };
+}
+
+function readComment(comment: string): StreamEvent | undefined {
+  const [, processed, total] = comment.match(/^\s*keepalive (\d+)\/(\d+)\s*$/) ?? [];
+  if (processed === undefined || Number(total) === 0) return undefined;
+  return { promptRead: Math.min(1, Number(processed) / Number(total)) };
+}
+
+export const mlx: EngineProfile = {
+  kind: "MLX",
+  usualAddress: "http://127.0.0.1:8080",
+  healthPath: "/health",
+  assumedSlots: 1,
+  inspect,
+  dialect: openAiDialect({}, { readComment }),
+};

@@ -1,0 +1,113 @@
+/**
+ * Ollama, in its own dialect: only there can it be told not to cut a prompt that is too long, how much context a model
+ * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells nobody.
+ */
+import { z } from "zod";
+import { parseJson } from "../../http-body.ts";
+import { EngineError, type GenerationJob } from "../engine.ts";
+import { type EngineHttp, streamError } from "../engine-http.ts";
+import { finishOf, knownRole } from "../openai-wire.ts";
+import { engineSeed } from "../seed.ts";
+import type { Dialect, EngineFacts, EngineProfile, StreamEvent } from "./profile.ts";
+
+const Version = z.object({ version: z.string() });
+const Tags = z.object({
+  models: z.array(
+    z.object({
+      name: z.string(),
+      /** It runs elsewhere: prompts would leave this machine. */
+      remote_host: z.string().optional(),
+    }),
+  ),
+});
+const Running = z.object({ models: z.array(z.object({ name: z.string() })) });
+
+async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
+  const [version, tags, running] = await Promise.all([
+    http.ask("/api/version", Version),
+    http.ask("/api/tags", Tags),
+    http.ask("/api/ps", Running),
+  ]);
+  if (version === undefined || tags === undefined) return undefined;
+  const loaded = new Set(running?.json.models.map(({ name }) => name));
+  const here = tags.json.models.filter(({ remote_host }) => !remote_host);
+  const models = here.map(({ name }) => ({
+    name,
+    // It loads a model anew for a request that needs more context, so what is loaded now is no limit.
+    contextTokens: undefined,
+    loaded: running === undefined ? undefined : loaded.has(name),
+  }));
+  return { models, slots: undefined };
+}
+
+const Line = z.object({
+  message: z.object({ content: z.string().nullish(), thinking: z.string().nullish() }).nullish(),
+  response: z.string().nullish(),
+  thinking: z.string().nullish(),
+  done: z.boolean().nullish(),
+  done_reason: z.string().nullish(),
+  error: z.unknown().optional(),
+});
+const Embeddings = z.object({ embeddings: z.array(z.array(z.number())) });
+
+/** JSON lines, sampling under `options`, thinking in its own field. */
+const ollamaDialect: Dialect = {
+  framing: "ndjson",
+  generation(job, model, contextTokens) {
+    // Without `truncate` the oldest messages of a long prompt would be dropped, without `shift` those of a long answer.
+    const common = { model, stream: true, truncate: false, shift: false, options: optionsOf(job, contextTokens) };
+    if ("prompt" in job.input)
+      return { path: "/api/generate", body: { ...common, raw: true, prompt: job.input.prompt } };
+    return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(knownRole) } };
+  },
+  read(data) {
+    const result = Line.safeParse(parseJson(data));
+    if (!result.success) throw new EngineError("engine", "the engine's stream holds something that is no answer");
+    if (result.data.error != null) throw streamError(result.data.error);
+    return eventOf(result.data);
+  },
+  embedding: (model, input, contextTokens) => ({
+    path: "/api/embed",
+    body: { model, input, truncate: false, options: { num_ctx: contextTokens } },
+  }),
+  vectors(text, count) {
+    const result = Embeddings.safeParse(parseJson(text));
+    if (!result.success) throw new EngineError("engine", "the engine's embeddings are not in Ollama's form");
+    const { embeddings } = result.data;
+    if (embeddings.length !== count)
+      throw new EngineError("engine", `the engine gave ${embeddings.length} vectors for ${count} inputs`);
+    return embeddings.map((values) => Float32Array.from(values));
+  },
+};
+
+/** Temperature and top_p are OpenAI's where the client named none, as in Ollama's own OpenAI endpoint. */
+function optionsOf(job: GenerationJob, contextTokens: number | undefined): Record<string, unknown> {
+  const { sampling } = job;
+  return {
+    num_ctx: contextTokens,
+    num_predict: job.outputTokensMax,
+    temperature: sampling.temperature ?? 1,
+    top_p: sampling.top_p ?? 1,
+    presence_penalty: sampling.presence_penalty,
+    frequency_penalty: sampling.frequency_penalty,
+    seed: sampling.seed === undefined ? undefined : engineSeed(sampling.seed),
+    stop: sampling.stop,
+  };
+}
+
+function eventOf(line: z.infer<typeof Line>): StreamEvent {
+  return {
+    thinking: line.message?.thinking || line.thinking || undefined,
+    answer: line.message?.content || line.response || undefined,
+    ...(line.done ? { finish: finishOf(line.done_reason ?? "stop"), last: true } : {}),
+  };
+}
+
+export const ollama: EngineProfile = {
+  kind: "ollama",
+  usualAddress: "http://127.0.0.1:11434",
+  healthPath: "/api/version",
+  assumedSlots: 1,
+  inspect,
+  dialect: ollamaDialect,
+};

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { turn } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { EngineError } from "./engine.ts";
+import type { Liveness } from "./engine-http.ts";
+import { Watchdog } from "./watchdog.ts";
+
+function harness(liveness: Liveness) {
+  const clock = new ManualClock();
+  const told: number[] = [];
+  const state = { liveness };
+  const watchdog = new Watchdog({ clock, tell: (read) => told.push(read), probe: async () => state.liveness });
+  const pass = async (seconds: number): Promise<void> => {
+    for (let i = 0; i < seconds; i++) {
+      clock.advance(1000);
+      await turn(clock);
+    }
+  };
+  return { watchdog, told, pass, state };
+}
+
+test("an engine whose server answers is told to be at work every second, until it speaks", async () => {
+  const { watchdog, told, pass } = harness("answers");
+  await pass(10);
+  assert.equal(told.length, 10);
+  watchdog.output();
+  await pass(5);
+  assert.equal(told.length, 10);
+  watchdog.end();
+});
+
+test("a frozen engine is not covered for: within seconds nothing more is told", async () => {
+  const { watchdog, told, pass, state } = harness("answers");
+  await pass(3);
+  state.liveness = "slow";
+  await pass(20);
+  assert.ok(told.length < 3 + 7, `${told.length} times`);
+  state.liveness = "answers";
+  const before = told.length;
+  await pass(3);
+  assert.ok(told.length > before, "it thawed");
+  watchdog.end();
+});
+
+test("a server that answers while its model hangs is given up after a minute", async () => {
+  const { watchdog, pass } = harness("answers");
+  await pass(59);
+  assert.equal(watchdog.signal.aborted, false);
+  await pass(1);
+  assert.ok(watchdog.signal.aborted && watchdog.signal.reason instanceof EngineError);
+  watchdog.end();
+});
+
+test("what the engine says of its prompt is told at once, and is what is told until more is known", async () => {
+  const { watchdog, told, pass } = harness("answers");
+  watchdog.read(0.25);
+  await pass(2);
+  watchdog.read(0.5);
+  assert.deepEqual(told, [0.25, 0.25, 0.25, 0.5]);
+  await pass(59);
+  assert.equal(watchdog.signal.aborted, false, "its progress counts as words");
+  watchdog.end();
+});
+
+test("an engine that falls silent in the middle of its answer is given up, too", async () => {
+  const { watchdog, pass } = harness("answers");
+  watchdog.output();
+  await pass(61);
+  assert.equal(watchdog.signal.aborted, true);
+  watchdog.end();
+  assert.equal(await pass(1), undefined);
+});

@@ -1,0 +1,152 @@
+/**
+ * Faults on the wire, on purpose: a decorator around the dispatch plane of a node that the scripted engine serves. The
+ * engine says what goes wrong with a job and after how much of its output; here it is done to the frames as they leave.
+ * So neither the engine port nor the agent knows that a frame can be broken.
+ */
+import { decode, encode } from "@tollgate/protocol/codec.ts";
+import type { Frame } from "@tollgate/protocol/frames.ts";
+import type { Dial, PlaneConnection } from "../agent/plane.ts";
+
+/** Frames are decoded only while a job with faults runs; of others the kind alone is read. */
+const ACCEPTED = encode({ kind: "accepted", job: `${"0".repeat(26)}-01` })[1];
+
+interface Fault {
+  /** How many UTF-16 units of output leave before it. */
+  afterChars: number;
+  commit: (connection: PlaneConnection, subject: string) => void;
+}
+
+interface FaultyJob {
+  /** Where its frames go. */
+  subject: string;
+  charsSent: number;
+  faults: Fault[];
+  tokensClaimed: number | undefined;
+}
+
+export class WireFaults {
+  /** Where the frames of each job go that runs, since its `accepted` left. */
+  readonly #subjects = new Map<string, string>();
+  readonly #faulty = new Map<string, FaultyJob>();
+  /** The one in use: where something was published last. */
+  #connection: PlaneConnection | undefined;
+
+  /** The plane with the faults in it. */
+  decorate(dial: Dial): Dial {
+    return async (credentials, name) => {
+      const connection = await dial(credentials, name);
+      return {
+        publish: (subject, payload) => this.#publish(connection, subject, payload),
+        subscribe: (subject, receive) => connection.subscribe(subject, receive),
+        flush: () => connection.flush(),
+        closed: connection.closed,
+        close: () => connection.close(),
+      };
+    };
+  }
+
+  /** A job begins whose output is to be counted. Nothing happens to one that no decorated plane carries. */
+  begin(job: string): void {
+    const subject = this.#subjects.get(job);
+    if (subject !== undefined) this.#faulty.set(job, { subject, charsSent: 0, faults: [], tokensClaimed: undefined });
+  }
+
+  end(job: string): void {
+    this.#subjects.delete(job);
+    this.#faulty.delete(job);
+  }
+
+  /** Publishes bytes to the job's gateway that are no frames. */
+  garbage(job: string, afterChars: number): void {
+    const commit = (connection: PlaneConnection, subject: string): void => {
+      for (const bytes of malformedFrames(job)) connection.publish(subject, bytes);
+    };
+    this.#add(job, { afterChars, commit });
+  }
+
+  /** Cuts the node's connection without a word; the agent connects again by itself. */
+  drop(job: string, afterChars: number): void {
+    const commit = (connection: PlaneConnection): void => {
+      const cut = (): Promise<void> => connection.close();
+      connection
+        .flush()
+        .then(cut, cut)
+        .catch(() => {
+          // It is closed already, which is what was wanted.
+        });
+    };
+    this.#add(job, { afterChars, commit });
+  }
+
+  /** Adds a token count to the job's `done`, where the protocol has no place for one. */
+  claim(job: string, tokens: number): void {
+    const faulty = this.#faulty.get(job);
+    if (faulty !== undefined) faulty.tokensClaimed = tokens;
+  }
+
+  #add(job: string, fault: Fault): void {
+    const faulty = this.#faulty.get(job);
+    if (faulty === undefined) return;
+    faulty.faults.push(fault);
+    this.#commitDue(faulty);
+  }
+
+  #publish(connection: PlaneConnection, subject: string, payload: Uint8Array): void {
+    this.#connection = connection;
+    if (payload[1] !== ACCEPTED && this.#faulty.size === 0) {
+      connection.publish(subject, payload);
+      return;
+    }
+    const frame = decode(payload);
+    if (frame.kind === "accepted") this.#subjects.set(frame.job, subject);
+    connection.publish(subject, this.#withClaim(frame) ?? payload);
+    if (frame.kind === "deltas" || frame.kind === "timed") this.#count(frame);
+  }
+
+  #withClaim(frame: Frame): Uint8Array | undefined {
+    if (frame.kind !== "done") return undefined;
+    const tokens = this.#faulty.get(frame.job)?.tokensClaimed;
+    if (tokens === undefined) return undefined;
+    const claim = { tokens, usage: { completion_tokens: tokens } };
+    return encode({ ...frame, ...claim });
+  }
+
+  #count({ deltas }: Extract<Frame, { kind: "deltas" | "timed" }>): void {
+    for (const { job, text } of deltas) {
+      const faulty = this.#faulty.get(job);
+      if (faulty === undefined) continue;
+      faulty.charsSent += text.length;
+      this.#commitDue(faulty);
+    }
+  }
+
+  #commitDue(job: FaultyJob): void {
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    const due = job.faults.filter(({ afterChars }) => afterChars <= job.charsSent);
+    job.faults = job.faults.filter((fault) => !due.includes(fault));
+    for (const { commit } of due) commit(connection, job.subject);
+  }
+}
+
+/** Bytes that no reader may accept: too short, of another version, cut off, not text, not JSON, not to the schema. */
+export function malformedFrames(job: string): Uint8Array[] {
+  const delta = encode({ kind: "deltas", deltas: [{ job, seq: 0, channel: "answer", text: "??" }] });
+  const done = encode({ kind: "done", job, seq: 0, finish: "stop" });
+  const patched = (frame: Buffer, at: number, byte: number): Buffer => {
+    const copy = Buffer.from(frame);
+    copy[at < 0 ? copy.length + at : at] = byte;
+    return copy;
+  };
+  return [
+    new Uint8Array(0),
+    done.subarray(0, 1),
+    patched(done, 0, 0xee),
+    delta.subarray(0, -1),
+    patched(delta, -1, 0xff),
+    patched(delta, 2, 9),
+    patched(delta, 4, 0x20),
+    done.subarray(0, -1),
+    Buffer.concat([done.subarray(0, 2), Buffer.from(JSON.stringify({ job, seq: -1, finish: "never" }))]),
+  ];
+}

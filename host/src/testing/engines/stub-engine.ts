@@ -1,0 +1,89 @@
+/**
+ * What all stub engines have in common: which models they hold, what they say next, and what was asked of them. A word is
+ * a token. Each stub speaks the wire format of one engine, taken from its sources.
+ */
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import type { StubRequest } from "../stub-http.ts";
+
+export interface StubModel {
+  name: string;
+  contextTokens: number;
+  embeds?: boolean;
+}
+
+export class StubEngine {
+  models: StubModel[] = [{ name: "llama3.2:3b", contextTokens: 8192 }];
+  slots = 2;
+  thinking: string[] = [];
+  answer: string[] = ["Hello", " there", "!"];
+  finish: "stop" | "length" = "stop";
+  /** So many of the next jobs are refused for overload. */
+  overloads = 0;
+  /** The answer stops after so many words and waits for `resume`. */
+  pauseAfter = Number.POSITIVE_INFINITY;
+  /** The model is still being loaded. */
+  loading = false;
+  /** The prompt is read in so many steps before the answer, where the engine tells of them. */
+  promptSteps = 0;
+  readonly jobs: { path: string; body: Record<string, unknown> }[] = [];
+  /** Resolves when a client closes its connection in the middle of an answer. */
+  readonly hungUp = Promise.withResolvers<void>();
+  #resume = Promise.withResolvers<void>();
+
+  resume(): void {
+    this.#resume.resolve();
+  }
+
+  model(name: unknown): StubModel | undefined {
+    return this.models.find((model) => model.name === name);
+  }
+
+  /** Notes the job and returns its body. */
+  take(request: StubRequest): Record<string, unknown> {
+    const body = JSON.parse(request.body) as Record<string, unknown>;
+    this.jobs.push({ path: request.path, body });
+    return body;
+  }
+
+  refuses(): boolean {
+    if (this.overloads === 0) return false;
+    this.overloads--;
+    return true;
+  }
+
+  /** The words of a prompt or of messages. */
+  promptTokens(body: Record<string, unknown>): number {
+    const messages = (body.messages ?? []) as { content: string }[];
+    const text = [body.prompt ?? "", ...messages.map(({ content }) => content)].join(" ");
+    return wordsIn(text);
+  }
+
+  /** Says thinking and answer word by word, as fast as the client reads, pausing where it was told to. */
+  async speak(response: ServerResponse, say: (kind: "thinking" | "answer", word: string) => string): Promise<void> {
+    let said = 0;
+    const words = [...this.thinking.map((word) => ["thinking", word]), ...this.answer.map((word) => ["answer", word])];
+    for (const [kind, word] of words as ["thinking" | "answer", string][]) {
+      if (said++ === this.pauseAfter && !(await this.#pause(response))) return;
+      response.write(say(kind, word));
+    }
+  }
+
+  /** False when the client went away meanwhile. */
+  async #pause(response: ServerResponse): Promise<boolean> {
+    const closed = once(response, "close").then(() => "closed" as const);
+    if ((await Promise.race([closed, this.#resume.promise])) !== "closed") return true;
+    this.hungUp.resolve();
+    return false;
+  }
+
+  /** A vector that depends on the text. */
+  vector(text: string): number[] {
+    return [wordsIn(text), text.length, 0.5];
+  }
+}
+
+export const wordsIn = (text: string): number => text.split(/\s+/).filter((word) => word !== "").length;
+
+/** The dispatch of a stub by method and path; what is not there is 404. */
+export type Routes = Record<string, (request: StubRequest, response: ServerResponse) => void | Promise<void>>;
