@@ -181,7 +181,7 @@ export function compressedBody(encoding: string, header = "content-encoding"): R
 }
 
 export interface FaultBody {
-  error: Record<string, unknown> & { message: string; type: string };
+  error: Record<string, unknown> & { message: string; type: string; code?: string; param?: string };
 }
 
 /** The envelope of every error. */

@@ -1,5 +1,6 @@
 /** The values that answers of the console and node APIs are made of. Objects refuse unknown fields, as in answers.ts. */
 import { z } from "zod";
+import { ACCOUNT_KINDS, type RequestOutcome as Outcome, REQUEST_OUTCOMES } from "./states.ts";
 
 /** The end of every id in an example. */
 export const SAMPLE_SUFFIX = "06dfk3v8qe7z2m4x9t1c5n0bga";
@@ -9,8 +10,6 @@ export const Id = (prefix: string) => z.string().regex(new RegExp(`^${prefix}_[0
 /** An id in a query. */
 export const IdField = (prefix: string, rule: string) =>
   z.string().refine((text) => new RegExp(`^${prefix}_[0-7][0-9a-hjkmnp-tv-z]{25}$`).test(text), rule);
-
-export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
 
 /** An id for examples. */
 export const sampleId = (prefix: string): string => `${prefix}_${SAMPLE_SUFFIX}`;
@@ -24,10 +23,9 @@ export const Time = z.int().describe("Unix time in seconds.");
 export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0).nullable();
 
-export const AccountKind = z.enum(["builder", "host"]);
+export const AccountKind = z.enum(ACCOUNT_KINDS);
 
-/** How a request can have ended, each with what it means. */
-const OUTCOMES = {
+const OUTCOME_WORDS: Record<Outcome, string> = {
   ok: "finished",
   upstream_failed: "the node reported a failure",
   upstream_stall: "the node went quiet",
@@ -38,13 +36,13 @@ const OUTCOMES = {
   rate_limit_tokens: "refused with 429",
   rate_limit_streams: "refused with 429",
   rate_limit_sku_capacity: "refused with 429",
-} as const;
+};
 
-export const RequestOutcome = z.enum(Object.keys(OUTCOMES) as (keyof typeof OUTCOMES)[]).describe(
-  `How the request ended. ${Object.entries(OUTCOMES)
-    .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
-    .join("; ")}.`,
-);
+export const RequestOutcome = z
+  .enum(REQUEST_OUTCOMES)
+  .describe(
+    `How the request ended. ${REQUEST_OUTCOMES.map((name) => `\`${name}\`: ${OUTCOME_WORDS[name]}`).join("; ")}.`,
+  );
 
 export const NextCursor = z.string().nullable().describe("Where the next page continues; null on the last one.");
 

@@ -3,11 +3,12 @@ import { z } from "zod";
 import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { routes } from "../route.ts";
+import { ACCOUNT_KINDS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { Name } from "./sign-in-fields.ts";
 
 export const AccountFields = z.object({
-  kind: z.enum(["builder", "host"], 'must be "builder" or "host"'),
+  kind: z.enum(ACCOUNT_KINDS, 'must be "builder" or "host"'),
   name: Name,
 });
 export const RenameFields = z.object({ name: Name });

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { codes } from "../faults.ts";
 import { ChatRequest } from "../public/fields.ts";
 import { routes } from "../route.ts";
+import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
 import { Count, listOf, Money, sampleList } from "../values.ts";
 
 /** What matters to the hold; the rest of a chat request may come along. */
@@ -19,13 +20,13 @@ const Speed = z.number().nullable();
 const LiveModel = z.strictObject({
   id: z.string(),
   object: z.literal("model"),
-  kind: z.enum(["generation", "embedding"]),
-  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  kind: z.enum(MODEL_KINDS),
+  class: z.enum(MODEL_CLASSES),
   quant_label: z.string(),
   context_limit: Count.nullable(),
   price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price yet."),
   price_out_micro_1m: Price.describe("Microdollars per million output tokens; null for embeddings too."),
-  status: z.enum(["active", "coming"]),
+  status: z.enum(MODEL_STATUSES),
   reasoning: z.boolean().describe("It thinks apart from its answer. The thinking is billed as output."),
   ttft_p50_ms: Speed.describe(
     "Median time to the first token over the nodes that serve it now; null before any was measured.",

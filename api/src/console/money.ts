@@ -4,6 +4,7 @@ import { OPEN_CHECKOUTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
+import { BUILDER_ENTRY_KINDS } from "../states.ts";
 import { Count, Id, listOf, Money, RequestOutcome, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 /** What sums of usage are by. */
@@ -44,7 +45,7 @@ const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time 
 
 export const LedgerEntry = z.strictObject({
   object: z.literal("ledger_entry"),
-  kind: z.enum(["charge", "grant", "purchase", "refund", "dispute", "payout", "setoff"]),
+  kind: z.enum(BUILDER_ENTRY_KINDS),
   amount_micro: Money.describe("Below zero where it left the account."),
   request_id: Id("req").nullable().describe("The request that was charged; null for a transfer."),
   transfer_id: Id("pay").nullable().describe("The transfer; null for a request."),

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { codes, refusal } from "../faults.ts";
 import { PageFields } from "../lists.ts";
 import { routes } from "../route.ts";
+import { ACCOUNT_KINDS } from "../states.ts";
 import { AccountKind, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
 import * as keys from "./operator-keys.ts";
@@ -11,7 +12,7 @@ import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
 export const Search = z.object({
   ...PageFields,
   q: SearchText.optional(),
-  kind: z.enum(["builder", "host"], "must be builder or host").optional(),
+  kind: z.enum(ACCOUNT_KINDS, "must be builder or host").optional(),
 });
 export const Grant = z.object({
   amount_micro: z.union([z.string(), z.int()], "must be whole microdollars"),

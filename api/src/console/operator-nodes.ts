@@ -5,7 +5,8 @@ import { PageFields } from "../lists.ts";
 import { ListedNode, Node, NodeStats } from "../nodes/answers.ts";
 import { sampleListedNode, sampleNode, sampleStats } from "../nodes/samples.ts";
 import { routes } from "../route.ts";
-import { Id, IdField, listOf, NODE_STATES, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
+import { NODE_STATES } from "../states.ts";
+import { Id, IdField, listOf, SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import { ReasonFields, SearchText } from "./operator-fields.ts";
 
 export const NodesQuery = z.object({

@@ -4,6 +4,7 @@ import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import { isPlain, PLAIN_RULE } from "../plain-text.ts";
 import { routes } from "../route.ts";
+import { PAYOUT_STATES } from "../states.ts";
 import { Count, Id, listOf, Money, NextCursor, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
 
 export const NewBatch = z.object({
@@ -19,7 +20,7 @@ export const Payout = z
   .strictObject({
     id: Id("pay"),
     object: z.literal("payout_batch"),
-    state: z.enum(["open", "paid"]),
+    state: z.enum(PAYOUT_STATES),
     note: z.string(),
     hosts: Count.describe("How many hosts it pays."),
     total_micro: Money.describe("What it pays."),

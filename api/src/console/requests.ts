@@ -5,6 +5,7 @@ import { PageFields, SpanFields } from "../lists.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
 import { routes } from "../route.ts";
+import { ENDPOINTS, FINISH_REASONS } from "../states.ts";
 import {
   Count,
   Id,
@@ -33,14 +34,14 @@ export const Request = z
     created_at: Time,
     finished_at: Time,
     key: z.strictObject({ id: Id("key"), name: z.string().describe("The key's name when the request was made.") }),
-    endpoint: z.enum(["chat", "completion", "embedding", "models"]),
+    endpoint: z.enum(ENDPOINTS),
     model: z.string().nullable().describe("null: refused before it was known."),
     build: z.string().nullable(),
     tokenizer: z.string().nullable(),
     stream: z.boolean().nullable().describe("null: refused before it was known."),
     outcome: RequestOutcome,
     http_status: z.int().describe("499: the client went away."),
-    finish_reason: z.enum(["stop", "length"]).nullable(),
+    finish_reason: z.enum(FINISH_REASONS).nullable(),
     usage: z
       .strictObject({
         prompt_tokens: Count,

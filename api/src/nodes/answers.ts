@@ -1,6 +1,7 @@
 /** What both doors of a host answer with: its nodes, their work, what they earned. */
 import { z } from "zod";
-import { Count, Id, listOf, Money, NODE_STATES, RequestOutcome, Time } from "../values.ts";
+import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, NODE_STATES } from "../states.ts";
+import { Count, Id, listOf, Money, RequestOutcome, Time } from "../values.ts";
 
 const Facts = z.record(z.string(), z.unknown());
 
@@ -92,8 +93,8 @@ export const NodeDetail = z.strictObject({ ...Node.shape, stats: NodeStats });
 
 export const NodeModel = z.strictObject({
   model: z.string(),
-  kind: z.enum(["generation", "embedding"]),
-  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  kind: z.enum(MODEL_KINDS),
+  class: z.enum(MODEL_CLASSES),
   context_limit: Count.nullable(),
   build: z.string().describe("What exactly has to be run."),
   tokenizer: z.string(),
@@ -141,7 +142,7 @@ export const Receipt = z
     build: z.string().nullable(),
     tokenizer: z.string().nullable(),
     outcome: RequestOutcome,
-    finish_reason: z.enum(["stop", "length"]).nullable(),
+    finish_reason: z.enum(FINISH_REASONS).nullable(),
     prompt_tokens: Count,
     completion_tokens: Count,
     reasoning_tokens: Count,
@@ -166,7 +167,7 @@ export const NodeTry = z
       .strictObject({ count: Count, width: Count })
       .optional()
       .describe("Only for an embedding model: how many vectors came, and how wide."),
-    finish_reason: z.enum(["stop", "length"]),
+    finish_reason: z.enum(FINISH_REASONS),
     prompt_tokens: Count,
     completion_tokens: Count,
     ttft_ms: Speed,

@@ -3,6 +3,7 @@
  * against one notices a field nobody documented; the published document leaves them open, because new fields may come.
  */
 import { z } from "zod";
+import { FINISH_REASONS, MODEL_CLASSES, MODEL_STATUSES } from "../states.ts";
 
 const SUFFIX = "[0-9a-hjkmnp-tv-z]{26}";
 
@@ -15,7 +16,7 @@ const Created = z.int().describe("Unix time in seconds.");
 const Model = z.string().describe("The model id that served the request.");
 const Tokens = z.int().min(0);
 const Finish = z
-  .enum(["stop", "length"])
+  .enum(FINISH_REASONS)
   .describe(
     "`length`: the output reached max_tokens, or prompt and output together the model's context limit. `stop`: the model ended, or a stop string came.",
   );
@@ -122,12 +123,12 @@ export const EmbeddingList = z.strictObject({
 
 /** What the two shapes of the catalogue share. */
 const Listing = {
-  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  class: z.enum(MODEL_CLASSES),
   quant_label: z.string().describe("Quantisation, such as `4-bit`; `unannounced` for a model that is coming."),
   context_limit: z.int().min(1).nullable().describe("The window in tokens."),
   price_in_micro_1m: Price.describe("Microdollars per million input tokens; null where there is no price."),
   price_out_micro_1m: Price.describe("Microdollars per million output tokens; null where there is no price."),
-  status: z.enum(["active", "coming"]).describe("`coming`: listed, and cannot be called yet."),
+  status: z.enum(MODEL_STATUSES).describe("`coming`: listed, and cannot be called yet."),
 };
 
 export const ModelObject = z.strictObject({

@@ -1,40 +1,39 @@
-/** The typed client of the console API. Every call goes through `ask`, which gives the answer or throws an ApiFault. */
-import createClient from "openapi-fetch";
+/**
+ * The client of the console API, typed by its declaration: `await call("PATCH /console/api/keys/{id}", { path: { id }, body:
+ * { name } })` gives the answer, or throws an ApiFault.
+ */
+import type { ConsoleCalls, Got, Place, SentAs } from "@tollgate/api/client.ts";
 import { actingFor } from "./acting.ts";
 import { faultOf } from "./fault.ts";
-import type { paths as PublicPaths } from "./public.d.ts";
-import type { paths as ConsolePaths } from "./schema.d.ts";
 
-const ACCOUNT_HEADER = "x-tollgate-account";
+export const ACCOUNT_HEADER = "x-tollgate-account";
 
-export const api = createClient<ConsolePaths & Pick<PublicPaths, "/v1/catalog/rates">>({ baseUrl: location.origin });
+type At = keyof ConsoleCalls & Place;
+type Values = Record<string, string | number | undefined>;
 
-api.use({
-  onRequest({ request, schemaPath }) {
-    const account = actingFor(schemaPath);
-    if (account !== undefined) request.headers.set(ACCOUNT_HEADER, account);
-    return request;
-  },
-});
-
-interface Answered<Data> {
-  data?: Data;
-  error?: unknown;
-  response: Response;
+/** What any route may be sent; which of it a route takes, its type says. */
+interface Parts {
+  path?: Record<string, string>;
+  query?: Values;
+  body?: object;
 }
 
-/** `await ask(api.GET("/console/api/keys"))` → the list, or throws what the API said. */
-export async function ask<Data>(call: Promise<Answered<Data>>): Promise<Data> {
-  const { data, error, response } = await call;
-  if (!response.ok || data === undefined) throw faultOf(response.status, error);
-  return data;
+export async function call<Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> {
+  const { body } = (sent ?? {}) as Parts;
+  const headers = { ...accountHeader(at), ...(body !== undefined && { "content-type": "application/json" }) };
+  const response = await fetch(addressOf(at, sent), {
+    method: methodOf(at),
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  if (!response.ok) throw await faultIn(response);
+  return (await response.json()) as Got<Of>;
 }
 
 /** Loads a file with the session and the account that the page acts for, and hands it to the browser to save. */
-export async function saveFile(path: string, name: string): Promise<void> {
-  const account = actingFor(path);
-  const response = await fetch(path, account === undefined ? {} : { headers: { [ACCOUNT_HEADER]: account } });
-  if (!response.ok) throw faultOf(response.status, await response.json().catch(() => undefined));
+export async function saveFile<Of extends At>(name: string, at: Of, ...[sent]: SentAs<Of>): Promise<void> {
+  const response = await fetch(addressOf(at, sent), { headers: accountHeader(at) });
+  if (!response.ok) throw await faultIn(response);
   const address = URL.createObjectURL(await response.blob());
   const link = document.createElement("a");
   link.href = address;
@@ -43,4 +42,22 @@ export async function saveFile(path: string, name: string): Promise<void> {
   URL.revokeObjectURL(address);
 }
 
-export { ACCOUNT_HEADER };
+const methodOf = (at: At): string => at.slice(0, at.indexOf(" "));
+const pathOf = (at: At): string => at.slice(at.indexOf(" ") + 1);
+
+/** `GET /console/api/keys/{id}` → `/console/api/keys/key_1?limit=5`. */
+function addressOf(at: At, sent: unknown): string {
+  const { path = {}, query = {} } = (sent ?? {}) as Parts;
+  const filled = pathOf(at).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? filled : `${filled}?${new URLSearchParams(given)}`;
+}
+
+function accountHeader(at: At): Record<string, string> {
+  const account = actingFor(pathOf(at));
+  return account === undefined ? {} : { [ACCOUNT_HEADER]: account };
+}
+
+/** What refused may be no gateway but something before it, which does not speak JSON: its status says enough then. */
+const faultIn = async (response: Response): Promise<Error> =>
+  faultOf(response.status, await response.json().catch(() => undefined));

@@ -1,7 +1,5 @@
 /** A refusal of the API as the pages meet it: an Error whose message is meant for people. */
-import type { components } from "./schema.d.ts";
-
-type ErrorBody = components["schemas"]["Error"];
+import type { FaultBody } from "@tollgate/api/faults.ts";
 
 export class ApiFault extends Error {
   override name = "ApiFault";
@@ -19,7 +17,7 @@ export class ApiFault extends Error {
 }
 
 export function faultOf(status: number, body: unknown): ApiFault {
-  const error = (body as Partial<ErrorBody> | undefined)?.error;
+  const error = (body as Partial<FaultBody> | undefined)?.error;
   if (error?.message === undefined) {
     return new ApiFault({ status, message: `The gateway answered ${status} without a message.` });
   }

@@ -1,31 +1,65 @@
-/** The API's objects by the names the pages use. Money is microdollars as text, times are Unix seconds. */
-import type { components as publicComponents } from "./public.d.ts";
-import type { components, operations } from "./schema.d.ts";
+/**
+ * The API's objects by the names the pages use, as the API declares them. Money is microdollars as text, times are Unix
+ * seconds.
+ */
+import type { Place, Schema, Sent } from "@tollgate/api/client.ts";
 
-type Schemas = components["schemas"];
+type Query<At extends Place> = Sent<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
 
-export type Identity = Schemas["Identity"];
-export type Account = Schemas["Account"];
-export type AccountKind = Schemas["AccountKind"];
-export type Me = Schemas["Me"];
-export type Session = Schemas["Session"];
-export type SignInStatus = Schemas["SignInStep"]["status"];
+export type { AccountKind, NodeState } from "@tollgate/api/states.ts";
+export type Account = Schema<"Account">;
+export type Me = Schema<"Me">;
+export type Session = Schema<"Session">;
+export type SignInStatus = Schema<"SignInStep">["status"];
 
-export type ApiKey = Schemas["ApiKey"];
-export type RequestRecord = Schemas["Request"];
-export type RequestList = Schemas["RequestList"];
-export type RequestOutcome = Schemas["RequestOutcome"];
-export type Balance = Schemas["Balance"];
-export type LiveRequests = Schemas["LiveRequests"];
-export type UsageRow = Schemas["UsageRow"];
-export type UsageQuery = NonNullable<operations["getUsage"]["parameters"]["query"]>;
-export type LedgerEntry = Schemas["LedgerEntry"];
-export type Quote = Schemas["Quote"];
-export type QuoteRequest = Schemas["QuoteRequest"];
-export type LiveModel = Schemas["LiveModel"];
-
+// A builder's.
+export type ApiKey = Schema<"ApiKey">;
+export type RequestRecord = Schema<"Request">;
+export type RequestList = Schema<"RequestList">;
+export type Balance = Schema<"Balance">;
+export type LiveRequests = Schema<"LiveRequests">;
+export type UsageRow = Schema<"UsageRow">;
+export type UsageQuery = Query<"GET /console/api/usage">;
+export type LedgerEntry = Schema<"LedgerEntry">;
+export type Quote = Schema<"Quote">;
+export type QuoteRequest = Sent<"POST /console/api/quote">["body"];
+export type LiveModel = Schema<"LiveModel">;
+/** An entry of the price sheet, which anybody may read. */
+export type Rate = Schema<"Rate">;
 /** The filters of the history; a page's cursor and size are not among them. */
-export type RequestFilter = Omit<NonNullable<operations["listRequests"]["parameters"]["query"]>, "cursor" | "limit">;
+export type RequestFilter = Query<"GET /console/api/requests.csv">;
 
-/** An entry of /v1/catalog/rates, which anybody may read. */
-export type Rate = publicComponents["schemas"]["Rate"];
+// A host's.
+export type HostToken = Schema<"HostToken">;
+export type Node = Schema<"Node">;
+/** As lists show it, without the facts of its machine. */
+export type ListedNode = Schema<"ListedNode">;
+export type NodeDetail = Schema<"NodeDetail">;
+export type NodeStats = Schema<"NodeStats">;
+export type NodeModel = Schema<"NodeModel">;
+export type Quarantine = Schema<"Quarantine">;
+export type Earning = Schema<"Earning">;
+export type EarningFilter = Query<"GET /console/api/earnings.csv">;
+export type EarningSum = Schema<"EarningSum">;
+export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
+
+// The operators'.
+export type PlatformOverview = Schema<"Overview">;
+export type TrafficHour = PlatformOverview["traffic"][number];
+export type ModelCapacity = Schema<"ModelCapacity">;
+/** The event `load` of the operators' stream. */
+export type PlatformLoad = Schema<"LiveLoad">;
+export type PlatformAccount = Schema<"PlatformAccount">;
+export type AccountSearch = Omit<Query<"GET /console/api/operator/accounts">, "cursor" | "limit">;
+/** A key with the limits that are its own, beside those that hold. */
+export type PlatformKey = Schema<"PlatformKey">;
+export type KeyLimitsRequest = Sent<"PUT /console/api/operator/keys/{id}/limits">["body"];
+/** As the list shows it, without the facts of its machine. */
+export type PlatformNode = Schema<"ListedPlatformNode">;
+export type PlatformNodeDetail = Schema<"PlatformNodeDetail">;
+export type NodeSearch = Omit<Query<"GET /console/api/operator/nodes">, "cursor" | "limit">;
+export type Payout = Schema<"Payout">;
+export type PayoutDetail = Schema<"PayoutDetail">;
+export type PayoutLine = Schema<"PayoutLine">;
+export type OperatorAction = Schema<"OperatorAction">;
+export type BooksCheck = Schema<"BooksCheck">;

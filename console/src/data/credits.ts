@@ -1,6 +1,6 @@
 /** Buying credits. Where nothing can be bought the API says 404 `billing_disabled`. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
+import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
 import { balanceQuery, ledgerQuery } from "./money.ts";
 import { queryClient } from "./query-client.ts";
@@ -8,7 +8,7 @@ import { queryClient } from "./query-client.ts";
 export const packsQuery = queryOptions({
   queryKey: ["packs"],
   staleTime: Number.POSITIVE_INFINITY,
-  queryFn: () => ask(api.GET("/console/api/packs")),
+  queryFn: () => call("GET /console/api/packs"),
 });
 
 export const isBillingDisabled = (error: unknown): boolean =>
@@ -17,7 +17,7 @@ export const isBillingDisabled = (error: unknown): boolean =>
 /** Gives the address of the payment provider's page. */
 export const useCheckout = () =>
   useMutation({
-    mutationFn: (packId: string) => ask(api.POST("/console/api/credits/checkout", { body: { pack_id: packId } })),
+    mutationFn: (packId: string) => call("POST /console/api/credits/checkout", { body: { pack_id: packId } }),
   });
 
 const NEWEST = 100;
@@ -25,7 +25,7 @@ const NEWEST = 100;
 /** The newest lines of the statement, looked through for a purchase until its credit is there. */
 export const newestLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
-  queryFn: () => ask(api.GET("/console/api/ledger", { params: { query: { limit: NEWEST } } })),
+  queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),
 });
 
 export async function readMoneyAgain(): Promise<void> {

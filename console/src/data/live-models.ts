@@ -1,11 +1,11 @@
 /** Models as they stand now: speed and room, read again while somebody looks. */
 import { queryOptions } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
+import { call } from "../api/client.ts";
 
 const READ_AGAIN_MS = 20_000;
 
 export const liveModelsQuery = queryOptions({
   queryKey: ["live models"],
   refetchInterval: READ_AGAIN_MS,
-  queryFn: () => ask(api.GET("/console/api/models")),
+  queryFn: () => call("GET /console/api/models"),
 });

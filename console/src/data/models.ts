@@ -1,11 +1,11 @@
 /** The price sheet, which needs no key. */
 import { queryOptions, useQuery } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
+import { call } from "../api/client.ts";
 
 export const ratesQuery = queryOptions({
   queryKey: ["rates"],
   staleTime: 300_000,
-  queryFn: () => ask(api.GET("/v1/catalog/rates")),
+  queryFn: () => call("GET /v1/catalog/rates"),
 });
 
 /** What a host gets of a charge, "70 %"; undefined until it is known. */

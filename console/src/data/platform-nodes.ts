@@ -1,38 +1,24 @@
 /** Every host's nodes, for operators. */
-import { infiniteQueryOptions, queryOptions, useMutation } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
-import type { NodeState } from "../api/host-types.ts";
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
+import type { NodeSearch } from "../api/types.ts";
 import { LOOK_AGAIN_MS } from "./host.ts";
+import { pageByPage } from "./pages.ts";
 import { auditQuery } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
-export interface NodeSearch {
-  /** A part of the node's name. */
-  q?: string;
-  state?: NodeState;
-  /** The host's account. */
-  host?: string;
-}
-
-export const platformNodesQuery = (search: NodeSearch) =>
-  infiniteQueryOptions({
-    queryKey: ["platform nodes", "list", search],
-    refetchInterval: LOOK_AGAIN_MS,
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      ask(
-        api.GET("/console/api/operator/nodes", {
-          params: { query: { ...search, ...(cursor !== undefined && { cursor }) } },
-        }),
-      ),
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-  });
+export const platformNodesQuery = (search: NodeSearch) => ({
+  ...pageByPage(["platform nodes", "list", search], (cursor) =>
+    call("GET /console/api/operator/nodes", { query: { ...search, cursor } }),
+  ),
+  refetchInterval: LOOK_AGAIN_MS,
+});
 
 export const platformNodeQuery = (id: string) =>
   queryOptions({
     queryKey: ["platform nodes", "one", id],
     refetchInterval: LOOK_AGAIN_MS,
-    queryFn: () => ask(api.GET("/console/api/operator/nodes/{id}", { params: { path: { id } } })),
+    queryFn: () => call("GET /console/api/operator/nodes/{id}", { path: { id } }),
   });
 
 const readAgain = () =>
@@ -44,18 +30,18 @@ const readAgain = () =>
 export const useQuarantine = (id: string) =>
   useMutation({
     mutationFn: (reason: string) =>
-      ask(api.POST("/console/api/operator/nodes/{id}/quarantine", { params: { path: { id } }, body: { reason } })),
+      call("POST /console/api/operator/nodes/{id}/quarantine", { path: { id }, body: { reason } }),
     onSuccess: readAgain,
   });
 
 export const useClear = (id: string) =>
   useMutation({
-    mutationFn: () => ask(api.POST("/console/api/operator/nodes/{id}/clear", { params: { path: { id } } })),
+    mutationFn: () => call("POST /console/api/operator/nodes/{id}/clear", { path: { id } }),
     onSuccess: readAgain,
   });
 
 export const useRelease = (id: string) =>
   useMutation({
-    mutationFn: () => ask(api.POST("/console/api/operator/nodes/{id}/release", { params: { path: { id } } })),
+    mutationFn: () => call("POST /console/api/operator/nodes/{id}/release", { path: { id } }),
     onSuccess: readAgain,
   });

@@ -1,13 +1,13 @@
 /** What a chat request would hold, counted by the gateway. */
 import { queryOptions } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
+import { call } from "../api/client.ts";
 import type { QuoteRequest } from "../api/types.ts";
 
 /** A prompt may be long: it is not kept for long. */
 export const quoteQuery = (chat: QuoteRequest) =>
   queryOptions({
     queryKey: ["quote", chat],
-    queryFn: () => ask(api.POST("/console/api/quote", { body: chat })),
+    queryFn: () => call("POST /console/api/quote", { body: chat }),
     staleTime: 60_000,
     gcTime: 60_000,
     retry: false,

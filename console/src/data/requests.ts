@@ -1,31 +1,24 @@
 /** A builder's request history. */
-import { infiniteQueryOptions, queryOptions } from "@tanstack/react-query";
-import { api, ask } from "../api/client.ts";
+import { queryOptions } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
 import type { RequestFilter } from "../api/types.ts";
+import { pageByPage } from "./pages.ts";
 
 const PAGE = 50;
 
 export const requestsQuery = (filter: RequestFilter) =>
-  infiniteQueryOptions({
-    queryKey: ["requests", "list", filter],
-    initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam: cursor }) =>
-      ask(
-        api.GET("/console/api/requests", {
-          params: { query: { ...filter, limit: PAGE, ...(cursor !== undefined && { cursor }) } },
-        }),
-      ),
-    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
-  });
+  pageByPage(["requests", "list", filter], (cursor) =>
+    call("GET /console/api/requests", { query: { ...filter, limit: PAGE, cursor } }),
+  );
 
 export const recentRequestsQuery = (limit: number) =>
   queryOptions({
     queryKey: ["requests", "recent", limit],
-    queryFn: () => ask(api.GET("/console/api/requests", { params: { query: { limit } } })),
+    queryFn: () => call("GET /console/api/requests", { query: { limit } }),
   });
 
 export const requestQuery = (id: string) =>
   queryOptions({
     queryKey: ["requests", "one", id],
-    queryFn: () => ask(api.GET("/console/api/requests/{id}", { params: { path: { id } } })),
+    queryFn: () => call("GET /console/api/requests/{id}", { path: { id } }),
   });

@@ -2,7 +2,7 @@
 import { queryOptions, useQuery, useSuspenseQuery } from "@tanstack/react-query";
 import { useSyncExternalStore } from "react";
 import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
-import { api, ask } from "../api/client.ts";
+import { call } from "../api/client.ts";
 import type { Account, AccountKind, Me } from "../api/types.ts";
 import { noticeSignedOut, queryClient } from "./query-client.ts";
 
@@ -12,7 +12,7 @@ export const meQuery = queryOptions({
   staleTime: 60_000,
   refetchOnWindowFocus: "always",
   queryFn: async (): Promise<Me | null> => {
-    const { identity, accounts } = await ask(api.GET("/console/api/auth/get-session"));
+    const { identity, accounts } = await call("GET /console/api/auth/get-session");
     const before = queryClient.getQueryData<Me | null>(["me"]);
     if (identity === null) {
       if (before == null) return null;
@@ -30,7 +30,7 @@ export const meQuery = queryOptions({
 export const methodsQuery = queryOptions({
   queryKey: ["sign-in methods"],
   staleTime: Number.POSITIVE_INFINITY,
-  queryFn: () => ask(api.GET("/console/api/auth/methods")),
+  queryFn: () => call("GET /console/api/auth/methods"),
 });
 
 /** For pages behind the sign-in, where the router has made sure that somebody is. */
@@ -74,7 +74,7 @@ export async function refreshSession(): Promise<Me | null> {
 }
 
 export async function signOut(): Promise<void> {
-  await ask(api.POST("/console/api/auth/sign-out"));
+  await call("POST /console/api/auth/sign-out");
   leave({});
 }
 

@@ -1,5 +1,5 @@
 /** A node's machine, as its agent described it. */
-import type { Node } from "../api/host-types.ts";
+import type { Node } from "../api/types.ts";
 import { Fact, Facts } from "../ui/drawer.tsx";
 import { Time } from "../ui/time.tsx";
 

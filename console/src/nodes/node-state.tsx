@@ -1,5 +1,5 @@
 /** A node's state as a word and a tone; and what that word means. */
-import type { NodeState as State } from "../api/host-types.ts";
+import type { NodeState as State } from "../api/types.ts";
 import { Badge, type Tone } from "../ui/badge.tsx";
 
 const STATES: Record<State, { tone: Tone; says: string }> = {

@@ -1,6 +1,6 @@
 /** Why a node is quarantined, with the evidence. */
 import type { ReactNode } from "react";
-import type { Quarantine } from "../api/host-types.ts";
+import type { Quarantine } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
 import { Time } from "../ui/time.tsx";
 import { evidenceOf, wordsOf } from "./quarantine.ts";

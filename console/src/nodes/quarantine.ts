@@ -1,5 +1,5 @@
 /** Why a node was quarantined, in words: what was seen, and what its host can do. Pure. */
-import type { Quarantine } from "../api/host-types.ts";
+import type { Quarantine } from "../api/types.ts";
 
 interface Words {
   title: string;

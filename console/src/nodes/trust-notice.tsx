@@ -1,6 +1,6 @@
 /** Why a node in good standing receives few requests, or none. */
 import type { ReactNode } from "react";
-import type { ListedNode } from "../api/host-types.ts";
+import type { ListedNode } from "../api/types.ts";
 import { Notice } from "../ui/notice.tsx";
 
 interface Props {

@@ -3,14 +3,14 @@
  * path, serve.ts.
  */
 import type { JobBody, Sampling, Endpoint as WireEndpoint } from "@tollgate/protocol/frames.ts";
-import type { FinishReason } from "../base/states.ts";
+import type { FinishReason, ModelKind } from "../base/states.ts";
 import type { Prompt } from "../metering/meter.ts";
 
 export interface Endpoint {
   name: WireEndpoint;
   /** Whose fields its bodies have: what another thread is told in place of `parse`. */
   schema: "chat" | "completion" | "embedding" | "quote";
-  kind: "generation" | "embedding";
+  kind: ModelKind;
   /** Checks the fields; throws the 400 that names the first wrong one. */
   parse(body: unknown, sdk?: Sdk | null): Ask;
   /** The whole answer as JSON text. */

@@ -5,6 +5,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { type Pico, pico } from "../base/money.ts";
+import { MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES, type ModelKind } from "../base/states.ts";
 
 const Price = z.int().min(0).max(1_000_000_000_000).nullable();
 
@@ -31,8 +32,8 @@ export const Canary = z.union([
 
 const Model = z.strictObject({
   id: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, "must be lowercase letters, digits, '.', '_' or '-'"),
-  kind: z.enum(["generation", "embedding"]),
-  class: z.enum(["tiny", "small", "mid", "reasoning", "embed", "large"]),
+  kind: z.enum(MODEL_KINDS),
+  class: z.enum(MODEL_CLASSES),
   /** A string for every model: one that is coming has not said yet. */
   quant_label: z
     .string()
@@ -41,7 +42,7 @@ const Model = z.strictObject({
   context_limit: z.int().min(1).nullable(),
   price_in_micro_1m: Price,
   price_out_micro_1m: Price,
-  status: z.enum(["active", "coming"]),
+  status: z.enum(MODEL_STATUSES),
   listed: z.iso.date(),
   build: Build.nullable(),
   /** Overrides the admission ceiling worked out from the connected slots. */
@@ -79,7 +80,7 @@ export type Canary = z.infer<typeof Canary>;
 /** A model that can be called. */
 export interface ActiveModel {
   id: string;
-  kind: "generation" | "embedding";
+  kind: ModelKind;
   contextLimit: number;
   prices: { in: Pico; out: Pico };
   priceVersion: number;

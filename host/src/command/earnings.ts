@@ -2,8 +2,8 @@
 
 import { dayOf, readFlags, UsageError, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
+import type { Earning, EarningsPage } from "./gateway/answers.ts";
 import type { EarningsQuery, GatewayClient } from "./gateway/client.ts";
-import type { Earning, EarningsPage } from "./gateway/shapes.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 import { count, counted, dollars, sumMicro, utcTime } from "./terminal/format.ts";
 import { facts, table } from "./terminal/text.ts";
@@ -47,7 +47,11 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
-  const query = { from, to, node: flags.node === undefined ? undefined : nodeIdOf(session, flags.node) };
+  const query = {
+    from: from?.toString(),
+    to: to?.toString(),
+    node: flags.node === undefined ? undefined : nodeIdOf(session, flags.node),
+  };
   if (flags.csv) await printCsv(session, context, query, limit);
   else await show(session, context, { query, limit: limit ?? (flags.json ? undefined : SHOWN), json: flags.json });
   return 0;

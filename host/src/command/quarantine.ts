@@ -1,5 +1,5 @@
 /** Why a node is kept from work, in words, and what its host can do. The platform's own reasons are codes. */
-import type { Quarantine } from "./gateway/shapes.ts";
+import type { Quarantine } from "./gateway/answers.ts";
 import { utcTime } from "./terminal/format.ts";
 import { type Paint, sanitise } from "./terminal/text.ts";
 

@@ -2,7 +2,7 @@
 
 import { readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import type { Node, Probation, Quarantine, Stats } from "./gateway/shapes.ts";
+import type { Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
 import { nodeIdOf, openSession } from "./session.ts";
 import { count, counted, dollars, milliseconds, perSecond } from "./terminal/format.ts";

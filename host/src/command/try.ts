@@ -3,7 +3,7 @@
 import { readFlags, UsageError, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
-import type { Trial } from "./gateway/shapes.ts";
+import type { Trial } from "./gateway/answers.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
 import { counted, milliseconds, perSecond } from "./terminal/format.ts";
 import type { Paint } from "./terminal/text.ts";

@@ -4,7 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Code, Cpu } from "lucide-react";
 import { useState } from "react";
 import { actFor } from "../../api/acting.ts";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import type { Account, AccountKind } from "../../api/types.ts";
 import { refreshSession, switchAccount, useMe } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -33,7 +33,7 @@ export function AccountsPage() {
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = { kind, name: textOf(fields, "name").trim() };
-      actFor(await ask(api.POST("/console/api/accounts", { body })));
+      actFor(await call("POST /console/api/accounts", { body }));
       await refreshSession();
       await navigate({ to: HOME[kind] });
     },

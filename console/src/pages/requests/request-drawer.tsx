@@ -138,7 +138,9 @@ function Receipt({ id }: { id: string }) {
           text={`tollgate receipt verify ${file} --keys ${location.origin}/.well-known/tollgate-receipts`}
           label="the verify command"
         />
-        <SaveButton save={() => saveFile(`/console/api/requests/${id}/receipt`, file)}>Download receipt</SaveButton>
+        <SaveButton save={() => saveFile(file, "GET /console/api/requests/{id}/receipt", { path: { id } })}>
+          Download receipt
+        </SaveButton>
       </div>
     </DrawerSection>
   );

@@ -141,6 +141,5 @@ function Newer({
 
 /** What the list shows, all of it. */
 function exportCsv(search: RequestsSearch): Promise<void> {
-  const query = new URLSearchParams({ ...apiFilterOf(filterOf(search)) }).toString();
-  return saveFile(`/console/api/requests.csv${query === "" ? "" : `?${query}`}`, "requests.csv");
+  return saveFile("requests.csv", "GET /console/api/requests.csv", { query: apiFilterOf(filterOf(search)) });
 }

@@ -1,7 +1,7 @@
 /** The second step of a sign-in: a code of the authenticator app, or a backup code. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
@@ -14,7 +14,7 @@ export function CodePage() {
   const enter = useMutation({
     mutationFn: async (fields: FormData) => {
       const code = textOf(fields, "code").replaceAll(/\s/g, "");
-      const { status } = await ask(api.POST("/console/api/auth/sign-in/code", { body: { code } }));
+      const { status } = await call("POST /console/api/auth/sign-in/code", { body: { code } });
       await goOn(status);
     },
   });

@@ -1,7 +1,7 @@
 /** Asking for an e-mail with a link to set a new password. */
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmailField, errorOfField } from "../../ui/field.tsx";
@@ -11,7 +11,7 @@ export function ForgotPage() {
   const send = useMutation({
     mutationFn: async (fields: FormData) => {
       const email = textOf(fields, "email").trim();
-      await ask(api.POST("/console/api/auth/request-password-reset", { body: { email } }));
+      await call("POST /console/api/auth/request-password-reset", { body: { email } });
       return email;
     },
   });

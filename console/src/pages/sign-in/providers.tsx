@@ -1,6 +1,6 @@
 /** Signing in with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { sentenceOf } from "../../api/fault.ts";
 import { methodsQuery } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
@@ -22,7 +22,7 @@ export function providerProblem(outcome: string | undefined): string | undefined
 export function Providers() {
   const { data: methods } = useQuery(methodsQuery);
   const go = useMutation({
-    mutationFn: (provider: string) => ask(api.POST("/console/api/auth/sign-in/openid", { body: { provider } })),
+    mutationFn: (provider: string) => call("POST /console/api/auth/sign-in/openid", { body: { provider } }),
     onSuccess: ({ url }) => location.assign(url),
   });
   if (methods === undefined || methods.providers.length === 0) return null;

@@ -1,12 +1,12 @@
 /** For somebody whose e-mail address is not confirmed yet: has the e-mail sent again, to the address in the form. */
 import { useMutation } from "@tanstack/react-query";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { Button } from "../../ui/button.tsx";
 import { toast, toastError } from "../../ui/toast.tsx";
 
 export function ResendEmail() {
   const send = useMutation({
-    mutationFn: (email: string) => ask(api.POST("/console/api/auth/request-email-verification", { body: { email } })),
+    mutationFn: (email: string) => call("POST /console/api/auth/request-email-verification", { body: { email } }),
     onSuccess: () => toast("E-mail sent"),
     onError: toastError,
   });

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { errorOfField, NewPasswordField } from "../../ui/field.tsx";
@@ -13,7 +13,7 @@ export function ResetPage() {
   const [token] = useState(tokenOfAddress);
   const reset = useMutation({
     mutationFn: (fields: FormData) =>
-      ask(api.POST("/console/api/auth/reset-password", { body: { token, password: textOf(fields, "password") } })),
+      call("POST /console/api/auth/reset-password", { body: { token, password: textOf(fields, "password") } }),
   });
   if (token === "") {
     return (

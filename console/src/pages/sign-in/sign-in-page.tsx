@@ -1,7 +1,7 @@
 /** Sign in with e-mail and password, or with a provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { ApiFault } from "../../api/fault.ts";
 import { methodsQuery } from "../../data/session.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
@@ -23,7 +23,7 @@ export function SignInPage() {
         password: textOf(fields, "password"),
         remember_me: fields.get("remember") !== null,
       };
-      const { status } = await ask(api.POST("/console/api/auth/sign-in/email", { body }));
+      const { status } = await call("POST /console/api/auth/sign-in/email", { body });
       await goOn(status);
     },
   });

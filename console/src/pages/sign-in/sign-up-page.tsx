@@ -1,7 +1,7 @@
 /** Signing up. */
 import { useMutation } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button } from "../../ui/button.tsx";
 import { EmailField, errorOfField, NewPasswordField, TextField } from "../../ui/field.tsx";
@@ -19,7 +19,7 @@ export function SignUpPage() {
         email: textOf(fields, "email").trim(),
         password: textOf(fields, "password"),
       };
-      const { status } = await ask(api.POST("/console/api/auth/sign-up/email", { body }));
+      const { status } = await call("POST /console/api/auth/sign-up/email", { body });
       await goOn(status);
       return { status, email: body.email };
     },

@@ -2,7 +2,7 @@
 import { useMutation } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import { api, ask } from "../../api/client.ts";
+import { call } from "../../api/client.ts";
 import { AuthCard } from "../../layout/auth-layout.tsx";
 import { Button, buttonClasses } from "../../ui/button.tsx";
 import { Form } from "../../ui/form.tsx";
@@ -11,7 +11,7 @@ import { tokenOfAddress } from "./next-step.ts";
 export function VerifyPage() {
   const [token] = useState(tokenOfAddress);
   const verify = useMutation({
-    mutationFn: () => ask(api.POST("/console/api/auth/verify-email", { body: { token } })),
+    mutationFn: () => call("POST /console/api/auth/verify-email", { body: { token } }),
   });
   if (verify.isSuccess) {
     return (

@@ -5,7 +5,7 @@ import { ACTIVE_MODELS } from "../../engines/models.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
 import type { EngineSettings } from "../flags.ts";
-import type { CatalogueModel } from "../gateway/shapes.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
 import { dollars, gibibytes } from "../terminal/format.ts";
 import { type Paint, table } from "../terminal/text.ts";
 

@@ -7,7 +7,7 @@ import { engineFor } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
 import { CommandError } from "../errors.ts";
 import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
-import type { CatalogueModel } from "../gateway/shapes.ts";
+import type { CatalogueModel } from "../gateway/answers.ts";
 import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";

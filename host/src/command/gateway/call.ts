@@ -1,10 +1,14 @@
 /** One HTTP call to the gateway, and the two ways it fails: it said no, or it was not there. */
-import type { z } from "zod";
+import { z } from "zod";
 import { parseJson, readText } from "../../http-body.ts";
-import { ErrorEnvelope } from "./shapes.ts";
 
 const TIMEOUT_MS = 10_000;
 const ANSWER_BYTES_MAX = 4 * 1024 * 1024;
+
+/** The envelope of every error. */
+const ErrorEnvelope = z.object({
+  error: z.object({ message: z.string(), type: z.string(), code: z.string().nullish() }),
+});
 
 /** The gateway answered and said no. */
 export class GatewayRefusal extends Error {

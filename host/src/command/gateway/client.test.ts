@@ -91,3 +91,26 @@ test("an answer without end is not read to its end", async (t) => {
   });
   await assert.rejects(gatewayClient({ gateway: url, token }).nodes(), GatewayUnreachable);
 });
+
+test("what an older gateway does not say is missing; what is wrong is no answer of a gateway", async (t) => {
+  let answer: object = {};
+  const url = await stubServer(t, (_request, response) => json(response, answer));
+  const gateway = gatewayClient({ gateway: url, token });
+  answer = { id: "node_1", name: "box" };
+  assert.deepEqual(await gateway.node("node_1"), { ...answer, state: "unknown", models: [] });
+  const today = { requests: 1, prompt_tokens: 2, completion_tokens: 3, earned_micro: "4.000000" };
+  const stats = { state: "online", connected: true, models: [], today };
+  answer = { ...stats, newer: 1 };
+  assert.deepEqual(await gateway.stats("node_1"), answer);
+  for (const wrong of [
+    { today: undefined },
+    { today: { ...today, earned_micro: 4 } },
+    { models: [{ model: "tiny-3b", ttft_p50_ms: "fast", tps_p50: null }] },
+    { reliability: { jobs: "many" } },
+    { quarantine: {} },
+    { slots: "all" },
+  ]) {
+    answer = { ...stats, ...wrong };
+    await assert.rejects(gateway.stats("node_1"), /did not answer as a Tollgate gateway does/, JSON.stringify(wrong));
+  }
+});

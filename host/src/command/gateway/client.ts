@@ -1,36 +1,19 @@
 /** A client of the gateway's node API: everything a host can ask for. */
+import type { NodeCalls, Place, Sent } from "@tollgate/api/client.ts";
 import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
-import { type CallOptions, callGateway, GatewayUnreachable, gatewayAddress } from "./call.ts";
-import * as shapes from "./shapes.ts";
+import * as answers from "./answers.ts";
+import { callGateway, GatewayUnreachable, gatewayAddress } from "./call.ts";
 
 const PAGES_MAX = 100;
 /** A try waits for a whole answer of an engine. */
 const TRY_MS_MAX = 180_000;
 
-export interface NewNode {
-  name: string;
-  hardware: Record<string, unknown>;
-  /** The agent's name and version. */
-  agent: string;
-}
-
-export interface EarningsQuery {
-  node?: string | undefined;
-  /** Unix seconds, inclusive. */
-  from?: number | undefined;
-  /** Unix seconds, exclusive. */
-  to?: number | undefined;
-  cursor?: string | undefined;
-  limit?: number | undefined;
-}
-
-export interface TryOrder {
-  model: string;
-  prompt?: string | undefined;
-  max_tokens?: number | undefined;
-}
+type At = keyof NodeCalls & Place;
+type NewNode = Sent<"POST /node/v1/nodes">["body"];
+type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
+export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
 /** How long the gateway took to answer, and what its clock said. */
 export interface Ping {
@@ -43,26 +26,36 @@ export interface GatewayClient {
   readonly address: string;
   /** Asks for something public: whether a gateway is there at all. */
   ping(clock: Clock): Promise<Ping>;
-  register(node: NewNode): Promise<shapes.Node>;
-  nodes(): Promise<shapes.Node[]>;
-  node(id: string): Promise<shapes.Node>;
-  models(): Promise<shapes.CatalogueModel[]>;
-  elect(id: string, models: string[]): Promise<shapes.Node>;
-  pause(id: string): Promise<shapes.Node>;
-  resume(id: string): Promise<shapes.Node>;
-  stats(id: string): Promise<shapes.Stats>;
-  earnings(query: EarningsQuery): Promise<shapes.EarningsPage>;
-  tryNode(id: string, order: TryOrder): Promise<shapes.Trial>;
+  register(node: NewNode): Promise<answers.Node>;
+  nodes(): Promise<answers.Node[]>;
+  node(id: string): Promise<answers.Node>;
+  models(): Promise<answers.CatalogueModel[]>;
+  elect(id: string, models: string[]): Promise<answers.Node>;
+  pause(id: string): Promise<answers.Node>;
+  resume(id: string): Promise<answers.Node>;
+  stats(id: string): Promise<answers.Stats>;
+  earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
+  tryNode(id: string, order: TryOrder): Promise<answers.Trial>;
   credentials(id: string): Promise<PlaneCredentials>;
 }
+
+/** A page of the nodes; of everything that can be elected there is but one. */
+const NodePage = z.object({ data: z.array(answers.Node), next_cursor: z.string().nullish() });
+const Catalogue = z.object({ data: z.array(answers.CatalogueModel) });
 
 export function gatewayClient(options: { gateway: string; token: string; timeoutMs?: number }): GatewayClient {
   const address = gatewayAddress(options.gateway);
   const { token, timeoutMs } = options;
 
-  const call = async <T>(answer: z.ZodType<T>, path: string, more: Partial<CallOptions<T>> = {}): Promise<T> =>
-    (await callGateway({ url: `${address}/node/v1${path}`, answer, token, timeoutMs, ...more })).data;
-  const at = (id: string): string => `/nodes/${encodeURIComponent(id)}`;
+  const call = async <Of extends At, T>(
+    at: Of,
+    answer: z.ZodType<T>,
+    sent: Sent<Of>,
+    patienceMs = timeoutMs,
+  ): Promise<T> => {
+    const { method, path, body } = requestOf(at, sent);
+    return (await callGateway({ url: `${address}${path}`, method, body, answer, token, timeoutMs: patienceMs })).data;
+  };
 
   return {
     address,
@@ -77,36 +70,53 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
       const serverTimeMs = Date.parse(headers.get("date") ?? "");
       return { elapsedMs, serverTimeMs: Number.isNaN(serverTimeMs) ? undefined : serverTimeMs };
     },
-    register: (node) => call(shapes.Node, "/nodes", { method: "POST", body: node }),
+    register: (node) => call("POST /node/v1/nodes", answers.Node, { body: node }),
     async nodes() {
-      const found: shapes.Node[] = [];
-      let query = "";
+      const found: answers.Node[] = [];
+      let cursor: string | undefined;
       for (let page = 0; page < PAGES_MAX; page++) {
-        const { data, next_cursor } = await call(shapes.NodePage, `/nodes${query}`);
+        const { data, next_cursor } = await call("GET /node/v1/nodes", NodePage, { query: { cursor } });
         found.push(...data);
         if (next_cursor == null) return found;
-        query = `?cursor=${encodeURIComponent(next_cursor)}`;
+        cursor = next_cursor;
       }
       throw new GatewayUnreachable(`the gateway's list of nodes has more than ${PAGES_MAX} pages`);
     },
-    node: (id) => call(shapes.Node, at(id)),
-    models: async () => (await call(shapes.CatalogueList, "/models")).data,
-    elect: (id, models) => call(shapes.Node, `${at(id)}/elections`, { method: "PUT", body: { models } }),
-    pause: (id) => call(shapes.Node, `${at(id)}/pause`, { method: "POST", body: {} }),
-    resume: (id) => call(shapes.Node, `${at(id)}/resume`, { method: "POST", body: {} }),
-    stats: (id) => call(shapes.Stats, `${at(id)}/stats`),
-    earnings: (query) => call(shapes.EarningsPage, `/earnings${queryOf(query)}`),
+    node: (id) => call("GET /node/v1/nodes/{id}", answers.Node, { path: { id } }),
+    models: async () => (await call("GET /node/v1/models", Catalogue, {})).data,
+    elect: (id, models) => call("PUT /node/v1/nodes/{id}/elections", answers.Node, { path: { id }, body: { models } }),
+    pause: (id) => call("POST /node/v1/nodes/{id}/pause", answers.Node, { path: { id } }),
+    resume: (id) => call("POST /node/v1/nodes/{id}/resume", answers.Node, { path: { id } }),
+    stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.Stats, { path: { id } }),
+    earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
     tryNode: (id, order) =>
-      call(shapes.Trial, `${at(id)}/try`, { method: "POST", body: order, timeoutMs: timeoutMs ?? TRY_MS_MAX }),
+      call("POST /node/v1/nodes/{id}/try", answers.Trial, { path: { id }, body: order }, timeoutMs ?? TRY_MS_MAX),
     async credentials(id) {
-      const found = await call(shapes.Credentials, `${at(id)}/credentials`, { method: "POST", body: {} });
+      const found = await call("POST /node/v1/nodes/{id}/credentials", answers.Credentials, { path: { id } });
       return { url: found.plane_url, jwt: found.jwt, seed: found.seed, expiresAt: found.expires_at * 1000 };
     },
   };
 }
 
-function queryOf(query: EarningsQuery): string {
-  const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) params.set(name, String(value));
-  return params.size === 0 ? "" : `?${params}`;
+/** `GET /node/v1/nodes/{id}` and what is sent → the method, the path with its query, the body. */
+function requestOf(at: At, sent: unknown): { method: string; path: string; body: object | undefined } {
+  const {
+    path = {},
+    query = {},
+    body,
+  } = sent as {
+    path?: Record<string, string>;
+    query?: Record<string, string | number | undefined>;
+    body?: object;
+  };
+  const [method = "", place = ""] = at.split(" ");
+  const filled = place.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(path[name] ?? ""));
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) given.set(name, String(value));
+  return {
+    method,
+    path: given.size === 0 ? filled : `${filled}?${given}`,
+    // A body that has nothing to say is empty, not absent.
+    body: method === "GET" ? undefined : (body ?? {}),
+  };
 }

@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { TestContext } from "node:test";
 import { json, type StubRequest, stubServer } from "../../testing/stub-http.ts";
+import type { Stats } from "../gateway/answers.ts";
 
 export const TOKEN = "tht_live_abcdefghijkl_secretsecretsecret";
 export const NODE = "node_06e3a1b2c3d4e5f6g7h8j9kmnp";
@@ -31,7 +32,7 @@ export const CATALOGUE = [
   model("embed-m3", [10_000, null], "embedding"),
 ];
 
-export const STATS = {
+export const STATS: Stats = {
   object: "node_stats",
   node: NODE,
   state: "online",

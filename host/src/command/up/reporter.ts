@@ -4,7 +4,7 @@ import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { createLog, type Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { quarantineReason, withheldReason } from "../quarantine.ts";
 import { sanitise } from "../terminal/text.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
 import { scriptedEngine } from "../../engines/scripted.ts";
 import { ManualClock } from "../../testing/manual-clock.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { FakeTerminal } from "../testing/fake-terminal.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
 import type { Reporter } from "./reporter.ts";

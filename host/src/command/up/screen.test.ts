@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AgentSnapshot } from "../../agent/snapshot.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { PLAIN, paint, width } from "../terminal/text.ts";
 import { NODE, STATS } from "../testing/stub-gateway.ts";
 import { renderScreen, type ScreenView } from "./screen.ts";
@@ -75,7 +76,7 @@ test("a node that has only begun", () => {
 });
 
 test("what keeps requests away is the state that is shown", () => {
-  const state = (snap: Partial<AgentSnapshot>, gateway: string): string =>
+  const state = (snap: Partial<AgentSnapshot>, gateway: Stats["state"]): string =>
     renderScreen({ ...view, snapshot: { ...snapshot, ...snap }, stats: { ...STATS, state: gateway } }, space)[3] ?? "";
   assert.equal(state({}, "paused"), "state      paused, 2 of 4 slots busy");
   assert.equal(state({}, "quarantined"), "state      quarantined, gets no requests");

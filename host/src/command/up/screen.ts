@@ -5,7 +5,7 @@ import type { AgentSnapshot, RunningJob } from "../../agent/snapshot.ts";
 import { parseJson } from "../../http-body.ts";
 import type { Log } from "../../log.ts";
 import type { CommandContext } from "../command.ts";
-import type { Stats } from "../gateway/shapes.ts";
+import type { Stats } from "../gateway/answers.ts";
 import { count, counted, dollars, duration, perSecond } from "../terminal/format.ts";
 import { clip, type Paint, sanitise, table } from "../terminal/text.ts";
 import { connectionSentence, type Reporter, standingSentence } from "./reporter.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { HostToken, ListedNode } from "../../../api/host-types.ts";
+import type { HostToken, ListedNode } from "../../../api/types.ts";
 import { progressOf } from "./progress.ts";
 
 const node = (id: string, more: Partial<ListedNode> = {}): ListedNode => ({

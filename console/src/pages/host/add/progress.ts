@@ -1,6 +1,6 @@
 /** How far the machine has come, as the platform sees it: compared with what was there when the page was opened. */
 import { useState } from "react";
-import type { HostToken, ListedNode } from "../../../api/host-types.ts";
+import type { HostToken, ListedNode } from "../../../api/types.ts";
 
 interface Seen {
   nodes: ListedNode[] | undefined;

@@ -2,8 +2,7 @@
 import { FileCheck } from "lucide-react";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
-import type { Earning } from "../../../api/host-types.ts";
-import { receiptPath } from "../../../data/earnings.ts";
+import type { Earning } from "../../../api/types.ts";
 import { Outcome } from "../../../requests/outcome.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { Money } from "../../../ui/money.tsx";
@@ -59,7 +58,7 @@ function Receipt({ requestId }: { requestId: string }) {
   const [busy, setBusy] = useState(false);
   const save = (): void => {
     setBusy(true);
-    saveFile(receiptPath(requestId), `${requestId}.receipt.json`)
+    saveFile(`${requestId}.receipt.json`, "GET /console/api/earnings/{id}/receipt", { path: { id: requestId } })
       .catch(toastError)
       .finally(() => setBusy(false));
   };

@@ -1,6 +1,6 @@
 /** What each model or node earned in all, in the time that the chart shows. */
 import { useQuery } from "@tanstack/react-query";
-import type { EarningSum, EarningSumsQuery } from "../../../api/host-types.ts";
+import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { ChartColumn } from "lucide-react";
 import { useMemo, useState } from "react";
-import type { EarningSum, EarningSumsQuery } from "../../../api/host-types.ts";
+import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
 import { bucketNames, RANGE_WORDS, spanOf, type TimeRange } from "../../../time-range.ts";

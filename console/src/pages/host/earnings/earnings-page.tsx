@@ -3,7 +3,7 @@ import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { HandCoins } from "lucide-react";
 import { saveFile } from "../../../api/client.ts";
-import { earningsCsvPath, earningsQuery } from "../../../data/earnings.ts";
+import { earningsQuery } from "../../../data/earnings.ts";
 import { nodesQuery } from "../../../data/host.ts";
 import { usePayoutShare } from "../../../data/models.ts";
 import { parseMicro } from "../../../money.ts";
@@ -44,7 +44,9 @@ export function EarningsPage() {
                 void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
               }
             />
-            <SaveButton save={() => saveFile(earningsCsvPath(filter), "earnings.csv")}>Export CSV</SaveButton>
+            <SaveButton save={() => saveFile("earnings.csv", "GET /console/api/earnings.csv", { query: filter })}>
+              Export CSV
+            </SaveButton>
           </>
         }
       />

@@ -1,6 +1,6 @@
 /** Choosing the models that a node serves: its election. The machine's engine has to have them. */
 import { useQuery } from "@tanstack/react-query";
-import type { Node, NodeModel } from "../../../api/host-types.ts";
+import type { Node, NodeModel } from "../../../api/types.ts";
 import { nodeModelsQuery, useElect } from "../../../data/host.ts";
 import { usePayoutShare } from "../../../data/models.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";

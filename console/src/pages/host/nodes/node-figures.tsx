@@ -1,6 +1,6 @@
 /** Single figures of a node for the cells of a table. */
 import type { ReactNode } from "react";
-import type { ListedNode, NodeStats } from "../../../api/host-types.ts";
+import type { ListedNode, NodeStats } from "../../../api/types.ts";
 import { Meter } from "../../../ui/meter.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";

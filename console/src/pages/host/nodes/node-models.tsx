@@ -1,6 +1,6 @@
 /** The models that a node elected, each with its speed; and choosing others. */
 import { useState } from "react";
-import type { NodeDetail, NodeStats } from "../../../api/host-types.ts";
+import type { NodeDetail, NodeStats } from "../../../api/types.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Empty } from "../../../ui/states.tsx";

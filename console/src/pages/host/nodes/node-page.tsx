@@ -1,7 +1,7 @@
 /** One node: its state, its load, the models it serves, its machine. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import type { NodeDetail } from "../../../api/host-types.ts";
+import type { NodeDetail } from "../../../api/types.ts";
 import { nodeQuery } from "../../../data/host.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";

@@ -2,7 +2,7 @@
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
-import type { ListedNode } from "../../../api/host-types.ts";
+import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";

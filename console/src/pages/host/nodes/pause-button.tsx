@@ -1,6 +1,6 @@
 /** Pausing and resuming a node. Running requests complete. */
 import { Pause, Play } from "lucide-react";
-import type { Node } from "../../../api/host-types.ts";
+import type { Node } from "../../../api/types.ts";
 import { useMoveNode } from "../../../data/host.ts";
 import { Button } from "../../../ui/button.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";

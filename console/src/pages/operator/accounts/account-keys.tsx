@@ -1,7 +1,8 @@
 /** An account's keys with what they spent and their limits, each of which an operator can change. */
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { accountKeysQuery, type PlatformKey } from "../../../data/platform-accounts.ts";
+import type { PlatformKey } from "../../../api/types.ts";
+import { accountKeysQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { DrawerSection } from "../../../ui/drawer.tsx";

@@ -1,6 +1,6 @@
 /** The search of the accounts. An id opens its account at once; anything else is searched for in names and e-mail addresses. */
 import { useState } from "react";
-import type { AccountSearch } from "../../../data/platform-accounts.ts";
+import type { AccountSearch } from "../../../api/types.ts";
 import { SearchField } from "../../../ui/search-field.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
 

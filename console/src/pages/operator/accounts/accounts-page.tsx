@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Users } from "lucide-react";
-import type { PlatformAccount } from "../../../api/operator-types.ts";
+import type { PlatformAccount } from "../../../api/types.ts";
 import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";

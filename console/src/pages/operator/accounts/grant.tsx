@@ -1,6 +1,6 @@
 /** Granting credit, with a reason that the builder reads on the statement. */
 import { useState } from "react";
-import type { PlatformAccount } from "../../../api/operator-types.ts";
+import type { PlatformAccount } from "../../../api/types.ts";
 import { useGrant } from "../../../data/platform-accounts.ts";
 import { exactDollars, parseDollars, wholeMicro } from "../../../money.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";

@@ -1,6 +1,7 @@
 /** The limits that one key has of its own. An empty field means the platform's default, now and after it changes. */
 import { useState } from "react";
-import { type PlatformKey, useKeyLimits } from "../../../data/platform-accounts.ts";
+import type { PlatformKey } from "../../../api/types.ts";
+import { useKeyLimits } from "../../../data/platform-accounts.ts";
 import { Dialog, FormActions } from "../../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../../ui/field.tsx";
 import { Form, textOf } from "../../../ui/form.tsx";

@@ -1,9 +1,7 @@
 /** The search of the accounts as it stands in the address bar. */
-import type { AccountKind } from "../../../api/types.ts";
+import type { AccountSearch } from "../../../api/types.ts";
 
-export interface AccountsSearch {
-  q?: string;
-  kind?: AccountKind;
+export interface AccountsSearch extends AccountSearch {
   /** The account whose details are open. */
   account?: string;
 }

@@ -1,5 +1,5 @@
 /** Suspending an account, or restoring it, with a reason for the audit log. */
-import type { PlatformAccount } from "../../../api/operator-types.ts";
+import type { PlatformAccount } from "../../../api/types.ts";
 import { useSuspension } from "../../../data/platform-accounts.ts";
 import { toast } from "../../../ui/toast.tsx";
 import { ReasonDialog } from "../reason-dialog.tsx";

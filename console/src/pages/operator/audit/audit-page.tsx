@@ -1,7 +1,7 @@
 /** What operators did, newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { ScrollText } from "lucide-react";
-import type { OperatorAction } from "../../../api/operator-types.ts";
+import type { OperatorAction } from "../../../api/types.ts";
 import { auditQuery } from "../../../data/platform.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";

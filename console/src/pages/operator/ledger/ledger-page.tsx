@@ -1,7 +1,7 @@
 /** The ledger check: every figure recomputed from the entries below it, with one plain verdict. */
 import { useQuery } from "@tanstack/react-query";
 import { Check, RefreshCw, X } from "lucide-react";
-import type { BooksCheck } from "../../../api/operator-types.ts";
+import type { BooksCheck } from "../../../api/types.ts";
 import { ledgerCheckQuery } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";

@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
-import type { PlatformNodeDetail } from "../../../api/operator-types.ts";
+import type { PlatformNodeDetail } from "../../../api/types.ts";
 import { platformNodeQuery, useClear, useQuarantine, useRelease } from "../../../data/platform-nodes.ts";
 import { MachineFacts } from "../../../nodes/machine-facts.tsx";
 import { meaningOfState, NodeState } from "../../../nodes/node-state.tsx";

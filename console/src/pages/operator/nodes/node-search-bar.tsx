@@ -1,8 +1,7 @@
 /** The search of the nodes: a part of a name, or a host's id for the nodes of that host; and their state. */
 import { X } from "lucide-react";
 import { useState } from "react";
-import type { NodeState } from "../../../api/host-types.ts";
-import type { NodeSearch } from "../../../data/platform-nodes.ts";
+import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 import { IconButton } from "../../../ui/button.tsx";
 import { SelectField } from "../../../ui/field.tsx";

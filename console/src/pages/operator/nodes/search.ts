@@ -1,6 +1,5 @@
 /** The search of the nodes as it stands in the address bar. */
-import type { NodeState } from "../../../api/host-types.ts";
-import type { NodeSearch } from "../../../data/platform-nodes.ts";
+import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 
 export interface NodesSearch extends NodeSearch {

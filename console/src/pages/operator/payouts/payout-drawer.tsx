@@ -2,8 +2,8 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
-import type { PayoutDetail, PayoutLine } from "../../../api/operator-types.ts";
-import { payoutCsvPath, payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
+import type { PayoutDetail, PayoutLine } from "../../../api/types.ts";
+import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
 import { parseMicro } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
@@ -84,7 +84,9 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
         )}
       </Facts>
       <div className="flex flex-wrap gap-2">
-        <SaveButton save={() => saveFile(payoutCsvPath(id), `${id}.csv`)}>Export CSV</SaveButton>
+        <SaveButton save={() => saveFile(`${id}.csv`, "GET /console/api/operator/payouts/{id}/csv", { path: { id } })}>
+          Export CSV
+        </SaveButton>
         {state === "open" && (
           <Button look="primary" onClick={() => setAsking(true)}>
             Mark as paid

@@ -3,7 +3,7 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Banknote, Plus } from "lucide-react";
 import { useState } from "react";
-import type { Payout } from "../../../api/operator-types.ts";
+import type { Payout } from "../../../api/types.ts";
 import { payoutsQuery } from "../../../data/payouts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";

@@ -1,5 +1,5 @@
 /** What each model can serve now: connected nodes, their slots, how many are taken. */
-import type { ModelCapacity } from "../../../api/operator-types.ts";
+import type { ModelCapacity } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Empty } from "../../../ui/states.tsx";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PlatformLoad } from "../../../api/operator-types.ts";
+import type { PlatformLoad } from "../../../api/types.ts";
 import { addSample, type Sample } from "./load-history.ts";
 
 const load = (inFlight: number): PlatformLoad => ({

@@ -2,7 +2,7 @@
  * The last minutes of the platform's load, kept while the page is open. The stream tells only changes; samples are taken by
  * the clock, so that the line goes on while nothing changes.
  */
-import type { PlatformLoad } from "../../../api/operator-types.ts";
+import type { PlatformLoad } from "../../../api/types.ts";
 
 export const SAMPLE_MS = 2_000;
 const SAMPLES_MAX = 90;

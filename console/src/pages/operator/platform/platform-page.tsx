@@ -1,7 +1,7 @@
 /** The platform at a glance: load as it happens, money, traffic, capacity by model. */
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import type { PlatformOverview } from "../../../api/operator-types.ts";
+import type { PlatformOverview } from "../../../api/types.ts";
 import { overviewQuery } from "../../../data/platform.ts";
 import { spanOf, type TimeRange } from "../../../time-range.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";

@@ -1,6 +1,6 @@
 /** Requests, tokens and charges over time. */
 import { ChartColumn } from "lucide-react";
-import type { TrafficHour } from "../../../api/operator-types.ts";
+import type { TrafficHour } from "../../../api/types.ts";
 import { sumMicro } from "../../../money.ts";
 import { RANGE_WORDS, type Span, type TimeRange } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";

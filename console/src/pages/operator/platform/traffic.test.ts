@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TrafficHour } from "../../../api/operator-types.ts";
+import type { TrafficHour } from "../../../api/types.ts";
 import { spanOf } from "../../../time-range.ts";
 import { groupOf, requestBars, tokenBars } from "./traffic.ts";
 

@@ -1,5 +1,5 @@
 /** From the hourly traffic to charts: requests by how they ended, tokens, and what was charged. Pure. */
-import type { TrafficHour } from "../../../api/operator-types.ts";
+import type { TrafficHour } from "../../../api/types.ts";
 import { parseMicro } from "../../../money.ts";
 import { startOfUtcDay } from "../../../time.ts";
 import type { Span } from "../../../time-range.ts";

@@ -1,7 +1,7 @@
 /** The platform's load as it happens, from the operators' stream. */
 import { useEffect, useRef, useState } from "react";
 import type { ServerEvent } from "../../../api/event-stream.ts";
-import type { PlatformLoad } from "../../../api/operator-types.ts";
+import type { PlatformLoad } from "../../../api/types.ts";
 import { useEventStream } from "../../../data/live.ts";
 import { addSample, SAMPLE_MS, type Sample } from "./load-history.ts";
 

@@ -1,6 +1,6 @@
 /** Every host's nodes, as operators handle them: found, quarantined with a reason, released, cleared for work. */
 import type { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
-import type { NODE_STATES } from "@tollgate/api/values.ts";
+import type { NodeState } from "@tollgate/api/states.ts";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import type { Fault } from "../../../faults.ts";
 import type { Node } from "../../../fleet/fleet.ts";
@@ -92,7 +92,7 @@ export function operatorNodeHandlers(
 }
 
 /** What the records say of a node in this state: they do not know which of the ready ones are connected. */
-const standingOf = (state: (typeof NODE_STATES)[number] | undefined) => (state === "online" ? "ready" : state);
+const standingOf = (state: NodeState | undefined) => (state === "online" ? "ready" : state);
 
 /** Reads on where rows were read that do not match, until there are enough or no more. */
 async function readMatching(

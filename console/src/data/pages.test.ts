@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { everyPage } from "./every-page.ts";
+import { everyPage } from "./pages.ts";
 
 const list = (rows: number) => {
   const asked: string[] = [];
-  const read = async ({ limit, cursor = "0" }: { limit: number; cursor?: string }) => {
+  const read = async ({ limit, cursor = "0" }: { limit: number; cursor: string | undefined }) => {
     asked.push(cursor);
     const from = Number(cursor);
     const data = Array.from({ length: Math.min(limit, rows - from) }, (_, i) => from + i);

@@ -1,0 +1,87 @@
+/**
+ * What a client sends and gets, by the route's `at`, and the objects of answers by their names in the documents. Types only:
+ * whoever imports them takes nothing along at run time.
+ */
+import type { z } from "zod";
+import type * as accounts from "./console/accounts.ts";
+import type * as earnings from "./console/earnings.ts";
+import type * as host from "./console/host.ts";
+import type * as keys from "./console/keys.ts";
+import type * as live from "./console/live.ts";
+import type * as models from "./console/models.ts";
+import type * as money from "./console/money.ts";
+import type * as operatorAccounts from "./console/operator-accounts.ts";
+import type * as operatorNodes from "./console/operator-nodes.ts";
+import type * as operatorPayouts from "./console/operator-payouts.ts";
+import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as requests from "./console/requests.ts";
+import type * as signIn from "./console/sign-in.ts";
+import type * as nodes from "./nodes/answers.ts";
+import type { nodeRoutes } from "./nodes/routes.ts";
+import type { Rate } from "./public/answers.ts";
+import type { publicRoutes } from "./public/routes.ts";
+import type { BodySent, JsonOf, ParamsOf, QueryOf, QuerySent, Route } from "./route.ts";
+
+type ConsoleTables = typeof accounts.accountRoutes &
+  typeof earnings.earningRoutes &
+  typeof host.hostRoutes &
+  typeof keys.keyRoutes &
+  typeof live.liveRoutes &
+  typeof models.modelRoutes &
+  typeof money.creditRoutes &
+  typeof money.moneyRoutes &
+  typeof operatorAccounts.operatorAccountRoutes &
+  typeof operatorNodes.operatorNodeRoutes &
+  typeof operatorPayouts.payoutRoutes &
+  typeof operatorPlatform.platformRoutes &
+  typeof requests.requestRoutes &
+  typeof signIn.signInRoutes &
+  Pick<typeof publicRoutes, "listRates">;
+
+type Answers = typeof accounts.answers &
+  typeof earnings.answers &
+  typeof host.answers &
+  typeof keys.answers &
+  typeof live.answers &
+  typeof models.answers &
+  typeof money.answers &
+  typeof operatorAccounts.answers &
+  typeof operatorNodes.answers &
+  typeof operatorPayouts.answers &
+  typeof operatorPlatform.answers &
+  typeof requests.answers &
+  typeof signIn.answers & {
+    NodeTry: typeof nodes.NodeTry;
+    NodeCredentials: typeof nodes.NodeCredentials;
+    Rate: typeof Rate;
+  };
+
+/** The routes of a table by where they are. */
+type ByPlace<Table> = { [Id in keyof Table as Table[Id] extends Route ? Table[Id]["at"] : never]: Table[Id] };
+
+/** What the console calls; what a host calls. */
+export type ConsoleCalls = ByPlace<ConsoleTables>;
+export type NodeCalls = ByPlace<typeof nodeRoutes>;
+type Calls = ConsoleCalls & NodeCalls;
+export type Place = keyof Calls & string;
+
+/** What is sent: each part that the route has, and no other. */
+export type Sent<At extends Place> = Calls[At] extends infer R extends Route
+  ? PathPart<ParamsOf<At>> & QueryPart<QuerySent<R>, QueryOf<R>> & BodyPart<BodySent<R>>
+  : never;
+/** The same as a function's last arguments: none, one that may be left out, or one. */
+export type SentAs<At extends Place> =
+  unknown extends Sent<At> ? [] : Record<never, never> extends Sent<At> ? [sent?: Sent<At>] : [sent: Sent<At>];
+/** The JSON that it answers with. */
+export type Got<At extends Place> = Calls[At] extends infer R extends Route ? JsonOf<R> : never;
+
+/** An answer's object by its name in the documents. */
+export type Schema<Name extends keyof Answers> = z.input<Answers[Name]>;
+
+type PathPart<Name extends string> = [Name] extends [never] ? unknown : { path: Record<Name, string> };
+type QueryPart<Query, Read> = [Query] extends [never]
+  ? unknown
+  : { query?: { [Name in keyof Query]: Query[Name] | NumberIn<Name, Read> } };
+type BodyPart<Body> = [Body] extends [never] ? unknown : { body: Body };
+/** Everything in an address is text. What is read as a number may be given as one. */
+type NumberIn<Name, Read> = Name extends keyof Read ? (Read[Name] extends number ? number : never) : never;

@@ -1,0 +1,53 @@
+/**
+ * The closed sets of words that the APIs show: states, kinds, outcomes. Schemas, the gateway's rows and the clients take them
+ * from here; a word more is a word more everywhere, or does not compile.
+ */
+
+export const ACCOUNT_KINDS = ["builder", "host"] as const;
+export type AccountKind = (typeof ACCOUNT_KINDS)[number];
+
+/** What moves between an account and the outside. A set-off moves between two accounts; only payouts make them. */
+export const TRANSFER_KINDS = ["grant", "purchase", "refund", "dispute", "payout", "setoff"] as const;
+export type TransferKind = (typeof TRANSFER_KINDS)[number];
+
+/** What a line of a builder's statement can be. */
+export const BUILDER_ENTRY_KINDS = ["charge", ...TRANSFER_KINDS] as const;
+
+export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;
+export type EndpointName = (typeof ENDPOINTS)[number];
+
+export const FINISH_REASONS = ["stop", "length"] as const;
+export type FinishReason = (typeof FINISH_REASONS)[number];
+
+/** Limits that refuse a request: their faults' codes. */
+export const LIMIT_OUTCOMES = [
+  "rate_limit_requests",
+  "rate_limit_tokens",
+  "rate_limit_streams",
+  "rate_limit_sku_capacity",
+] as const;
+export type LimitOutcome = (typeof LIMIT_OUTCOMES)[number];
+
+/** How a request ended. `gateway_lost`: its gateway died, and the hold ran out. */
+export const REQUEST_OUTCOMES = [
+  "ok",
+  "upstream_failed",
+  "upstream_stall",
+  "no_capacity",
+  "client_closed",
+  "gateway_lost",
+  ...LIMIT_OUTCOMES,
+] as const;
+export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
+
+export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+/** A batch of payouts is open until the money was sent. */
+export const PAYOUT_STATES = ["open", "paid"] as const;
+export type PayoutState = (typeof PAYOUT_STATES)[number];
+
+export const MODEL_KINDS = ["generation", "embedding"] as const;
+export type ModelKind = (typeof MODEL_KINDS)[number];
+export const MODEL_CLASSES = ["tiny", "small", "mid", "reasoning", "embed", "large"] as const;
+export const MODEL_STATUSES = ["active", "coming"] as const;

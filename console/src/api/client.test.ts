@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { beforeEach, mock, test } from "node:test";
+import { knowAccounts } from "./acting.ts";
+import { ACCOUNT_HEADER, call } from "./client.ts";
+import { ApiFault } from "./fault.ts";
+
+Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
+const fetched = mock.method(globalThis, "fetch");
+
+/** What the gateway says next; returns what it was asked. */
+function answering(status: number, text: string): () => [string, RequestInit] {
+  fetched.mock.mockImplementation(async () => new Response(text, { status }));
+  return () => fetched.mock.calls.at(-1)?.arguments as [string, RequestInit];
+}
+
+beforeEach(() => knowAccounts([]));
+
+test("the path is filled in and the body sent as JSON", async () => {
+  const asked = answering(200, '{"id":"key_1"}');
+  const key = await call("PATCH /console/api/keys/{id}", { path: { id: "key/1" }, body: { name: "new" } });
+  assert.equal(key.id, "key_1");
+  assert.deepEqual(asked(), [
+    "/console/api/keys/key%2F1",
+    { method: "PATCH", headers: { "content-type": "application/json" }, body: '{"name":"new"}' },
+  ]);
+});
+
+test("of a query only what is given is sent", async () => {
+  const asked = answering(200, "{}");
+  await call("GET /console/api/requests", { query: { limit: 5, model: "a b", cursor: undefined } });
+  assert.deepEqual(asked(), ["/console/api/requests?limit=5&model=a+b", { method: "GET", headers: {} }]);
+  await call("GET /console/api/keys", { query: { cursor: undefined } });
+  assert.equal(asked()[0], "/console/api/keys");
+});
+
+test("the account is named where there are several of the kind", async () => {
+  const asked = answering(200, "{}");
+  const account = (id: string) => ({ id, kind: "builder" as const, name: id, suspended: false });
+  knowAccounts([account("acc_1"), account("acc_2")]);
+  await call("GET /console/api/balance");
+  assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_1" });
+  await call("GET /console/api/nodes");
+  assert.deepEqual(asked()[1].headers, {});
+});
+
+test("a refusal is thrown with its status, code and field, whatever refused", async () => {
+  answering(409, '{"error":{"message":"No more.","type":"limit_reached","code":"limit_reached","param":"name"}}');
+  const refused = (error: ApiFault) => [error.status, error.message, error.code, error.param];
+  const fault = await call("POST /console/api/keys", { body: { name: "x" } }).catch((error) => error);
+  assert.ok(fault instanceof ApiFault);
+  assert.deepEqual(refused(fault), [409, "No more.", "limit_reached", "name"]);
+  answering(502, "<html>");
+  const proxy = await call("GET /console/api/keys").catch((error) => error);
+  assert.ok(proxy instanceof ApiFault);
+  assert.deepEqual(refused(proxy), [502, "The gateway answered 502 without a message.", undefined, undefined]);
+});

@@ -1,0 +1,39 @@
+/** Lists come in pages. Long ones are read as somebody goes on; those that are short for almost everybody, whole. */
+import { infiniteQueryOptions, type QueryKey } from "@tanstack/react-query";
+
+const PAGE_ROWS = 100;
+/** What works comes first and is bounded at 500, so all of it is among these; of what was revoked, the newest. */
+const PAGES_MAX = 10;
+
+interface Page<Row> {
+  data: Row[];
+  next_cursor: string | null;
+}
+
+/** The query of a list that is read page by page; `read` gets where the next page continues. */
+export const pageByPage = <Answer extends { next_cursor: string | null }>(
+  queryKey: QueryKey,
+  read: (cursor: string | undefined) => Promise<Answer>,
+) =>
+  infiniteQueryOptions({
+    queryKey,
+    initialPageParam: undefined as string | undefined,
+    queryFn: ({ pageParam }) => read(pageParam),
+    getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
+  });
+
+/** One page after the other, and an end for whoever has thousands. */
+export async function everyPage<Row>(
+  read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<Row>>,
+  pagesMax = PAGES_MAX,
+): Promise<Page<Row>> {
+  const data: Row[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < pagesMax; pages++) {
+    const page: Page<Row> = await read({ limit: PAGE_ROWS, cursor: cursor ?? undefined });
+    data.push(...page.data);
+    cursor = page.next_cursor;
+    if (cursor === null) break;
+  }
+  return { data, next_cursor: cursor };
+}

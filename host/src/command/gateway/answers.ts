@@ -1,0 +1,106 @@
+/**
+ * What is looked at in an answer before it is believed: the gateway is a stranger's, and may be older or newer than this host.
+ * The types are the API's own; what a host could stumble over is checked, what was not checked may be missing, and fields
+ * that nobody declared are passed on as they came.
+ */
+import type { Schema } from "@tollgate/api/client.ts";
+import { z } from "zod";
+
+type Checks<Declared> = { [Name in keyof Declared]?: z.ZodType };
+type SureOf<Checked> = {
+  [Name in keyof Checked]: Checked[Name] extends z.ZodType
+    ? undefined extends z.output<Checked[Name]>
+      ? never
+      : Name
+    : never;
+}[keyof Checked];
+/** What is declared; only what was checked is sure to be there. */
+type Heard<Declared, Checked> = Pick<Declared, SureOf<Checked> & keyof Declared> & {
+  [Name in Exclude<keyof Declared, SureOf<Checked>>]?: Declared[Name] | null | undefined;
+};
+
+const heard =
+  <Declared>() =>
+  <const Checked extends Checks<Declared>>(checks: Checked & Record<Exclude<keyof Checked, keyof Declared>, never>) =>
+    z.looseObject(checks as z.ZodRawShape) as unknown as z.ZodType<Heard<Declared, Checked>>;
+
+/** Fields of one object that are checked alike. */
+const each = <Check extends z.ZodType, Name extends string>(check: Check, ...names: Name[]) =>
+  Object.fromEntries(names.map((name) => [name, check])) as Record<Name, Check>;
+
+const NodeId = z.string().regex(/^node_[0-9A-Za-z]{1,64}$/);
+const Text = z.string();
+const Count = z.number().nonnegative();
+const Speed = z.number().nullable();
+/** Millionths of a dollar with six more digits: `"123.450000"`. */
+const Micro = z.string().regex(/^-?\d+(\.\d+)?$/);
+
+const Quarantine = heard<Schema<"Quarantine">>()({ reason: Text, at: z.number().nullish() });
+const standing = {
+  quarantine: Quarantine.nullish(),
+  probation: z.looseObject(each(Count, "answers", "needed")).nullish(),
+  withheld: Text.nullish(),
+};
+
+export const Node = heard<Schema<"Node">>()({
+  id: NodeId,
+  name: Text,
+  state: Text.default("unknown"),
+  models: z.array(Text).default([]),
+  ...standing,
+});
+
+export const CatalogueModel = heard<Schema<"NodeModel">>()({
+  model: Text,
+  kind: z.enum(["generation", "embedding"]),
+  ...each(Count.nullable(), "price_in_micro_1m", "price_out_micro_1m"),
+});
+
+export const Stats = heard<Schema<"NodeStats">>()({
+  state: Text,
+  connected: z.boolean(),
+  models: z.array(z.looseObject({ model: Text, ...each(Speed, "ttft_p50_ms", "tps_p50") })),
+  today: z.looseObject({ ...each(Count, "requests", "prompt_tokens", "completion_tokens"), earned_micro: Micro }),
+  reliability: z.looseObject(each(Count, "jobs", "failures", "jobs_window", "failures_max")).nullish(),
+  ...each(Count.nullish(), "slots", "busy"),
+  ...standing,
+});
+
+const Earning = heard<Schema<"Earning">>()({
+  ...each(Text, "request_id", "outcome"),
+  ...each(Text.nullable(), "node", "model"),
+  ...each(Count, "finished_at", "prompt_tokens", "completion_tokens"),
+  earned_micro: Micro,
+});
+const Balance = heard<Schema<"EarningList">["balance"]>()({
+  ...each(Micro, "earned_micro", "paid_out_micro", "pending_micro"),
+  ...each(Micro.nullish(), "own_micro", "set_off_micro", "held_back_micro"),
+});
+export const EarningsPage = z.object({
+  balance: Balance,
+  today_micro: Micro,
+  data: z.array(Earning),
+  next_cursor: Text.nullish(),
+});
+
+export const Trial = heard<Schema<"NodeTry">>()({
+  model: Text,
+  ...each(Text.nullish(), "text", "vendor_reasoning_content", "finish_reason"),
+  vectors: z.looseObject(each(Count, "count", "width")).nullish(),
+  ...each(Count, "prompt_tokens", "completion_tokens"),
+  ...each(Speed, "ttft_ms", "tps"),
+});
+
+export const Credentials = heard<Schema<"NodeCredentials">>()({
+  ...each(Text.min(1), "plane_url", "jwt", "seed"),
+  expires_at: z.number().positive(),
+});
+
+export type Node = z.output<typeof Node>;
+export type Quarantine = z.output<typeof Quarantine>;
+export type Probation = Schema<"Probation">;
+export type CatalogueModel = z.output<typeof CatalogueModel>;
+export type Stats = z.output<typeof Stats>;
+export type Earning = z.output<typeof Earning>;
+export type EarningsPage = z.output<typeof EarningsPage>;
+export type Trial = z.output<typeof Trial>;
