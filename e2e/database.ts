@@ -16,7 +16,7 @@ export const PRIVATE_DATABASE = { DATABASE_URL: "" };
 
 const databases = new Map<string, TestDatabase>();
 
-export type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string };
+type DatabaseSettings = { DATABASE_URL: string; KEY_PEPPER: string };
 
 /** What a gateway on this data directory needs in its environment, also when it is started again. */
 export async function openDatabase(dataDir: string): Promise<DatabaseSettings> {

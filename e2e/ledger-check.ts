@@ -5,7 +5,7 @@ import type { Platform } from "./platform.ts";
 
 type Books = Pick<Platform, "query">;
 
-export interface Account {
+interface Account {
   id: string;
   balance: bigint;
   held: bigint;

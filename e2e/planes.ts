@@ -29,7 +29,7 @@ export interface NatsPlane extends OpenPlane {
 
 const hub = async (): Promise<OpenPlane> => ({ env: {}, close: async () => {} });
 
-export interface NatsTraits {
+interface NatsTraits {
   scheme?: "nats" | "tls";
   /** Files of a certificate. */
   tls?: { cert: string; key: string };

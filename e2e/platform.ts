@@ -53,7 +53,7 @@ export async function removeDataDir(dataDir: string): Promise<void> {
   await rm(dataDir, { recursive: true, force: true });
 }
 
-export interface Started {
+interface Started {
   process: ChildProcess;
   output: () => string;
   ended: Promise<number | null>;

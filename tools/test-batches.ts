@@ -14,7 +14,7 @@ const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${proc
 const NEEDS_ITS_OWN =
   /\b(before|after|beforeEach|afterEach|mock|process|globalThis|spawn|fork|exec|Worker|listen|createServer|stubServer|open(Test|Metering)\w*|\w*Engine)\(|\bprocess\.|\bglobalThis\.|child_process|worker_threads/;
 
-export interface Plan {
+interface Plan {
   /** Files that run in processes of their own. */
   alone: string[];
   /** Files by the entry that loads them; an entry is a file that the runner runs like any other. */

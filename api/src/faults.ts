@@ -6,7 +6,7 @@
 /** `later`: safe and sensible to repeat. `never`: it cannot help, or would be billed again. `unsaid`: as the client likes. */
 export type Retry = "never" | "later" | "unsaid";
 
-export interface FaultSpec {
+interface FaultSpec {
   status: number;
   retry: Retry;
   text: string;

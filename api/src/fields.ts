@@ -8,7 +8,7 @@ import { type Refusal, wrongField } from "./faults.ts";
 /** No list in a request needs more: the longest context has no more tokens than this. */
 const ELEMENTS_MAX = 32_768;
 
-export type Checked<T> = { fields: T } | { wrong: Refusal };
+type Checked<T> = { fields: T } | { wrong: Refusal };
 
 export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Checked<z.output<T>> {
   if (typeof body !== "object" || body === null || Array.isArray(body)) {

@@ -4,7 +4,7 @@ import { codes, type Refusal, wrongField } from "./faults.ts";
 /** Names the account to act for, `acc_…`. Needed by those who own several of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
 
-export interface Access {
+interface Access {
   /** No credential is needed. */
   open: boolean;
   /** Names of parameters in the document's components that every such route takes. */

@@ -5,7 +5,7 @@ const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 100;
 
 /** A moment as people and programs write it: `2026-11-15`, `2026-11-15T06:30:00Z`, or Unix seconds. */
-export const Moment = z.string().transform((text, context) => {
+const Moment = z.string().transform((text, context) => {
   const date = /^\d{1,11}$/.test(text) ? new Date(Number(text) * 1000) : isoDate(text);
   // Nothing here is older than 1970, where the ids that tell time begin: a moment before it has none.
   if (date !== undefined && !Number.isNaN(date.getTime())) return date.getTime() < 0 ? new Date(0) : date;

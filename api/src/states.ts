@@ -20,7 +20,7 @@ export const FINISH_REASONS = ["stop", "length"] as const;
 export type FinishReason = (typeof FINISH_REASONS)[number];
 
 /** Limits that refuse a request: their faults' codes. */
-export const LIMIT_OUTCOMES = [
+const LIMIT_OUTCOMES = [
   "rate_limit_requests",
   "rate_limit_tokens",
   "rate_limit_streams",

@@ -38,7 +38,7 @@ export function checkSizes(): Plugin {
 }
 
 /** These scripts and everything they import at once. */
-export function reach(from: Script[], byFile: Map<string, Script>): Script[] {
+function reach(from: Script[], byFile: Map<string, Script>): Script[] {
   const found = new Set<Script>();
   const visit = (script: Script): void => {
     if (found.has(script)) return;

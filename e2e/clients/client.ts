@@ -11,7 +11,7 @@ export interface Ask {
   maxTokens?: number;
 }
 
-export interface Answer {
+interface Answer {
   text: string;
   finish: string;
   /** Completion tokens as the client reports them. */

@@ -45,7 +45,7 @@ export interface BrowserSession {
   close(): Promise<void>;
 }
 
-export interface BrowserOptions {
+interface BrowserOptions {
   baseUrl: string;
   width?: number;
   height?: number;

@@ -5,13 +5,13 @@ import type { Shot } from "./shot.ts";
 import { shotOf } from "./shots.ts";
 import type { Target } from "./target.ts";
 
-export interface Finding {
+interface Finding {
   index: number;
   kind: string;
   text: string;
 }
 
-export interface Tally {
+interface Tally {
   requests: number;
   findings: Finding[];
   /** By kind and then by status; "–" where nothing came. */
@@ -20,7 +20,7 @@ export interface Tally {
   served: number;
 }
 
-export interface CampaignOptions {
+interface CampaignOptions {
   target: Target;
   seed: number;
   from: number;

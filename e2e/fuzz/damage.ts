@@ -19,14 +19,14 @@ const GENERATION_FIELDS = [
   "stream_options",
   "response_format",
 ];
-export const FIELDS: Record<Endpoint, string[]> = {
+const FIELDS: Record<Endpoint, string[]> = {
   chat: [...GENERATION_FIELDS, "messages"],
   completion: [...GENERATION_FIELDS, "prompt"],
   embedding: ["model", "input"],
 };
 
 /** One value of each type, and those that nearly pass. */
-export function wrongValue(random: Random): unknown {
+function wrongValue(random: Random): unknown {
   const makers: (() => unknown)[] = [
     () => null,
     () => random.chance(0.5),

@@ -1,6 +1,6 @@
 /** What an answer has to be. A request may have several that are right; an answer must fit one of them. */
 
-export type AnswerKind =
+type AnswerKind =
   | "chat"
   | "chat-stream"
   | "completion"

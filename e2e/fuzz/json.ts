@@ -9,7 +9,7 @@ export class RawJson {
   }
 }
 
-export interface JsonStyle {
+interface JsonStyle {
   /** Writes so large a share of a string's characters as \\uXXXX. */
   escapes: number;
   /** Puts white space between tokens. */
@@ -18,7 +18,7 @@ export interface JsonStyle {
   twice: boolean;
 }
 
-export const PLAIN: JsonStyle = { escapes: 0, spaced: false, twice: false };
+const PLAIN: JsonStyle = { escapes: 0, spaced: false, twice: false };
 
 export function anyStyle(random: Random): JsonStyle {
   if (random.chance(0.6)) return PLAIN;

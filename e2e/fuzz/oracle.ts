@@ -71,7 +71,7 @@ function answerOf(endpoint: Endpoint, body: Body): Expected {
 }
 
 /** Every field that breaks a rule, as a refusal would name it. */
-export function brokenFields(endpoint: Endpoint, body: Body): string[] {
+function brokenFields(endpoint: Endpoint, body: Body): string[] {
   const broken = endless(body);
   const check = (field: string, isRight: (value: unknown) => boolean): void => {
     const value = body[field];
@@ -175,6 +175,6 @@ const within =
   (value: unknown): boolean =>
     typeof value === "number" && value >= min && value <= max;
 
-export function isObject(value: unknown): value is Body {
+function isObject(value: unknown): value is Body {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -43,7 +43,7 @@ export function deafToStops(text: string): Behaviour {
 }
 
 /** Sums, the next number, one word of three, a word to repeat: what canaries ask. Undefined: this is none. */
-export function solved(prompt: string): string | undefined {
+function solved(prompt: string): string | undefined {
   const numbers = [...prompt.matchAll(/\d+/g)].map(Number);
   const [first = 0, second = 0] = numbers;
   if (/\d+ \+ \d+|Add \d+ and \d+/.test(prompt)) return `${first + second}`;
@@ -120,14 +120,6 @@ export const refusesPrompt: Behaviour = (job) => {
   job.accept();
   job.failed("prompt", "the prompt is too long for the context");
 };
-
-export const failsSaying =
-  (message: (job: Job) => string): Behaviour =>
-  (job) => {
-    job.accept();
-    job.deltas(["so far"]);
-    job.failed("engine", message(job).slice(0, 500));
-  };
 
 /** Every way to break the protocol after a word of output, by name. */
 export const BREAKS: Record<string, Behaviour> = {

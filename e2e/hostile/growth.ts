@@ -7,14 +7,14 @@ import type { Stage } from "./stage.ts";
 const LOOK_EVERY_MS = 50;
 const MIB = 1024 * 1024;
 
-export interface Growth {
+interface Growth {
   /** The highest it rose above where it stood. */
   residentMib: number;
   logBytes: number;
 }
 
 /** As the kernel has it: a gateway that hangs still answers this way. */
-export function residentMib(pid: number): number {
+function residentMib(pid: number): number {
   if (!existsSync("/proc/self/status")) return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)])) / 1024;
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
 }

@@ -40,7 +40,7 @@ interface Times {
   p99: number;
 }
 
-export interface Figures {
+interface Figures {
   count: number;
   users: Times;
   /** Of the server that has nothing to do with the platform. */
@@ -111,7 +111,7 @@ function quantile(samples: Sample[], share: number): number {
 }
 
 /** The longest that the gateway's loop was busy at a stretch since it was last asked, as it says itself. */
-export async function loopDelayMs(stage: Stage): Promise<number> {
+async function loopDelayMs(stage: Stage): Promise<number> {
   const seconds = /^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(await stage.metrics())?.[1];
   assert.ok(seconds !== undefined, "the metrics tell the loop's delay");
   return Number(seconds) * 1000;

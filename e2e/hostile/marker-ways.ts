@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import type { Behaviour } from "./node.ts";
 
 /** Makes a new word for the way in that it names. */
-export type Word = (way: string) => string;
+type Word = (way: string) => string;
 
 /** What is wrong with a chat request, by the field that has the word. */
 export const WRONG_FIELDS: [string, (it: string) => object][] = [

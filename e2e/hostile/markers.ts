@@ -7,7 +7,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stage } from "./stage.ts";
 
-export interface Marker {
+interface Marker {
   word: string;
   way: string;
   /** The tables that may have it. */

@@ -22,7 +22,7 @@ export interface Credentials {
   expiresAt: number;
 }
 
-export interface ApiAnswer<T> {
+interface ApiAnswer<T> {
   status: number;
   body: T & { error?: { code?: string; message: string; param?: string } };
 }
@@ -48,7 +48,7 @@ async function must<T>(answer: Promise<ApiAnswer<T>>): Promise<T> {
   return body;
 }
 
-export interface NodeTraits {
+interface NodeTraits {
   name: string;
   models: string[];
   hardware?: object;
@@ -66,7 +66,7 @@ export async function enrol(
   return { id, credentials: await credentialsOf(stage, { token }, id) };
 }
 
-export async function credentialsOf(
+async function credentialsOf(
   stage: Pick<Stage, "baseUrl">,
   { token }: Pick<Host, "token">,
   id: string,

@@ -15,7 +15,7 @@ const WRITE_BYTES = 64 * 1024;
 const CUT_WITHIN_MS = 40_000;
 const MODEL = "small-8b";
 
-export interface Message {
+interface Message {
   subject: string;
   payload: Uint8Array;
 }

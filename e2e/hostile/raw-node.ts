@@ -29,7 +29,7 @@ export async function isCut(peer: RawPeer, withinMs = 10_000): Promise<boolean> 
   return await Promise.race([peer.closed.then(() => true), sleep(withinMs, false, { ref: false })]);
 }
 
-export interface Flood {
+interface Flood {
   frames: number;
   /** How often it was cut off, or refused when it came back. */
   cuts: number;

@@ -32,7 +32,7 @@ export interface Builder {
   key: string;
 }
 
-export interface Gateway {
+interface Gateway {
   baseUrl: string;
   internalPort: number;
   process: ChildProcess;

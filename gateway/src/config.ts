@@ -222,7 +222,7 @@ export interface Config {
   logLevel: string;
 }
 
-export interface OidcProviderConfig {
+interface OidcProviderConfig {
   id: string;
   name: string;
   issuer: string;
@@ -231,14 +231,14 @@ export interface OidcProviderConfig {
   trustEmail: boolean;
 }
 
-export interface PaymentsConfig {
+interface PaymentsConfig {
   secretKey: string;
   webhookSecret: string;
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
 }
 
-export interface PlaneConfig {
+interface PlaneConfig {
   /** This gateway has none: no node works for it. */
   absent: boolean;
   /** Where nodes are told to connect, if not at the plane's own address. */

@@ -13,7 +13,7 @@ export interface RunningGateway extends App {
   internalPort: number;
 }
 
-export interface GatewayOptions {
+interface GatewayOptions {
   config: Config;
   log: Log;
   progress: (what: string) => void;

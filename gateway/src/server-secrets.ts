@@ -25,7 +25,7 @@ export interface ServerSecrets {
   keepPlaneSeed(seed: string): Promise<void>;
 }
 
-export interface ConfiguredSecrets {
+interface ConfiguredSecrets {
   dataDir: string;
   pepper: string | undefined;
   receiptSeed: string | undefined;

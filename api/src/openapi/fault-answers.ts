@@ -66,13 +66,13 @@ function refusalBy(fields: z.ZodType, value: object): Refusal | undefined {
   return "wrong" in checked ? checked.wrong : undefined;
 }
 
-export interface FaultAnswers {
+interface FaultAnswers {
   byStatus: Record<string, Response | Ref>;
   /** Those that the API names, and those in the catalogue's own words, by their codes: many endpoints share them. */
   shared: Record<string, Response>;
 }
 
-export interface FaultAnswersOptions {
+interface FaultAnswersOptions {
   named?: NamedRefusals | undefined;
   /** Of answers to those whom the guard let in. */
   headers?: readonly string[] | undefined;

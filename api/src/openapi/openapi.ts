@@ -51,7 +51,7 @@ export interface Operation {
   responses: Record<string, Response | Ref>;
 }
 
-export type Method = "get" | "post" | "put" | "patch" | "delete";
+type Method = "get" | "post" | "put" | "patch" | "delete";
 
 export interface Document {
   openapi: "3.1.0";
@@ -85,7 +85,7 @@ export function operationsOf(document: Document): Endpoint[] {
 export const textOf = (document: Document): string => `${JSON.stringify(document, null, 2)}\n`;
 
 /** What a `$ref` points to, or undefined where it points nowhere. */
-export function resolve(document: Document, ref: string): unknown {
+function resolve(document: Document, ref: string): unknown {
   if (!ref.startsWith("#/")) return undefined;
   let found: unknown = document;
   for (const part of ref.slice(2).split("/")) {

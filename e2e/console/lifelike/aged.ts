@@ -12,7 +12,7 @@ const DAY_MS = 24 * 3_600_000;
 const RECENT_SHARE = 0.45;
 
 /** What was done until then is said to have been done so many hours earlier. */
-export interface Era {
+interface Era {
   until: Date;
   hours: number;
 }

@@ -5,12 +5,12 @@ import { startNode } from "../../fixtures.ts";
 import type { Platform } from "../../platform.ts";
 
 export const PERSON = { name: "Robin Ellis", email: "robin@example.com", password: "a password for the pictures" };
-export const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
+const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as const;
 /** Its key is given so few requests a minute that some are refused. */
-export const LIMITED_KEY = "evaluation";
-export const LIMITED_TO = 20;
+const LIMITED_KEY = "evaluation";
+const LIMITED_TO = 20;
 /** Held by one node alone: without it there is no capacity for the model. */
-export const LONELY_MODEL = "mid-14b";
+const LONELY_MODEL = "mid-14b";
 
 const OTHERS = [
   { person: "Sam Okafor", email: "sam@example.com", account: "Paper Kite Games", credit: "20000000" },

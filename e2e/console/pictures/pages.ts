@@ -16,7 +16,7 @@ export interface Picture {
   also?: ("-dark" | "-narrow")[];
 }
 
-export interface Chapter {
+interface Chapter {
   who: string;
   enter: (page: Page, platform: Platform) => Promise<void>;
   pictures: Picture[];

@@ -46,7 +46,7 @@ export async function learnTexts(seed: number, target: Target): Promise<Known[]>
   );
 }
 
-export interface CampaignOptions {
+interface CampaignOptions {
   seed: number;
   /** Frames `from` to `to`. */
   from: number;

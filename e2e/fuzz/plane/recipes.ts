@@ -202,7 +202,7 @@ function bytesOf(random: Random, here: Situation): Buffer {
 }
 
 /** A frame that was right, with bytes changed, cut off, put in or doubled. */
-export function damage(random: Random, bytes: Buffer): Buffer {
+function damage(random: Random, bytes: Buffer): Buffer {
   let damaged: Buffer = Buffer.from(bytes);
   for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
     const at = random.int(0, Math.max(0, damaged.length - 1));

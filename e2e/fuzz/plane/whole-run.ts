@@ -15,7 +15,7 @@ const LONG_RUN = 100_000;
 const QUIET_REQUESTS = 300;
 const TELL_EVERY = 25_000;
 
-export interface WholeRun {
+interface WholeRun {
   tally: Tally;
   frames: number;
   /** Before there were hostile nodes, and with them. */
@@ -27,7 +27,7 @@ export interface WholeRun {
   logBytesBefore: number;
 }
 
-export interface RunOptions {
+interface RunOptions {
   frames: number;
   seed: number;
   tell?: (frames: number, memory: Memory) => void;

@@ -10,11 +10,11 @@ import type { Account } from "./accounts.ts";
  * `no_account`: there is none at all. `account_suspended`: the one named is, or all are. `other_kind`: none of this kind
  * can act. `unknown_account`: the one named is not theirs. `several_accounts`: one has to be named.
  */
-export type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
+type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 
-export type Acting = { kind: "acts"; account: Account } | { kind: "cannot"; why: CannotAct };
+type Acting = { kind: "acts"; account: Account } | { kind: "cannot"; why: CannotAct };
 
-export interface ActingQuestion {
+interface ActingQuestion {
   accounts: Account[];
   kind: AccountKind;
   /** The account that the caller named. */

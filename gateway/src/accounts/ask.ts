@@ -9,7 +9,7 @@ export interface Caller {
   userAgent: string | undefined;
 }
 
-export interface Question {
+interface Question {
   path: string;
   query?: URLSearchParams;
   /** With a body it is a POST, without one a GET. */

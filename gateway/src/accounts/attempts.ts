@@ -9,7 +9,7 @@ import { z } from "zod";
 import { column, queryOne, row } from "../db/rows.ts";
 import { SignInRefusal } from "./refusals.ts";
 
-export interface Rule {
+interface Rule {
   attempts: number;
   windowS: number;
 }

@@ -80,7 +80,7 @@ const TWO_FACTOR_TABLES = {
   },
 };
 
-export interface AuthOptions {
+interface AuthOptions {
   pool: pg.Pool;
   newId: NewId;
   log: Log;

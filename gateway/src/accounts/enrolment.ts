@@ -22,7 +22,7 @@ export class IdentityError extends Error {
   override name = "IdentityError";
 }
 
-export interface EnrolmentOptions {
+interface EnrolmentOptions {
   pool: pg.Pool;
   newId: NewId;
   passwordHash?: PasswordHash | undefined;
@@ -53,7 +53,7 @@ export async function createIdentity(options: EnrolmentOptions, identity: NewIde
 
 const Found = row({ id: column.uuid, emailVerified: z.boolean() });
 
-export interface OperatorMade {
+interface OperatorMade {
   id: Uuid;
   /** An identity that was there already became an operator; it signs in as before. */
   promoted: boolean;

@@ -14,7 +14,7 @@ export interface Letters {
   idle(): Promise<void>;
 }
 
-export interface LettersOptions {
+interface LettersOptions {
   mail: Mail;
   log: Log;
   /** How browsers reach the gateway. Never taken from a request: its sender would choose where the links lead. */

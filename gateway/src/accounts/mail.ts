@@ -15,7 +15,7 @@ export interface Mail {
 const CONNECT_MS_MAX = 10_000;
 const SOCKET_MS_MAX = 30_000;
 
-export interface SmtpOptions {
+interface SmtpOptions {
   /** `smtp://user:password@host:587` (TLS when the server offers it) or `smtps://…:465`. */
   url: string;
   from: string;

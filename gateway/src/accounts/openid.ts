@@ -10,7 +10,7 @@ import { entered } from "./sign-in.ts";
  * provider does not vouch for it. `provider_refused`: the provider, or the person at it, said no. `expired`: the browser
  * came back too late, twice, or without having been sent. `failed`: anything else; the log says what.
  */
-export type OpenIdOutcome =
+type OpenIdOutcome =
   | "signed_in"
   | "two_factor_required"
   | "account_not_linked"
@@ -44,7 +44,7 @@ const OUTCOMES: Record<string, OpenIdOutcome> = {
   state_not_found: "expired",
 };
 
-export interface OpenIdOptions {
+interface OpenIdOptions {
   ask: Ask;
   attempts: Attempts;
   providers: OidcProvider[];

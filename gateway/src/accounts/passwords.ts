@@ -23,7 +23,7 @@ export interface Passwords {
   idle(): Promise<void>;
 }
 
-export interface PasswordsOptions {
+interface PasswordsOptions {
   pool: pg.Pool;
   ask: Ask;
   attempts: Attempts;

@@ -8,7 +8,7 @@ import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */
-export interface Entered {
+interface Entered {
   status: "signed_in" | "two_factor_required" | "verification_required";
   cookies: string[];
 }
@@ -26,7 +26,7 @@ export interface SignIn {
   renew(caller: Caller): Promise<{ cookies: string[] }>;
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   ask: Ask;
   attempts: Attempts;
   pool: pg.Pool;

@@ -28,11 +28,9 @@ export {
 
 /** In the ledger the platform and the world outside have accounts too. */
 export const LEDGER_ACCOUNT_KINDS = [...ACCOUNT_KINDS, "platform", "external"] as const;
-export type LedgerAccountKind = (typeof LEDGER_ACCOUNT_KINDS)[number];
 
 /** What a line of an account is: a part of a request's charge, or a transfer. */
 export const ENTRY_KINDS = ["charge", "share", "fee", ...TRANSFER_KINDS] as const;
-export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 /** Of a node's record; "online" is ready and connected, which only the dispatch plane knows. */
 export const NODE_STANDINGS = [
@@ -45,7 +43,7 @@ export const NODE_STANDINGS = [
 export type NodeStanding = (typeof NODE_STANDINGS)[number];
 
 /** Why the platform itself puts a node into quarantine; an operator writes reasons of their own. */
-export const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts"] as const;
+const QUARANTINE_REASONS = ["failures", "speed", "canary", "refused_prompts"] as const;
 export type QuarantineReason = (typeof QUARANTINE_REASONS)[number];
 
 /** Each says more about the money than those before it: a payment that was made outweighs news that it was not. */

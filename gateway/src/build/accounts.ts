@@ -10,7 +10,7 @@ import { openApiKeys, openHostTokens } from "../keys/keys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
 
-export const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
+const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
 export interface AccountParts {
   accounts: Accounts;
@@ -35,7 +35,7 @@ export async function openAccountParts(
   return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens };
 }
 
-export async function openSignIn(context: Context, pool: pg.Pool, secret: string): Promise<Identities> {
+async function openSignIn(context: Context, pool: pg.Pool, secret: string): Promise<Identities> {
   const { config, clock, newId, log, development = false, onClose } = context;
   const { publicUrl, oidcProviders: providers } = config;
   const unsent = development ? developmentMail(log) : undefined;

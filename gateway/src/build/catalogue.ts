@@ -50,7 +50,7 @@ export async function openCatalogue(
   return catalogue;
 }
 
-export function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {
+function priceRows(catalogue: Catalogue): Parameters<typeof recordPrices>[1] {
   return [...catalogue.active.values()].map((model) => ({
     version: model.priceVersion,
     model: model.id,

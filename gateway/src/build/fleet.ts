@@ -18,7 +18,7 @@ interface Needs {
   broadcast: Broadcast;
 }
 
-export type Enforce = (nodeId: string | undefined) => Promise<void>;
+type Enforce = (nodeId: string | undefined) => Promise<void>;
 
 export function openDispatch(context: Context, { plane, fleet, broadcast }: Needs) {
   const { config, clock, random, log, gatewayId, onClose } = context;
@@ -92,17 +92,14 @@ export async function openTrust(
   return trust;
 }
 
-export async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
+async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   return node?.standing === "quarantined" || node?.standing === "retired";
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */
-export async function licence(
-  fleet: Fleet,
-  nodeId: string,
-): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
+async function licence(fleet: Fleet, nodeId: string): ReturnType<ConstructorParameters<typeof Roster>[0]["licence"]> {
   const id = parseId("node", nodeId);
   const node = id === undefined ? undefined : await fleet.find(null, id);
   if (node === undefined || node.standing !== "ready" || node.hostSuspended || node.withheld !== null) return undefined;

@@ -13,8 +13,8 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./store.ts";
 
-export const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
-export const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
+const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 
 /** Money and the record of it. */
 export async function openMoney(

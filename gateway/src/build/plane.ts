@@ -33,7 +33,7 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   return hub;
 }
 
-export async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
+async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
   const read = (file: string, variable: string): Promise<string> =>
     readFile(file, "utf8").catch((cause) => {
       throw new Error(`${variable}: ${file} cannot be read (${cause.code})`, { cause });

@@ -7,7 +7,7 @@ import { migrate } from "../db/migrate.ts";
 import { type Connection, openPool } from "../db/pool.ts";
 import type { Context } from "./context.ts";
 
-export const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
+const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 
 export interface Store {
   pool: pg.Pool;

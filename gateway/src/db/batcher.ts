@@ -9,7 +9,7 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import { invariant } from "../base/invariant.ts";
 
-export interface BatcherOptions {
+interface BatcherOptions {
   clock: Clock;
   sizeMax: number;
   retryForMs: number;

@@ -10,7 +10,7 @@ import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { column, queryRows, row } from "./rows.ts";
 import { MigrationError, readSqlFiles, runSqlFile, type SqlFile, sha256Of } from "./sql-files.ts";
 
-export interface FunctionFile extends SqlFile {
+interface FunctionFile extends SqlFile {
   /** The function's name, which is the file's. */
   function: string;
   /** Of what the database gets to see: constants put in, the opening comment left out. */

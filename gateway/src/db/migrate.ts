@@ -32,7 +32,7 @@ const MIGRATION_RECORDS = `create table if not exists migration (
 )`;
 
 /** What was done: the names of migrations and of functions. */
-export interface Applied {
+interface Applied {
   migrations: string[];
   functions: string[];
 }

@@ -15,7 +15,7 @@ import type { Pico } from "../base/money.ts";
 const CHECKED = Symbol("rows are checked");
 
 /** A pool, or a client of one. */
-export interface Queryable {
+interface Queryable {
   query(
     query: string | { name: string; text: string; values: unknown[] },
     values?: unknown[],
@@ -24,10 +24,10 @@ export interface Queryable {
 }
 
 /** The text of a query, or with the name under which the server keeps it prepared. */
-export type QueryText = string | { name: string; text: string };
+type QueryText = string | { name: string; text: string };
 
 /** Of a row: what goes in comes out, so that nobody is tempted to convert values where production would not. */
-export type RowSchema<Row> = z.ZodType<Row, Row>;
+type RowSchema<Row> = z.ZodType<Row, Row>;
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

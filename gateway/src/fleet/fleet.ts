@@ -37,7 +37,7 @@ export interface Node {
 /** As lists show it: what a host wrote of its machine is read one node at a time. */
 export type ListedNode = Omit<Node, "hardware">;
 
-export interface Quarantine {
+interface Quarantine {
   reason: string;
   /** What was seen. The host reads it too. */
   evidence: Record<string, unknown>;
@@ -59,7 +59,7 @@ export class TooManyNodes extends Error {
 }
 
 /** Null where an account is asked for: any account's, because the platform itself asks. */
-export type Owner = Uuid | null;
+type Owner = Uuid | null;
 
 export interface Fleet {
   readonly rules: NodeRules;

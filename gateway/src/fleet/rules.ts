@@ -60,7 +60,7 @@ export interface Probation {
 /** Another node of its host is in quarantine. */
 export type Withheld = "host_quarantine";
 
-export interface NodeRecord {
+interface NodeRecord {
   honestAnswers: number;
   hostQuarantined: boolean;
 }

@@ -8,8 +8,8 @@ import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { lookBack } from "./look-back.ts";
 
-export const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
-export const EARNINGS_SPLIT = ["node", "model"] as const;
+const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
+const EARNINGS_SPLIT = ["node", "model"] as const;
 
 const EarningLine = row({
   id: column.uuid,
@@ -31,7 +31,7 @@ const EarningSum = row({
   completionTokens: column.count,
   earned: column.pico,
 });
-export type EarningSum = z.infer<typeof EarningSum>;
+type EarningSum = z.infer<typeof EarningSum>;
 
 const Own = row({ own: column.pico });
 
@@ -40,13 +40,13 @@ export interface EarningHourlySum extends HourlySum {
   own: Pico;
 }
 
-export interface Span {
+interface Span {
   nodeId?: Uuid | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
 }
 
-export interface EarningSumsQuery {
+interface EarningSumsQuery {
   by: (typeof EARNINGS_BY)[number];
   /** Splits every sum further, for stacked charts. */
   split?: (typeof EARNINGS_SPLIT)[number] | undefined;

@@ -30,9 +30,9 @@ const BUCKETS = {
     text: (hour: string) => `to_char(${hour} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:00:00"Z"')`,
   },
 };
-export type Bucket = keyof typeof BUCKETS;
+type Bucket = keyof typeof BUCKETS;
 
-export interface HourlySumsQuery {
+interface HourlySumsQuery {
   by: Bucket;
   split?: Bucket | undefined;
   from: Date;

@@ -15,7 +15,7 @@ import type { RequestRecord } from "./history.ts";
 const PRIVATE_DER = Buffer.from("302e020100300506032b657004220420", "hex");
 const PUBLIC_DER = Buffer.from("302a300506032b6570032100", "hex");
 
-export interface Receipt {
+interface Receipt {
   object: "usage.receipt";
   version: 1;
   request_id: string;
@@ -40,7 +40,7 @@ export interface Receipt {
   signature: string;
 }
 
-export interface ReceiptKey {
+interface ReceiptKey {
   id: string;
   /** 32 bytes, base64url. */
   public_key: string;
@@ -99,7 +99,7 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
   return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
 }
 
-export type Verdict = { valid: true } | { valid: false; why: string };
+type Verdict = { valid: true } | { valid: false; why: string };
 
 /** Checks a receipt against published keys. Needs nothing else: no network, no database. */
 export function verifyReceipt(receipt: unknown, keys: ReceiptKey[]): Verdict {

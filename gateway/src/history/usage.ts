@@ -5,7 +5,7 @@ import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 
 export const USAGE_BY = ["key", "model", "day", "hour", "outcome"] as const;
 
-export interface UsageQuery {
+interface UsageQuery {
   by: (typeof USAGE_BY)[number];
   from: Date;
   to: Date;

@@ -2,7 +2,7 @@
  * Memory for large bodies: so much for the gateway, and so much of it for one payer, so that nobody can take it all. A body
  * takes its share before it is read and gives it back when nothing of it is held any more.
  */
-export interface BodyBudgetOptions {
+interface BodyBudgetOptions {
   gatewayBytesMax: number;
   payerBytesMax: number;
 }
@@ -14,7 +14,7 @@ export interface BodyBudget {
   readonly bytes: number;
 }
 
-export interface BudgetShare {
+interface BudgetShare {
   /** Makes the share so large, or leaves it as it is and says that there is no room. Smaller always fits. */
   resize(bytes: number): boolean;
 }

@@ -64,7 +64,7 @@ function refuseEncoded({ headers }: IncomingMessage): void {
   if (transfer.toLowerCase() !== "chunked") throw unsupportedEncoding(transfer, "transfer-encoding");
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   bytesMax: number;
   /** Called when the body is about to be read: who waits to be told to send it is told now. */
   begin: () => void;

@@ -10,7 +10,7 @@ import { type NewId, publicId } from "../base/ids.ts";
 /** A client that was refused may read the answer for so long; then its connection is cut, and what waits for it with it. */
 const LINGER_MS = 2_000;
 
-export interface BrokenRequests {
+interface BrokenRequests {
   /** For the server's `clientError`. */
   refuse(error: NodeJS.ErrnoException, socket: Duplex): void;
   watch(server: Server): void;

@@ -2,7 +2,7 @@
  * Whether a request that changes something came from our own pages. Browsers say so in Sec-Fetch-Site, which no page can
  * forge; where that header is missing, the Origin must be ours. Neither means refused: a script can send an Origin.
  */
-export interface Arrival {
+interface Arrival {
   method: string;
   /** As sent: Sec-Fetch-Site, Origin and Host. */
   site: string | undefined;

@@ -37,7 +37,7 @@ export interface Found extends Record<Guard, object> {
 export type CheckedGuard = Exclude<Guard, "apiKey">;
 export type Checks = { [G in CheckedGuard]: (call: OpenCall) => Promise<Found[G]> };
 
-export interface ConsoleGuardOptions {
+interface ConsoleGuardOptions {
   identities: Identities;
   /** How browsers reach the gateway, where that is known. */
   publicUrl: string | undefined;

@@ -2,7 +2,7 @@
 import type { Metrics } from "./metrics.ts";
 import type { Health } from "./server.ts";
 
-export interface HealthFacts {
+interface HealthFacts {
   /** Rejects when the store does not answer. */
   ping: () => Promise<unknown>;
   metrics: Metrics;

@@ -3,7 +3,7 @@ import prometheus from "prom-client";
 import type { Pico } from "../base/money.ts";
 import type { EndedRequest, Watch } from "../inference/gateway.ts";
 
-export interface MetricFacts {
+interface MetricFacts {
   /** Connected nodes. */
   nodes: () => number;
   /** Requests that hold credit. */

@@ -76,7 +76,7 @@ export interface Parts {
   live: Live;
 }
 
-export interface Capacity {
+interface Capacity {
   nodes: number;
   slots: number;
   busy: number;

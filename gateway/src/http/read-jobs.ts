@@ -1,6 +1,6 @@
 /** What the threads that read large bodies are given, and what they make of it. */
 import type { Fault, FaultParts } from "../faults.ts";
-import type { ReadAsk, ReadOrder } from "../inference/read.ts";
+import type { ReadAsk, ReadOrder } from "../inference/call.ts";
 import type { Tables, TokenizerName } from "../metering/tokenizers.ts";
 
 /** When it starts. */

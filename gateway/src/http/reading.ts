@@ -3,8 +3,7 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import type { Log } from "../base/log.ts";
 import { Fault, fault } from "../faults.ts";
-import type { Body } from "../inference/call.ts";
-import type { Reader } from "../inference/read.ts";
+import type { Body, Reader } from "../inference/call.ts";
 import { PoolBusyError, WorkerPool } from "../metering/pool.ts";
 import type { Bodies } from "./door.ts";
 import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
@@ -12,7 +11,7 @@ import type { Read, ReadingData, ReadJob } from "./read-jobs.ts";
 const WAITING_MAX = 256;
 const WAITING_BYTES_MAX = 256 * 1024 * 1024;
 
-export interface Reading extends Reader, Pick<Bodies, "parseForm"> {
+interface Reading extends Reader, Pick<Bodies, "parseForm"> {
   close(): Promise<void>;
 }
 

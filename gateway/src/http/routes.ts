@@ -49,7 +49,7 @@ export interface TextFile {
   text: AsyncIterable<string>;
 }
 
-export type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
+type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
   ? JsonOf<R>
   : R extends { answer: { csv: unknown } }
     ? TextFile
@@ -60,10 +60,10 @@ export type AnswerOf<R extends Route> = R extends { answer: { json: unknown } }
         ? { location: string }
         : never;
 
-export type Handler<R extends Route> = (asked: Asked<R>) => Promise<AnswerOf<R>>;
+type Handler<R extends Route> = (asked: Asked<R>) => Promise<AnswerOf<R>>;
 export type Handlers<Table extends Guarded> = { [Id in keyof Table]: Handler<Table[Id]> };
 
-export interface ServeOptions<Table extends Guarded> {
+interface ServeOptions<Table extends Guarded> {
   door: DoorOptions;
   guards: Pick<Checks, Table[keyof Table]["guard"]>;
   /** Those whose handlers read the body by themselves, out of `call`. */

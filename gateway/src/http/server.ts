@@ -17,7 +17,7 @@ import { refuseTheRest } from "./unknown-paths.ts";
 import { webhookRoutes } from "./webhooks/stripe.ts";
 
 /** Headers and bodies that trickle in hold a connection; they have so long. An answer may take as long as it takes. */
-export interface Patience {
+interface Patience {
   headersMs: number;
   requestMs: number;
   /** How often connections are looked at. */

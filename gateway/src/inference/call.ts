@@ -1,6 +1,7 @@
 /** The request and its reply as the inference path sees them. The doors in http/ implement these for real sockets. */
 import type { Uuid } from "../base/ids.ts";
-import type { Sdk } from "./endpoint.ts";
+import type { ActiveModel } from "../metering/catalogue.ts";
+import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 
 export interface Call {
   id: Uuid;
@@ -30,6 +31,22 @@ export interface Body {
   pieces: Uint8Array<ArrayBuffer>[];
   /** Only so many bytes of it, or of what was made of it, are held from now on. */
   keep(bytes: number): void;
+}
+
+/** A request whose prompt was counted, and is only carried from here on. */
+export type ReadAsk = Omit<Ask, "prompt">;
+
+/** What another thread needs to read a body as this one would. */
+export interface ReadOrder {
+  schema: Endpoint["schema"];
+  sdk: Sdk | null;
+  models: ActiveModel[];
+}
+
+/** Reads large bodies on other threads. */
+export interface Reader {
+  /** Takes the body's memory with it. Rejects with the fault that is due. Who pays takes turns with the others who do. */
+  read(body: Body, order: ReadOrder & { payer: string }): Promise<{ ask: ReadAsk; promptTokens: number }>;
 }
 
 export interface Reply {

@@ -8,7 +8,7 @@ import type { DispatchResult } from "../dispatch/dispatcher.ts";
 import type { FaultCode } from "../faults.ts";
 
 /** A request that a limit refuses has not begun; one whose gateway is lost is ended by the ledger. */
-export type Outcome = Exclude<RequestOutcome, LimitOutcome | "gateway_lost">;
+type Outcome = Exclude<RequestOutcome, LimitOutcome | "gateway_lost">;
 
 export interface Ending {
   outcome: Outcome;

@@ -11,7 +11,7 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
-import type { Reader } from "./read.ts";
+import type { Reader } from "./call.ts";
 
 /** A request whose ending is known. */
 export interface EndedRequest {

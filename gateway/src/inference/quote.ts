@@ -7,7 +7,7 @@ import type { Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 import { readAsk } from "./read.ts";
 
-export interface Quote {
+interface Quote {
   model: string;
   promptTokens: number;
   outputTokensMax: number;

@@ -6,25 +6,9 @@ import { invariant } from "../base/invariant.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel } from "./admit.ts";
-import type { Body, Call } from "./call.ts";
+import type { Call, ReadAsk } from "./call.ts";
 import type { Ask, Endpoint, Sdk } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
-
-/** A request whose prompt was counted, and is only carried from here on. */
-export type ReadAsk = Omit<Ask, "prompt">;
-
-/** What another thread needs to read a body as this one would. */
-export interface ReadOrder {
-  schema: Endpoint["schema"];
-  sdk: Sdk | null;
-  models: ActiveModel[];
-}
-
-/** Reads large bodies on other threads. */
-export interface Reader {
-  /** Takes the body's memory with it. Rejects with the fault that is due. Who pays takes turns with the others who do. */
-  read(body: Body, order: ReadOrder & { payer: string }): Promise<{ ask: ReadAsk; promptTokens: number }>;
-}
 
 /** The faults of a body, in order: not JSON (400), fields (400), model (404), context (400). On whatever thread. */
 export async function readFields(

@@ -7,7 +7,7 @@ import { plainArray } from "../db/arrays.ts";
 
 const WRITE_EVERY_MS = 10_000;
 
-export interface LastUsed {
+interface LastUsed {
   touch(id: Uuid): void;
   /** Writes what is due. */
   flush(): Promise<void>;

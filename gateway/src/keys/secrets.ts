@@ -12,7 +12,7 @@ const FORM = /^(tsk|tht)_live_([0-9A-Za-z]{12})_([0-9A-Za-z]{43})$/;
 
 export type SecretKind = "tsk" | "tht";
 
-export interface NewSecret {
+interface NewSecret {
   /** The whole token; never stored. */
   token: string;
   reference: string;

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { HOST_SHARE_PERCENT } from "../base/money.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 
-export interface CheckResult {
+interface CheckResult {
   name: string;
   /** How many things were looked at, and those that differ (the first few, described). */
   checked: bigint;

@@ -9,7 +9,7 @@ import type { Uuid } from "../base/ids.ts";
 const FRESH_MS = 1_000;
 const REMEMBERED_MAX = 50_000;
 
-export interface Credit {
+interface Credit {
   /** A balance above zero, as of a second ago at most. Those who ask at once share one look. */
   has(accountId: Uuid): boolean | Promise<boolean>;
   /** What an operation that was begun at `asOf` (monotonic) found. */

@@ -37,7 +37,7 @@ export interface HoldOrder {
   client: string;
 }
 
-export type HoldOutcome =
+type HoldOutcome =
   | { kind: "held" }
   | { kind: "exceeds_balance"; available: Pico }
   | { kind: "no_credit" }
@@ -66,10 +66,10 @@ export interface Settlement {
  * `repeated`: it was settled before, as when a connection broke after the commit. `late`: its lease had run out, so nothing
  * was charged. `unknown`: there was never such a hold.
  */
-export type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
+type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
 const SETTLE_OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
 
-export interface Transfer {
+interface Transfer {
   id: Uuid;
   /** A set-off is made by a payout alone (payout_create). */
   kind: Exclude<TransferKind, "setoff">;

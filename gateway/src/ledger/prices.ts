@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Pico } from "../base/money.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
-export interface PriceRow {
+interface PriceRow {
   version: number;
   model: string;
   in: Pico;
@@ -12,7 +12,7 @@ export interface PriceRow {
 
 const Recorded = row({ in: column.pico, out: column.pico });
 
-export class PriceChanged extends Error {
+class PriceChanged extends Error {
   override name = "PriceChanged";
 }
 

@@ -2,7 +2,7 @@
 import { invariant } from "../base/invariant.ts";
 import { cost, type Pico, pico } from "../base/money.ts";
 
-export interface TokenPrices {
+interface TokenPrices {
   /** Picodollars per token, which is microdollars per million tokens. */
   in: Pico;
   out: Pico;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
-export interface OperatorAct {
+interface OperatorAct {
   /** The operator's e-mail address, or "command line". */
   operator: string;
   /** `account.suspend`, `node.release`, … */

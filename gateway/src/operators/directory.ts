@@ -22,7 +22,7 @@ const AccountEntry = row({
 });
 export type AccountEntry = z.infer<typeof AccountEntry>;
 
-export interface AccountSearch {
+interface AccountSearch {
   /** A part of the account's name or of an owner's address. */
   text?: string | undefined;
   kind?: AccountKind | undefined;

@@ -8,7 +8,7 @@ export const GRANT_MAX: Pico = dollars(1_000_000);
 /** What one account can own: the ledger's constraint `within_64_bits`. */
 export const BALANCE_MAX: Pico = dollars(9_000_000);
 
-export interface CreditGrant {
+interface CreditGrant {
   id: Uuid;
   accountId: Uuid;
   amount: Pico;

@@ -15,7 +15,7 @@ export interface NodeEntry extends Node {
   hostName: string;
 }
 
-export interface NodeSearch {
+interface NodeSearch {
   /** A part of the node's name. */
   text?: string | undefined;
   standing?: NodeStanding | undefined;

@@ -28,12 +28,12 @@ const TrafficHour = row({
   completionTokens: column.count,
   charge: column.pico,
 });
-export type TrafficHour = z.infer<typeof TrafficHour>;
+type TrafficHour = z.infer<typeof TrafficHour>;
 export type Traffic = Omit<TrafficHour, "hour">;
 
 /** How many nodes could serve a model by their records; which of them are connected, the gateways know. */
 const ReadyNodes = row({ model: z.string(), nodes: column.count });
-export type ReadyNodes = z.infer<typeof ReadyNodes>;
+type ReadyNodes = z.infer<typeof ReadyNodes>;
 
 export interface Overview {
   totals(): Promise<Totals>;

@@ -36,7 +36,7 @@ const PayoutLine = row({
 });
 export type PayoutLine = z.infer<typeof PayoutLine>;
 
-export interface LinesQuery {
+interface LinesQuery {
   /** Continues a page after this line. */
   after?: Uuid | undefined;
   limit: number;
@@ -45,7 +45,7 @@ export interface LinesQuery {
 }
 
 /** `exceedsBalance`: these lines promise more than their hosts have; nothing was booked. */
-export type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
+type MarkPaid = "paid" | "repeated" | "absent" | { exceedsBalance: Uuid[] };
 
 export interface Payouts {
   /** Of what is owed from `minimum` upwards and is old enough, but to suspended hosts; undefined when there is nothing to do. */
@@ -57,7 +57,7 @@ export interface Payouts {
   markPaid(id: Uuid, by: string): Promise<MarkPaid>;
 }
 
-export interface PayoutsOptions {
+interface PayoutsOptions {
   pool: pg.Pool;
   newId: NewId;
   /** How long earnings are held back. */

@@ -13,7 +13,7 @@ const WINDOW_S = 3600;
 /** `wait` is null where the account has none. */
 const Counted = row({ others: column.count, wait: z.int().nullable() });
 
-export interface OpenCheckouts {
+interface OpenCheckouts {
   /**
    * Runs `open`, which puts the checkout `id` on record, unless the account has too many open ones of the last hour; then
    * gives the seconds until one is as old.

@@ -11,7 +11,7 @@ import { findPack, PACKS, type Pack } from "./packs.ts";
 import { type OpenedCheckout, type PaymentProvider, type ProviderEvent, ProviderUnavailable } from "./provider.ts";
 import { forgetOldEvents, type Taken, takeIn } from "./receive.ts";
 
-export interface CheckoutRequest {
+interface CheckoutRequest {
   accountId: Uuid;
   packId: string;
   /** Where the buyer's browser goes afterwards; given the checkout's id (`pay_…`). */
@@ -19,7 +19,7 @@ export interface CheckoutRequest {
   cancelUrl: (reference: string) => string;
 }
 
-export interface StartedCheckout {
+interface StartedCheckout {
   id: Uuid;
   url: string;
   pack: Pack;
@@ -38,7 +38,7 @@ export interface Payments {
   sweep(): Promise<number>;
 }
 
-export interface PaymentsOptions {
+interface PaymentsOptions {
   pool: pg.Pool;
   provider: PaymentProvider;
   newId: NewId;
@@ -92,7 +92,7 @@ export function openPayments(options: PaymentsOptions): Payments {
 }
 
 /** A client that waits on its own waits for a minute at most; a longer wait is told to the person. */
-export function tooManyOpen(waitS: number): Fault {
+function tooManyOpen(waitS: number): Fault {
   return fault("rate_limit_requests", {
     retry: waitS > 60 ? "never" : "later",
     message: `${OPEN_CHECKOUTS_MAX} checkouts of the last hour are open. Pay one of them, or try again in ${waitS} seconds.`,

@@ -11,7 +11,7 @@ export interface Money {
   currency: string;
 }
 
-export const CURRENCY = "usd";
+const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
 /** What a checkout asks for; every price is a whole number of cents. */

@@ -17,7 +17,7 @@ import { inPico, type News } from "./provider.ts";
 export const furthest = (a: CheckoutState, b: CheckoutState): CheckoutState =>
   CHECKOUT_STATES.indexOf(a) >= CHECKOUT_STATES.indexOf(b) ? a : b;
 
-export interface Asked {
+interface Asked {
   reference: string;
   amount: Pico;
   /** The payment that was told before, if one was. */

@@ -3,7 +3,7 @@ import Stripe from "stripe";
 
 const REPEATS_MAX = 1;
 
-export interface StripeClientOptions {
+interface StripeClientOptions {
   secretKey: string;
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;

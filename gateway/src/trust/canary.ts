@@ -1,7 +1,7 @@
 /** Whether an answer is one that the model a node claims to run would give. Pure. */
 import type { Canary } from "../metering/catalogue.ts";
 
-export interface CanaryAnswer {
+interface CanaryAnswer {
   text: string;
   vectors: Float32Array[];
 }

@@ -7,7 +7,7 @@ import type { Dispatcher, Measured } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 
-export interface ProbationOptions {
+interface ProbationOptions {
   dispatcher: Pick<Dispatcher, "onMeasured">;
   roster: Pick<Roster, "find">;
   activeModel: (id: string) => ActiveModel | undefined;

@@ -31,7 +31,7 @@ const PROBE_MS_MAX = 60_000;
 const TOKEN_MS_MAX = 250;
 const WORDS = ["river", "market", "copper", "window", "harbour", "meadow", "engine", "letter", "winter", "bridge"];
 
-export interface ProbesOptions {
+interface ProbesOptions {
   roster: Roster;
   dispatcher: Pick<Dispatcher, "onMeasured">;
   run: (job: PrivateJob, signal: AbortSignal) => Promise<PrivateResult | undefined>;
@@ -47,7 +47,7 @@ export interface ProbesOptions {
 }
 
 /** What came of asking a node: `absent` when it could not be asked (not connected, or it declined). */
-export type Asked = "answered" | "empty" | "failed" | "absent";
+type Asked = "answered" | "empty" | "failed" | "absent";
 
 export interface Probes {
   /** Asks this node now, as a probe, busy or not. What is wrong with its answer counts as with any probe. */

@@ -21,7 +21,7 @@ import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } fro
 /** A shorter answer proves nothing about speed. */
 const SPEED_TOKENS_MIN = 128;
 
-export interface TrustOptions {
+interface TrustOptions {
   gateway: Pick<Gateway, "dispatcher" | "meter" | "catalogue">;
   roster: Roster;
   /** Bars the node, by its public id (`node_…`). */
@@ -136,7 +136,7 @@ function originOf(origin: Attempt["origin"], model: ActiveModel | undefined): Jo
 }
 
 /** Measured from the offer to the last output, so that no delay on the way can make an honest node look fast. */
-export function tooFast(model: ActiveModel, { tokens, spanMs }: Measured): Verdict["evidence"] | undefined {
+function tooFast(model: ActiveModel, { tokens, spanMs }: Measured): Verdict["evidence"] | undefined {
   const counted = model.kind === "embedding" ? tokens.prompt : tokens.output;
   if (counted < SPEED_TOKENS_MIN) return undefined;
   const tokensPerSecond = Math.round((counted * 1000) / Math.max(spanMs, 1));

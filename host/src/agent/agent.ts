@@ -27,7 +27,7 @@ export type AgentStatus =
   /** Getting back failed, and will be tried again. */
   | { type: "trouble"; reason: Error };
 
-export interface AgentOptions {
+interface AgentOptions {
   /** The node's id, `node_…`. */
   node: string;
   /** Name and version of this agent. */

@@ -21,7 +21,7 @@ const HELD_BYTES_MAX = 128 * 1024 * 1024;
 /** Malformed frames are told of this often, whoever sends how many. */
 const COMPLAIN_EVERY_MS = 1_000;
 
-export interface JobIntakeOptions {
+interface JobIntakeOptions {
   engine: Engine;
   /** What this node serves now. */
   now: () => Availability;

@@ -16,7 +16,7 @@ const FLUSH_MS_MAX = 2_000;
 const ASSUMED_LIFE_MS = 10 * 60_000;
 const NOT_READING = "the plane does not take what is sent to it";
 
-export interface LinkOptions {
+interface LinkOptions {
   /** The connection's name on the broker: the node's id. */
   name: string;
   dial: Dial;

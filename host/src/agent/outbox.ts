@@ -14,7 +14,7 @@ import type { Clock } from "../clock.ts";
  * stream.
  */
 export const WAIT_MS = { turn: 0, step: 5, rarely: 200 };
-export type FlushDelay = keyof typeof WAIT_MS;
+type FlushDelay = keyof typeof WAIT_MS;
 /** More text than this does not wait. */
 const LANE_BYTES_MAX = 16 * 1024;
 
@@ -33,7 +33,7 @@ interface Lane {
   cancelTimer: () => void;
 }
 
-export type Publish = (gateway: string, bytes: Uint8Array) => void;
+type Publish = (gateway: string, bytes: Uint8Array) => void;
 
 export class Outbox {
   readonly #clock: Clock;

@@ -25,7 +25,7 @@ export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   };
 }
 
-export interface JobRun {
+interface JobRun {
   engine: Engine;
   job: EngineJob;
   writer: JobWriter;

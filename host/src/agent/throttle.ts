@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../clock.ts";
 
-export interface ThrottleOptions {
+interface ThrottleOptions {
   /** How often it may be done in the long run. */
   perSecond: number;
   /** How often at once, after a quiet time. */

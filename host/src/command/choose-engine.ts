@@ -17,7 +17,7 @@ import type { EngineSettings } from "./flags.ts";
 
 const LISTED_MAX = 10;
 
-export interface Choice {
+interface Choice {
   clock: Clock;
   env: {
     OLLAMA_HOST?: string | undefined;
@@ -30,7 +30,7 @@ export interface Choice {
   openDemo?: (options: DemoOptions) => Promise<Engine>;
 }
 
-export interface ChosenEngine {
+interface ChosenEngine {
   engine: Engine;
   /** The models to elect: those asked for, or all that it serves. */
   models: string[];

@@ -16,7 +16,7 @@ import {
 } from "./arguments.ts";
 
 export const ENGINES = ["auto", "demo", "scripted", "openai"] as const;
-export type EngineKind = (typeof ENGINES)[number];
+type EngineKind = (typeof ENGINES)[number];
 
 /** Which engine to serve with, and what. */
 export interface EngineSettings {
@@ -87,9 +87,9 @@ const OPTIONS = {
   "log-level": { type: "string", default: "warn" },
 } as const;
 
-export const SLOTS_MAX = 4096;
+const SLOTS_MAX = 4096;
 
-export interface FlagEnv {
+interface FlagEnv {
   TOLLGATE_HOST_TOKEN?: string | undefined;
   TOLLGATE_ENGINE_KEY?: string | undefined;
 }
@@ -135,7 +135,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
   };
 }
 
-export type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
+type EngineFlagValues = { [Name in keyof typeof ENGINE_OPTIONS]?: string | undefined };
 
 /** Whether a flag says which engine: what was remembered of another one does not go with it. */
 function isEngineNamed(values: EngineFlagValues): boolean {

@@ -31,7 +31,7 @@ const Login = z.object({
 });
 
 /** How `up` serves without being told: what `elect` settled. */
-export type Serving = z.infer<typeof Serving>;
+type Serving = z.infer<typeof Serving>;
 export type Login = z.infer<typeof Login>;
 
 export interface LoginFile {
@@ -45,7 +45,7 @@ export interface LoginFile {
   isExposed(): Promise<boolean>;
 }
 
-export interface ConfigPlace {
+interface ConfigPlace {
   platform: NodeJS.Platform;
   home: string;
   env: { XDG_CONFIG_HOME?: string | undefined; APPDATA?: string | undefined };

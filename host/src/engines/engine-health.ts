@@ -13,7 +13,7 @@ const CHECK_AGAIN_MS_MIN = 250;
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
 
-export interface EngineHealthOptions {
+interface EngineHealthOptions {
   http: EngineHttp;
   profile: EngineProfile;
   /** Catalogue id → the engine's name for the model. */

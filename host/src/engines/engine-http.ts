@@ -28,12 +28,12 @@ export class EngineBusy extends EngineError {
 /** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
 export type Liveness = "answers" | "slow" | "away";
 
-export interface Answer<T> {
+interface Answer<T> {
   json: T;
   headers: Headers;
 }
 
-export interface HttpOptions {
+interface HttpOptions {
   /** With or without `/v1`. */
   url: string;
   apiKey?: string | undefined;
@@ -195,7 +195,7 @@ export function letEnd(rest: AsyncGenerator<Uint8Array>, clock: Clock, cutOff: (
  * An engine's refusal as an error. Its text may repeat the prompt, so only the status and a plain code are passed on; the
  * text decides whether the prompt was too long.
  */
-export function refusal(status: number, body: string): EngineError {
+function refusal(status: number, body: string): EngineError {
   const aboutPrompt = (status === 400 || status === 413 || status === 422) && mentionsContext(body);
   const code = plainCode(body);
   const what = aboutPrompt ? "the prompt does not fit the engine's context" : "the engine refused the request";

@@ -22,7 +22,7 @@ const OVERLOAD_WAIT_MS_MAX = 2_000;
 /** After it refused for overload, jobs are sent elsewhere for so long. */
 const REFUSE_MS = 1_000;
 
-export interface OpenAiOptions {
+interface OpenAiOptions {
   /** For logs and screens. */
   name: string;
   /** With or without `/v1`. */

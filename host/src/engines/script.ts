@@ -36,7 +36,7 @@ const Script = z.strictObject({
 type Script = z.infer<typeof Script>;
 
 /** After how many deltas what happens. */
-export interface Fault {
+interface Fault {
   kind: "fail" | "stall" | "drop" | "garbage";
   after: number;
 }

@@ -18,14 +18,14 @@ import { type Plan, planOf } from "./script.ts";
 import { StopStrings } from "./stops.ts";
 import { WireFaults } from "./wire-faults.ts";
 
-export const VECTOR_WIDTH = 1024;
+const VECTOR_WIDTH = 1024;
 const SLOTS = 64;
 /** So many words without a pause, then the event loop has its turn: other jobs and cancellations. */
 const WORDS_PER_TURN = 32;
 /** A stall ends when the gateway cancels the job. If it never does, the slot must not be lost. */
 const STALL_MS_MAX = 60_000;
 
-export interface ScriptedOptions {
+interface ScriptedOptions {
   models: string[];
   clock: Clock;
   slots?: number | undefined;

@@ -7,7 +7,7 @@ import type { Engine } from "./engine.ts";
 export const TOKENIZERS = ["llama3", "qwen2.5", "xlm-roberta"] as const;
 export type TokenizerName = (typeof TOKENIZERS)[number];
 
-export type TokenizerReference = { text: string } & Record<TokenizerName, number>;
+type TokenizerReference = { text: string } & Record<TokenizerName, number>;
 
 export type TokenizerVerdict = "matches" | "differs" | "unknown";
 

@@ -15,7 +15,7 @@ const ALIVE_MS_MAX = 5_000;
 /** Nothing said for so long, neither output nor progress: the job is lost. */
 const SILENCE_MS_MAX = 60_000;
 
-export interface WatchdogOptions {
+interface WatchdogOptions {
   clock: Clock;
   /** Tells the gateway that the engine is at work. */
   tell: (promptRead: number) => void;

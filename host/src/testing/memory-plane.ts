@@ -4,7 +4,7 @@ import type { Frame, JobBody, JobHeader } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import type { Dial, PlaneConnection, PlaneCredentials } from "../agent/plane.ts";
 
-export interface Heard {
+interface Heard {
   subject: string;
   bytes: Uint8Array;
   /** Undefined when the bytes are no frame. */
@@ -12,7 +12,7 @@ export interface Heard {
   connection: MemoryConnection;
 }
 
-export class MemoryConnection implements PlaneConnection {
+class MemoryConnection implements PlaneConnection {
   readonly credentials: PlaneCredentials;
   readonly closed: Promise<Error | undefined>;
   readonly #end: (reason: Error | undefined) => void;

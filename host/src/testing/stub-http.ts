@@ -17,7 +17,7 @@ export async function stubServer(t: TestContext, answer: Answer): Promise<string
   return (await restartableServer(t, answer)).url;
 }
 
-export interface RestartableServer {
+interface RestartableServer {
   url: string;
   /** As a process that is killed: every connection breaks. */
   stop(): Promise<void>;

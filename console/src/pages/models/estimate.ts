@@ -3,7 +3,7 @@ import { costOfTokens } from "../../money.ts";
 
 export const DAYS_A_MONTH = 30;
 
-export interface Prices {
+interface Prices {
   price_in_micro_1m: number | null;
   /** Null for embeddings, which have no output. */
   price_out_micro_1m: number | null;

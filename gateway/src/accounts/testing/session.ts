@@ -14,7 +14,7 @@ export interface SessionPlace {
   secret: string;
 }
 
-export interface SessionCookie {
+interface SessionCookie {
   name: string;
   value: string;
 }

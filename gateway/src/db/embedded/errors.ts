@@ -39,7 +39,7 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /** A system error in plain words: "permission denied". */
-export function reasonOf(error: unknown): string {
+function reasonOf(error: unknown): string {
   const code = codeOf(error);
   return (code && REASONS[code]) ?? (error instanceof Error ? firstLine(error.message) : String(error));
 }

@@ -35,7 +35,7 @@ export interface Home {
   runAs: RunAs;
 }
 
-export interface Places {
+interface Places {
   /** Absolute, links resolved. */
   dataDir: string;
   /** Where root keeps what must be reachable for others. */

@@ -20,7 +20,7 @@ const RETRY_MS = 100;
 const Taken = row({ taken: z.boolean() });
 const Holder = row({ name: z.string().nullable() });
 
-export interface LockOptions {
+interface LockOptions {
   dataDir: string;
   cluster: string;
   server: { pid: number; host: string; port: number };

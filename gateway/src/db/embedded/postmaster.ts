@@ -22,7 +22,7 @@ const CONNECT_MS_MAX = 5_000;
 const DataDirectory = row({ data_directory: z.string() });
 
 /** The lines of postmaster.pid, written one after the other while the server comes up. */
-export interface PidFile {
+interface PidFile {
   text: string;
   pid: number;
   port: number;
@@ -53,7 +53,7 @@ export async function lookForPostmaster(cluster: string): Promise<Sighting> {
   return { kind: "stale", text };
 }
 
-export function parsePidFile(text: string): PidFile | undefined {
+function parsePidFile(text: string): PidFile | undefined {
   const lines = text.split("\n");
   const pid = Number(lines[0]);
   if (!Number.isSafeInteger(pid) || pid <= 1) return undefined;

@@ -16,7 +16,7 @@ import type { Line } from "./testing-gateway.ts";
 export const log = createLog("silent");
 export const isRoot = process.getuid?.() === 0;
 
-export interface Scratch {
+interface Scratch {
   directory: string;
   /** A data directory that is not there yet. */
   dataDir: string;
@@ -80,7 +80,7 @@ export async function query<Row extends pg.QueryResultRow>(
   }
 }
 
-export interface OtherGateway {
+interface OtherGateway {
   child: ChildProcess;
   /** The next line of that event; fails when the process ends without it. */
   next<E extends Line["event"]>(event: E): Promise<Extract<Line, { event: E }>>;

@@ -44,7 +44,7 @@ async function readPasswd(): Promise<PasswdEntry[]> {
   });
 }
 
-export async function nameOf(uid: number): Promise<string> {
+async function nameOf(uid: number): Promise<string> {
   const entry = (await readPasswd()).find((candidate) => candidate.uid === uid);
   return entry?.name ?? `user id ${uid}`;
 }
@@ -104,7 +104,7 @@ export function spawnOptions(runAs: RunAs) {
   return runAs ? { ...common, uid: runAs.uid, gid: runAs.gid } : common;
 }
 
-export interface End {
+interface End {
   /** The exit status, or the system's code when the process could not be started or was killed. */
   code: number | string;
   stdout: string;

@@ -12,7 +12,7 @@ interface Cleaner {
   after(remove: () => Promise<void>): void;
 }
 
-export interface SqlDirectory {
+interface SqlDirectory {
   /** What files say, by their names. */
   migrations?: Record<string, string>;
   functions?: Record<string, string>;

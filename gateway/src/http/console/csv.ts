@@ -1,7 +1,7 @@
 /** Lists as CSV files: one cell, and a whole file that never lies in memory. */
 import type { TextFile } from "../routes.ts";
 
-export type Cell = string | number | boolean | null | undefined;
+type Cell = string | number | boolean | null | undefined;
 /** A file's columns by their names, in order, each with its cell of a row. */
 export type Columns<Row> = Record<string, (row: Row) => Cell>;
 

@@ -15,7 +15,7 @@ const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
 
 /** What is shown, by the event's name. */
-export type LiveNumbers = Record<string, unknown>;
+type LiveNumbers = Record<string, unknown>;
 
 interface Viewer {
   show(event: string): void;

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { notFound } from "../../faults.ts";
 
-export const BUILD_COMMAND = "node tools/build-console.mjs";
+const BUILD_COMMAND = "node tools/build-console.mjs";
 const DIST = fileURLToPath(new URL("../../../../console/dist", import.meta.url));
 
 const TYPES: Record<string, string> = {
@@ -51,14 +51,14 @@ interface BuiltFile {
   encoded: Map<string, Buffer>;
 }
 
-export interface BuiltConsole {
+interface BuiltConsole {
   /** By path below /console, without a slash at its front. */
   files: Map<string, BuiltFile>;
   page: BuiltFile;
 }
 
 /** Undefined when there is no build. */
-export function readBuild(dist = DIST): BuiltConsole | undefined {
+function readBuild(dist = DIST): BuiltConsole | undefined {
   const names = filesBelow(dist);
   const files = new Map(
     names.flatMap((name) => {

@@ -12,9 +12,7 @@ export type OwnNodesParts = Pick<Parts, "fleet" | "catalogue" | "nodes" | "curso
 
 /** Of a route that declares these codes. */
 type Refuse<Code extends string> = (code: Code, more?: FaultOptions) => Fault;
-export type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
-
-export type OwnNodes = ReturnType<typeof ownNodes>;
+type RefuseMove = Refuse<"node_not_found" | "node_quarantined" | "node_state_conflict">;
 
 export function ownNodes(parts: OwnNodesParts) {
   const { fleet, catalogue, cursors, nodeChanged } = parts;
@@ -76,7 +74,7 @@ export async function changed(
   return outcome.node;
 }
 
-export function refusedMove(standing: string, refuse: RefuseMove): Fault {
+function refusedMove(standing: string, refuse: RefuseMove): Fault {
   if (standing === "quarantined") return refuse("node_quarantined");
   return refuse("node_state_conflict", { message: notAllowed(standing) });
 }
@@ -100,7 +98,7 @@ export function showListed({ nodes }: Pick<Parts, "nodes">, node: ListedNode): z
   };
 }
 
-export function quarantineObject({ quarantine }: ListedNode) {
+function quarantineObject({ quarantine }: ListedNode) {
   if (quarantine === null) return null;
   const { reason, evidence, at } = quarantine;
   return { reason, evidence, at: seconds(at) };

@@ -16,7 +16,7 @@ import { modelsForHosts } from "./models.ts";
 import { notAllowed, type OwnNodesParts, ownNodes } from "./own-nodes.ts";
 import { nodeStats, type StatsParts, tenth } from "./stats.ts";
 
-export type NodeApiParts = OwnNodesParts &
+type NodeApiParts = OwnNodesParts &
   StatsParts &
   EarningsParts &
   Pick<Parts, "door" | "log" | "hostTokens" | "newId" | "mint" | "runPrivately" | "history" | "receipts">;

@@ -12,8 +12,8 @@ import type { Answer, Endpoint } from "../../inference/endpoint.ts";
 import { type CatalogueEntry, parseCatalogue } from "../../metering/catalogue.ts";
 import type { Parts } from "../parts.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
-import { door } from "../reference/testing/app.ts";
 import { bareServer } from "../server.ts";
+import { testDoor } from "../testing/door.ts";
 import { modelList, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
@@ -50,7 +50,7 @@ function eventsOf(endpoint: Endpoint, options: Streamed): string[] {
 }
 
 async function receiptKeysAnswer(...keys: { id: string; public_key: string }[]): Promise<string> {
-  const app = bareServer(door);
+  const app = bareServer(testDoor());
   receiptKeyRoutes(app, { receipts: { keys: async () => keys } as Parts["receipts"] });
   const { payload } = await app.inject({ url: "/.well-known/tollgate-receipts" });
   await app.close();

@@ -66,7 +66,7 @@ function* listParts(
 export const embeddings = embeddingsEndpoint({ base64Compat: false });
 
 /** openai for JavaScript, 4.91 to 7.11: asks for base64 unless told otherwise, and decodes whatever comes as such. */
-export function corruptsFloats(sdk: Sdk | null): boolean {
+function corruptsFloats(sdk: Sdk | null): boolean {
   if (sdk?.language !== "js") return false;
   const match = /^(\d+)\.(\d+)\./.exec(sdk.version);
   if (match === null) return false;

@@ -2,7 +2,7 @@
 import type { Document, Ref, Schema } from "@tollgate/api/openapi/openapi.ts";
 import { follow } from "@tollgate/api/openapi/openapi.ts";
 
-export interface Field {
+interface Field {
   /** `choices[].message.content` */
   path: string;
   type: string;

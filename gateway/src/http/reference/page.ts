@@ -14,7 +14,7 @@ import { block, operationSection, schemaPart } from "./operation-section.ts";
 
 export const STYLE_URL = "/docs/reference.css";
 
-export interface PageOptions {
+interface PageOptions {
   document: Document;
   baseUrl: string;
   /** Every API that has a page, this one too. */

@@ -4,13 +4,13 @@ import { documentOf } from "@tollgate/api/openapi/document.ts";
 import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { bareServer } from "../server.ts";
+import { testDoor } from "../testing/door.ts";
 import { refuseTheRest } from "../unknown-paths.ts";
 import { DOCUMENTS } from "./documents.ts";
 import { referenceRoutes } from "./routes.ts";
-import { door } from "./testing/app.ts";
 
 function openReference(publicUrl?: string): FastifyInstance {
-  const app = bareServer(door);
+  const app = bareServer(testDoor());
   const finish = refuseTheRest(app);
   referenceRoutes(app, publicUrl === undefined ? {} : { publicUrl });
   finish();

@@ -16,7 +16,7 @@ import { openAiRoutes } from "../openai/routes.ts";
 import type { Parts } from "../parts.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { bareServer } from "../server.ts";
-import { door } from "./testing/app.ts";
+import { testDoor } from "../testing/door.ts";
 
 const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
 const codesOf = (api: Api): FaultCode[] =>
@@ -27,11 +27,11 @@ describe("what is declared is what is served, path by path", () => {
   const anything: unknown = new Proxy(() => anything, {
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
-  const parts = new Proxy({ door, publicUrl: undefined } as unknown as Parts, {
+  const parts = new Proxy({ door: testDoor(), publicUrl: undefined } as unknown as Parts, {
     get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof Parts] : anything),
   });
   const served: string[] = [];
-  const app = bareServer(door);
+  const app = bareServer(testDoor());
   app.addHook("onRoute", ({ method, url }) => void served.push(`${method} ${url}`));
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);

@@ -1,7 +1,7 @@
 /** The record of what operators did, as an operator reads it. */
 import type { Person } from "./people.ts";
 
-export interface Act {
+interface Act {
   operator: string;
   action: string;
   subject: string;

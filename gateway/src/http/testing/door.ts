@@ -3,7 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
-import type { Reader } from "../../inference/read.ts";
+import type { Reader } from "../../inference/call.ts";
 import { FORM_VALUES_MAX, parseJson } from "../body.ts";
 import { openBodyBudget } from "../body-budget.ts";
 import type { Bodies, DoorOptions } from "../door.ts";

@@ -8,7 +8,7 @@ import type { LimitOutcome, RequestOutcome } from "../../base/states.ts";
 import { openRefusals } from "../../history/refusals.ts";
 import type { TestPlatform } from "./platform.ts";
 
-export interface PastRequest {
+interface PastRequest {
   accountId: Uuid;
   keyId?: Uuid;
   keyName?: string;
@@ -85,4 +85,4 @@ export async function refused({ pool }: TestPlatform, request: PastRequest): Pro
 }
 
 /** Ids are time: a request of that moment. */
-export const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();
+const newIdAt = (at: Date): Uuid => newIds({ ...systemClock, now: () => at.getTime() }, systemRandom())();

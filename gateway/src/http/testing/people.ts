@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type Answer, Browser } from "./browser.ts";
 import type { TestPlatform } from "./platform.ts";
 
-export type Accounts = Parameters<TestPlatform["person"]>[0];
+type Accounts = Parameters<TestPlatform["person"]>[0];
 export type Person = Awaited<ReturnType<TestPlatform["person"]>> & { browser: Browser };
 
 export async function signedIn(

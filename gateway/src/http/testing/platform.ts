@@ -60,7 +60,7 @@ export interface TestPlatform {
   close(): Promise<void>;
 }
 
-export interface Outside {
+interface Outside {
   /** The connected nodes, by public id. */
   connected: Set<string>;
   /** What a node answers to a test of its host. */
@@ -72,7 +72,7 @@ export interface Outside {
   counting: Partial<Pick<Meter, "countPrompt">>;
 }
 
-export type TestPlatformOptions = Partial<
+type TestPlatformOptions = Partial<
   Pick<IdentitiesOptions, "publicUrl" | "log" | "mail" | "verifyEmails" | "providers"> & {
     trustedProxies: number;
     /** Off, unless a test is about it: what is earned can be paid out at once. */

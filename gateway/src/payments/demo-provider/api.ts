@@ -3,7 +3,7 @@ import { sessionObject } from "./objects.ts";
 import type { NewSale, Sale } from "./sale.ts";
 import type { Shop } from "./shop.ts";
 
-export interface ApiAnswer {
+interface ApiAnswer {
   status: number;
   body: object;
 }
@@ -23,7 +23,7 @@ class BadParam extends Error {
   }
 }
 
-export interface ApiOptions {
+interface ApiOptions {
   shop: Shop;
   secretKey: string;
   pageUrl: (sale: Sale) => string;

@@ -9,7 +9,7 @@ const FIRST_PAUSE_MS = 200;
 const PAUSE_MS_MAX = 30_000;
 const ANSWER_MS_MAX = 20_000;
 
-export interface ProviderEvent {
+interface ProviderEvent {
   id: string;
   object: "event";
   api_version: string;

@@ -19,7 +19,7 @@ const HOST = "127.0.0.1";
 const API_VERSION = "2026-10-28.endive";
 const BODY_BYTES_MAX = 64 * 1024;
 
-export interface DemoProviderOptions {
+interface DemoProviderOptions {
   clock: Clock;
   random: Random;
   log: Log;

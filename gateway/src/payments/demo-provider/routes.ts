@@ -6,7 +6,7 @@ import { checkoutPage, messagePage, operatorPage } from "./pages.ts";
 import type { Reversal, Sale } from "./sale.ts";
 import { type Shop, StepRefused } from "./shop.ts";
 
-export interface DemoRoutesOptions {
+interface DemoRoutesOptions {
   api: Api;
   shop: Shop;
   deliveries: Deliveries;

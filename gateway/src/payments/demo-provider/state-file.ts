@@ -5,7 +5,7 @@ import type { Log } from "../../base/log.ts";
 import type { Delivery } from "./delivery.ts";
 import type { Sale } from "./sale.ts";
 
-export interface StateFile {
+interface StateFile {
   sales: Sale[];
   deliveries: Delivery[];
   /** Both arrays were changed: writes them, now or right after the write under way. */

@@ -28,7 +28,7 @@ export class GatewayUnreachable extends Error {
   override name = "GatewayUnreachable";
 }
 
-export interface CallOptions<T> {
+interface CallOptions<T> {
   url: string;
   answer: z.ZodType<T>;
   method?: string;

@@ -6,7 +6,7 @@ import { parseJson } from "../../http-body.ts";
 import { counted, gibibytes } from "../terminal/format.ts";
 import type { Machine } from "./machine.ts";
 
-export interface Gpu {
+interface Gpu {
   maker: "nvidia" | "amd" | "apple";
   name: string;
   /** Undefined where it shares the machine's memory. */
@@ -14,7 +14,7 @@ export interface Gpu {
   driver: string | undefined;
 }
 
-export interface Hardware {
+interface Hardware {
   os: string;
   arch: string;
   cpu: string;

@@ -49,7 +49,7 @@ export function sanitise(text: string): string {
   return text.replaceAll(/[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, " ");
 }
 
-export type Align = "left" | "right";
+type Align = "left" | "right";
 
 /** One line per row, columns two spaces apart. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[], align: readonly Align[] = []): string[] {

@@ -3,12 +3,12 @@ import type { Machine, ProgramResult } from "../machine/machine.ts";
 
 export const GIB = 1024 ** 3;
 
-export interface FakeMachine extends Machine {
+interface FakeMachine extends Machine {
   /** Every program that was asked for, with its arguments. */
   readonly ran: string[];
 }
 
-export interface FakeMachineOptions extends Partial<Omit<Machine, "run" | "exists">> {
+interface FakeMachineOptions extends Partial<Omit<Machine, "run" | "exists">> {
   /** By the program's name: its output, or how it fails. */
   programs?: Record<string, string | ProgramResult>;
   paths?: string[];

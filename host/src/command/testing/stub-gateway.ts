@@ -26,7 +26,7 @@ const model = (id: string, prices: [number, number | null], kind = "generation")
   price_in_micro_1m: prices[0],
   price_out_micro_1m: prices[1],
 });
-export const CATALOGUE = [
+const CATALOGUE = [
   model("tiny-3b", [20_000, 40_000]),
   model("reason-32b", [100_000, 300_000]),
   model("embed-m3", [10_000, null], "embedding"),

@@ -114,13 +114,13 @@ export interface ScreenView {
   events: readonly ScreenEvent[];
 }
 
-export interface ScreenEvent {
+interface ScreenEvent {
   /** Unix milliseconds. */
   at: number;
   text: string;
 }
 
-export interface ScreenSpace {
+interface ScreenSpace {
   columns: number;
   rows: number;
   paint: Paint;

@@ -139,7 +139,7 @@ export function reporterFor(flags: Pick<UpFlags, "json" | "logLevel">, context: 
   return context.terminal.watched ? screenReporter(flags.logLevel, context) : plainReporter(flags.logLevel, context);
 }
 
-export interface StatsWatch {
+interface StatsWatch {
   gateway: Pick<GatewayClient, "stats">;
   node: string;
   clock: Clock;

@@ -22,7 +22,7 @@ export interface SamplingDefaults {
   topP: number;
 }
 
-export interface Generation {
+interface Generation {
   model: LlamaModel;
   sequence: LlamaContextSequence;
   format: PromptFormat;

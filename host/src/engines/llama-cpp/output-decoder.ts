@@ -13,7 +13,7 @@ export interface ThinkingMarks<Token> {
   close: Token;
 }
 
-export interface OutputDecoderOptions<Token> {
+interface OutputDecoderOptions<Token> {
   detokenize(tokens: Token[], before: Token[]): string;
   /** For a model whose thinking is kept apart. */
   thinking: ThinkingMarks<Token> | undefined;

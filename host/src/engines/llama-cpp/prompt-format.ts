@@ -11,7 +11,7 @@ import { type ChatMessage, EngineError, type GenerationJob } from "../engine.ts"
 import { THINKING_MODELS } from "../models.ts";
 import type { ThinkingMarks } from "./output-decoder.ts";
 
-export interface Prompt {
+interface Prompt {
   tokens: Token[];
   /** For a model whose thinking is kept apart. */
   thinking: ThinkingMarks<Token> | undefined;

@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { StubEngine } from "./stub-engine.ts";
 
-export interface SseTraits {
+interface SseTraits {
   /** What the engine calls thinking. */
   thinking: "reasoning_content" | "reasoning";
   /** Fields on every chunk. */

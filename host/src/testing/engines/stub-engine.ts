@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import type { StubRequest } from "../stub-http.ts";
 
-export interface StubModel {
+interface StubModel {
   name: string;
   contextTokens: number;
   embeds?: boolean;

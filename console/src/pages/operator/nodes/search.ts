@@ -2,7 +2,7 @@
 import type { NodeSearch, NodeState } from "../../../api/types.ts";
 import { NODE_STATES } from "../../../nodes/node-state.tsx";
 
-export interface NodesSearch extends NodeSearch {
+interface NodesSearch extends NodeSearch {
   /** The node whose details are open. */
   node?: string;
 }
