@@ -37,9 +37,9 @@ describe("bad nodes", () => {
     await assertBalanced(platform);
   });
 
-  /** One stream on each of the two nodes, both under way. */
-  const twoStreams = async () => {
-    const streams = await Promise.all([0, 1].map(() => chat(platform, SLOW, { stream: true })));
+  /** Some streams on each of the two nodes, all of them under way: the least loaded node gets the next. */
+  const startStreams = async () => {
+    const streams = await Promise.all(Array.from({ length: 6 }, () => chat(platform, SLOW, { stream: true })));
     return streams.map((response) => {
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       let text = "";
@@ -53,11 +53,13 @@ describe("bad nodes", () => {
       return { rest, begun: eventually("output flows", () => text.includes('"content":"') && text.length > 600) };
     });
   };
-  /** Of two streams one ended as a stall after the other node's fault; the other is whole. */
-  const assertOneStalled = (texts: string[]): void => {
+  /** Those of the bad node ended as a stall; those of the other are whole. */
+  const assertOneNodeStalled = (texts: string[]): void => {
     const stalled = texts.filter((text) => text.includes('"code":"upstream_stall"') && !text.includes("[DONE]"));
     const whole = texts.filter((text) => text.trimEnd().endsWith("data: [DONE]"));
-    assert.deepEqual([stalled.length, whole.length], [1, 1], texts.map((text) => text.slice(-200)).join("\n---\n"));
+    const ends = texts.map((text) => text.slice(-200)).join("\n---\n");
+    assert.ok(stalled.length > 0 && whole.length > 0, ends);
+    assert.equal(stalled.length + whole.length, texts.length, ends);
   };
   const servedBy = async (n: number): Promise<void> =>
     void (await eventually(
@@ -75,7 +77,7 @@ describe("bad nodes", () => {
 
   test("frozen: a stall within 2 s of the last token, the other node works on, and it is back when it thaws", async () => {
     const [pid] = platform.ready.pids.nodes as [number];
-    const streams = await twoStreams();
+    const streams = await startStreams();
     await Promise.all(streams.map(({ begun }) => begun));
     process.kill(pid, "SIGSTOP");
     try {
@@ -88,7 +90,7 @@ describe("bad nodes", () => {
       const tookMs = performance.now() - frozenAt;
       assert.match(first, /upstream_stall/);
       assert.ok(tookMs > 1500 && tookMs < 8000, `${tookMs} ms`);
-      assertOneStalled(await Promise.all(streams.map(({ rest }) => rest)));
+      assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)));
       const answers = await Promise.all(Array.from({ length: 6 }, () => chat(platform, { text: "still here" })));
       assert.ok(
         answers.every(({ status }) => status === 200),
@@ -124,10 +126,10 @@ describe("bad nodes", () => {
 
   test("killed: a stall at once, the other node works on, and the slots are gone with it", async () => {
     const [, pid] = platform.ready.pids.nodes as [number, number];
-    const streams = await twoStreams();
+    const streams = await startStreams();
     await Promise.all(streams.map(({ begun }) => begun));
     process.kill(pid, "SIGKILL");
-    assertOneStalled(await Promise.all(streams.map(({ rest }) => rest)));
+    assertOneNodeStalled(await Promise.all(streams.map(({ rest }) => rest)));
     assert.equal((await chat(platform, { text: "alone" })).status, 200);
     assert.equal((await lastRecord(platform)).outcome, "ok");
   });
