@@ -1,7 +1,7 @@
 /**
- * Small test files that run in one process. Starting a process and loading what every file loads takes longer than the
- * tests of most files, so those that cannot disturb each other share one: files that start nothing, hook into nothing and
- * touch nothing that belongs to the process. Told by the words they do not use; all others have a process of their own.
+ * Test files that share processes. Starting a process and loading what every file loads (the server, the schemas, sign-in)
+ * takes longer than the tests of most files, so those that cannot disturb each other run one after the other in a few. Each
+ * is a suite there, whose hooks are its own. Told by the words they do not use: what belongs to the process itself.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -10,9 +10,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** Of this run alone: another may be under way. */
 const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${process.pid}/`, import.meta.url));
 
-/** Hooks of a file would become hooks of its batch; the rest lives longer than a test, or is shared by the process. */
+/** What lives longer than a test, or is shared by the process; and engines, whose libraries are never let go. */
 const NEEDS_ITS_OWN =
-  /\b(before|after|beforeEach|afterEach|mock|process|globalThis|spawn|fork|exec|Worker|listen|createServer|stubServer|open(Test|Metering)\w*|\w*Engine)\(|\bprocess\.|\bglobalThis\.|child_process|worker_threads/;
+  /\b(process|globalThis)\.|child_process|worker_threads|\b(spawn|fork|exec\w*)\(|\bmock\.timers|llama/;
 
 interface Plan {
   /** Files that run in processes of their own. */
@@ -32,8 +32,11 @@ export function planBatches(files: string[], count: number, folder = FOLDER): Pl
     const dealt = shared.filter((_, index) => index % count === i);
     if (dealt.length === 0) continue;
     const entry = join(folder, `batch-${i + 1}.mjs`);
-    const imports = dealt.map((file) => `await import(${JSON.stringify(pathToFileURL(resolve(file)).href)});\n`);
-    writeFileSync(entry, imports.join(""));
+    const suites = dealt.map((file) => {
+      const address = JSON.stringify(pathToFileURL(resolve(file)).href);
+      return `describe(${JSON.stringify(file)}, async () => { await import(${address}); });\n`;
+    });
+    writeFileSync(entry, ['import { describe } from "node:test";\n', ...suites].join(""));
     batches.set(entry, dealt);
   }
   return { alone, batches };

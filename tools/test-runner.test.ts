@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { planBatches } from "./test-batches.ts";
 import { slowestFirst, table } from "./test-durations.ts";
 
-test("only files that start nothing, hook into nothing and leave the process alone share one", (t) => {
+test("files that leave the process alone share one, each a suite with hooks of its own", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "tollgate-batches-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = (name: string, text: string): string => {
@@ -15,20 +15,36 @@ test("only files that start nothing, hook into nothing and leave the process alo
     writeFileSync(path, text);
     return path;
   };
-  const pure = ["a", "b", "c"].map((name) => file(`${name}.test.ts`, 'test("x", () => assert.ok(true));'));
+  const hooked = (name: string): string =>
+    file(
+      `${name}.test.mjs`,
+      `import { before, test } from "node:test";
+       let own = 0;
+       before(() => { own += 1; });
+       test("${name}", () => { if (own !== 1) throw new Error(\`\${own} hooks ran\`); });`,
+    );
+  const sharing = ["a", "b", "c"].map(hooked);
   const others = [
-    "before(async () => {});",
-    "const db = await openTestDatabase();",
     'process.env["X"] = "1";',
+    "globalThis.fetch = () => {};",
     'import { spawn } from "node:child_process";',
-    "engine = await demoEngine({ models: [] });",
-  ].map((text, i) => file(`other-${i}.test.ts`, text));
-  const { alone, batches } = planBatches([...others, ...pure], 2, folder);
+    'const worker = new Worker(new URL("x", import.meta.url)); // node:worker_threads',
+    'import { getLlama } from "node-llama-cpp";',
+  ].map((text, i) => file(`other-${i}.test.mjs`, text));
+  const { alone, batches } = planBatches([...others, ...sharing], 2, folder);
   assert.deepEqual(alone, others);
-  assert.deepEqual([...batches.values()], [[pure[0], pure[2]], [pure[1]]]);
-  const [entry = ""] = batches.keys();
-  assert.ok(readFileSync(entry, "utf8").includes(pathToFileURL(pure[2] as string).href));
-  assert.deepEqual(planBatches([...others, ...pure], 0, folder), { alone: [...others, ...pure], batches: new Map() });
+  assert.deepEqual([...batches.values()], [[sharing[0], sharing[2]], [sharing[1]]]);
+  for (const [entry, files] of batches) {
+    // As a run of its own, not as a part of this one.
+    const env = { ...process.env, NODE_TEST_CONTEXT: undefined };
+    const { stdout, status } = spawnSync(process.execPath, ["--test-reporter=tap", entry], { encoding: "utf8", env });
+    assert.equal(status, 0, stdout);
+    for (const shared of files) assert.ok(stdout.includes(`# Subtest: ${shared}`), stdout);
+  }
+  assert.deepEqual(planBatches([...others, ...sharing], 0, folder), {
+    alone: [...others, ...sharing],
+    batches: new Map(),
+  });
 });
 
 test("the slowest come first; one nobody has timed before the quick ones", () => {

@@ -19,7 +19,7 @@ interface Group {
   patterns: string[];
   /** Files that run at the same time. */
   concurrency: number;
-  /** Into how many processes the small files go that can share one. */
+  /** Into how many processes those files go that can share one. */
   batches: number;
 }
 
@@ -37,12 +37,13 @@ const GROUPS: Record<string, Group> = {
     ],
     // Some wait for servers while others compute.
     concurrency: Math.ceil(cores * 1.5),
-    batches: cores,
+    batches: 2 * cores,
   },
   // Most of the time they wait for platforms to start, or for browsers.
   e2e: { patterns: ["e2e/**/*.test.ts"], concurrency: cores + 1, batches: 0 },
 };
-const TIMEOUT_MS = 300_000;
+/** Of a process: a batch runs for a minute, and for longer where others want the processors too. */
+const TIMEOUT_MS = 600_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 process.chdir(root);
@@ -76,9 +77,9 @@ async function runGroup({ patterns, concurrency, batches: batchCount }: Group): 
   events.on("test:complete", ({ name, nesting, file, details }) => {
     if (file === undefined || nesting > 0) return;
     const [path, seconds] = [relative(root, file), details.duration_ms / 1000];
-    // The runner reports a file as a test of that name around the tests in it. One of a batch takes as long as its tests.
+    // The runner reports a file as a test of that name around the tests in it; in a batch it is a suite of that name.
     if (name === file && !batches.has(file)) took[path] = seconds;
-    else if (sharing.has(path)) took[path] = (took[path] ?? 0) + seconds;
+    else if (sharing.has(name)) took[name] = seconds;
   });
   events.on("test:summary", ({ file, success }) => {
     if (file === undefined) passed = success;
