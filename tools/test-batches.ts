@@ -10,9 +10,9 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 /** Of this run alone: another may be under way. */
 const FOLDER = fileURLToPath(new URL(`../node_modules/.cache/test-batches/${process.pid}/`, import.meta.url));
 
-/** What lives longer than a test, or is shared by the process; and engines, whose libraries are never let go. */
+/** What belongs to the process, or measures it; and engines in it, whose libraries are never let go. */
 const NEEDS_ITS_OWN =
-  /\b(process|globalThis)\.|child_process|worker_threads|\b(spawn|fork|exec\w*)\(|\bmock\.timers|llama/;
+  /\bprocess\.(?!execPath|env\.FC_SEED|platform)|\b(globalThis|localStorage)\b|child_process|worker_threads|\bmock\.timers|llama-?[cC]pp\b/;
 
 interface Plan {
   /** Files that run in processes of their own. */
