@@ -66,7 +66,10 @@ function chosenGroups(words: string[]): Group[] {
 
 /** Whether all of it passed. */
 async function runGroup({ patterns, concurrency, batches: batchCount }: Group): Promise<boolean> {
-  const files = slowestFirst([...new Set(globSync(patterns))].sort(), readDurations());
+  const files = slowestFirst(
+    [...new Set(globSync(patterns, { exclude: ["**/node_modules/**"] }))].sort(),
+    readDurations(),
+  );
   if (files.length === 0) throw new Error(`no test file matches ${patterns.join(" ")}`);
   const { alone, batches } = planBatches(files, batchCount);
   const sharing = new Set([...batches.values()].flat());

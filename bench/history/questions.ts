@@ -1,9 +1,11 @@
 /** What the console asks of a long history: each question runs the code that the console runs. */
+
+import { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
 import { openEarnings } from "../../gateway/src/history/earnings.ts";
 import { openHistory } from "../../gateway/src/history/history.ts";
-import { openUsage, USAGE_BY } from "../../gateway/src/history/usage.ts";
+import { openUsage } from "../../gateway/src/history/usage.ts";
 import { openStatement } from "../../gateway/src/ledger/statement.ts";
 import { openOverview } from "../../gateway/src/operators/overview.ts";
 import { type Cast, DAYS, MODELS, RARE_OUTCOME } from "./seed.ts";

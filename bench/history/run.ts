@@ -11,7 +11,7 @@ import { createLog } from "../../gateway/src/base/log.ts";
 import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { checkBooks } from "../../gateway/src/ledger/check.ts";
+import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { type Cost, explaining } from "./plans.ts";
 import { type Question, questionsOf } from "./questions.ts";
 import { seed } from "./seed.ts";
@@ -119,7 +119,7 @@ try {
     mistakes.length === 0 ? "\nEvery question is within its bounds." : `\nOUT OF BOUNDS\n${mistakes.join("\n")}`,
   );
   const startedAt = performance.now();
-  const differing = (await checkBooks(pool)).filter(({ differences }) => differences.length > 0);
+  const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(differing.length === 0 ? `The books balance (proved in ${seconds} s).` : differing);
 } finally {

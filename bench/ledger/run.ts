@@ -15,7 +15,7 @@ import { systemRandom } from "../../gateway/src/base/random.ts";
 import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
 import { migrate } from "../../gateway/src/db/migrate.ts";
 import { openPool } from "../../gateway/src/db/pool.ts";
-import { checkBooks } from "../../gateway/src/ledger/check.ts";
+import { checkLedger } from "../../gateway/src/ledger/check.ts";
 import { type Ledger, openLedger } from "../../gateway/src/ledger/ledger.ts";
 
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 4);
@@ -53,7 +53,7 @@ try {
       console.log(`${String(accounts).padStart(8)}${String(concurrent).padStart(12)} ${cells.join(" ")}`);
     }
   }
-  const differing = (await checkBooks(pool)).filter(({ differences }) => differences.length > 0);
+  const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
   console.log(differing.length === 0 ? "The books balance." : differing);
 } finally {
   await pool.end();

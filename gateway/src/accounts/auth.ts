@@ -5,6 +5,7 @@
  * Its own check for requests from other sites is switched off: the console's door refuses those before they come here,
  * by the rule of our contract, and a second rule beside it would only disagree with it at times.
  */
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
 import { APIError, type BetterAuthPlugin, betterAuth } from "better-auth";
 import { createAuthEndpoint, isAPIError } from "better-auth/api";
 import { twoFactor } from "better-auth/plugins/two-factor";
@@ -12,7 +13,6 @@ import type pg from "pg";
 import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
-import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "./enrolment.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";

@@ -1,12 +1,10 @@
 /** Identities that the platform makes itself, rather than people by signing up: the only way to become an operator. */
+import { PASSWORD_CHARS_MAX, PASSWORD_CHARS_MIN } from "@tollgate/api/bounds.ts";
 import pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { column, queryRow, row } from "../db/rows.ts";
 import { type PasswordHash, scryptHash } from "./password-hash.ts";
-
-export const PASSWORD_CHARS_MIN = 8;
-export const PASSWORD_CHARS_MAX = 128;
 
 const UNIQUE_VIOLATION = "23505";
 

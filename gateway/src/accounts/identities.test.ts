@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { scryptSync } from "node:crypto";
 import { after, before, test } from "node:test";
+import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { systemClock } from "../base/clock.ts";
 import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openAccounts } from "./accounts.ts";
-import { ACCOUNTS_MAX, type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
+import { type Identities, type IdentitiesOptions, openIdentities } from "./identities.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { beginSession } from "./testing/session.ts";

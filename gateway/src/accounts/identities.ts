@@ -2,6 +2,7 @@
  * Identities: the people who sign in to the console, their sessions, and which accounts they own. The rest of the gateway
  * sees only this port; better-auth stays behind it.
  */
+import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
@@ -24,9 +25,6 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 
 export { IdentityError } from "./enrolment.ts";
-
-/** More than anybody needs, and an end to what one sign-in can fill the books with. */
-export const ACCOUNTS_MAX = 20;
 
 export interface SignedIn {
   identityId: Uuid;

@@ -1,6 +1,6 @@
 /**
  * The accounts of a development platform: a builder with $5 and a key, a host with a token, an operator. Made on the first start; their
- * secrets are kept beside the data (readable by its owner alone), because the store itself holds only hashes.
+ * secrets are saved beside the data (readable by its owner alone), because the store itself holds only hashes.
  */
 import { randomBytes } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
@@ -20,9 +20,9 @@ export type DevAccounts = z.infer<typeof DevAccounts>;
 
 export async function devAccounts(app: App, dataDir: string): Promise<DevAccounts> {
   const file = join(dataDir, "dev.json");
-  const kept = await readKept(file);
+  const saved = await readAccounts(file);
   // The data may have been removed or swapped while the file stayed: only a key that works is worth keeping.
-  if (kept !== undefined && (await app.apiKeys.authenticate(`Bearer ${kept.api_key}`)) !== undefined) return kept;
+  if (saved !== undefined && (await app.apiKeys.authenticate(`Bearer ${saved.api_key}`)) !== undefined) return saved;
   const builder = await app.accounts.open("builder", "Local builder");
   await app.ledger.transfer({
     id: app.newId(),
@@ -62,7 +62,7 @@ async function signUp(app: App, role: "builder" | "operator"): Promise<{ id: Uui
   }
 }
 
-async function readKept(file: string): Promise<DevAccounts | undefined> {
+async function readAccounts(file: string): Promise<DevAccounts | undefined> {
   const text = await readIfThere(file);
   if (text === undefined) return undefined;
   try {

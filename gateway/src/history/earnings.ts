@@ -1,4 +1,5 @@
 /** What hosts earned, request by request and in sums. Sums come from the hourly rollup, lines from the records. */
+import type { EARNINGS_BY, EARNINGS_SPLIT } from "@tollgate/api/console/earnings.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -7,9 +8,6 @@ import { REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryOne, queryRows, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 import { lookBack } from "./look-back.ts";
-
-const EARNINGS_BY = ["day", "hour", "node", "model"] as const;
-const EARNINGS_SPLIT = ["node", "model"] as const;
 
 const EarningLine = row({
   id: column.uuid,

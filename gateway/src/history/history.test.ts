@@ -4,7 +4,7 @@ import { systemClock } from "../base/clock.ts";
 import { newIds, timeOf, type Uuid } from "../base/ids.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { checkBooks } from "../ledger/check.ts";
+import { checkLedger } from "../ledger/check.ts";
 import { openHistory } from "./history.ts";
 import { openRefusals, type Refusal } from "./refusals.ts";
 import { openUsage } from "./usage.ts";
@@ -117,7 +117,7 @@ describe("history", () => {
       [account, flooded, hour[1]],
     );
     assert.equal(again[0].requests, 3_002);
-    const books = await checkBooks(db.pool);
+    const books = await checkLedger(db.pool);
     assert.deepEqual(
       books.filter(({ differences }) => differences.length > 0),
       [],

@@ -1,9 +1,8 @@
 /** What an account spent, in sums. */
+import type { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Uuid } from "../base/ids.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
-
-export const USAGE_BY = ["key", "model", "day", "hour", "outcome"] as const;
 
 interface UsageQuery {
   by: (typeof USAGE_BY)[number];

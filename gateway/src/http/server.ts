@@ -106,10 +106,9 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
 
 /** HTTP/1.1 demands it of every request. */
 function requireHost(app: FastifyInstance): void {
-  app.addHook("onRequest", async ({ raw: request }) => {
-    if (request.httpVersion === "1.1" && request.headers.host === undefined) {
-      throw invalidRequest(null, "The request must have a Host header.");
-    }
+  app.addHook("onRequest", ({ raw: request }, _reply, done) => {
+    const isMissing = request.httpVersion === "1.1" && request.headers.host === undefined;
+    done(isMissing ? invalidRequest(null, "The request must have a Host header.") : undefined);
   });
 }
 

@@ -2,6 +2,7 @@
  * API keys and host tokens: issue, verify, revoke. Verification is cached (good ones for 60 s, bad ones for at most 60 s,
  * both bounded in number), so that a busy key costs no query and a wrong one no more than a query a minute.
  */
+import { OPEN_HOST_TOKENS_MAX, OPEN_KEYS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -19,7 +20,7 @@ const REMEMBER_MS = 60_000;
 const REMEMBERED_MAX = 50_000;
 
 /** How many secrets of an account may work at once: more than anybody needs, and an end to what one account can fill. */
-export const OPEN_MAX = { api_key: 500, host_token: 100 } as const;
+export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
 /** Limits that an operator set for one key; null where the default holds. */
 const LimitOverrides = row({

@@ -173,7 +173,7 @@ const CHECKS: Check[] = [
   },
 ];
 
-export async function checkBooks(pool: pg.Pool): Promise<CheckResult[]> {
+export async function checkLedger(pool: pg.Pool): Promise<CheckResult[]> {
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");

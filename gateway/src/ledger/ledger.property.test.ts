@@ -14,7 +14,7 @@ import { systemRandom } from "../base/random.ts";
 import { hostShareOf } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { checkBooks } from "./check.ts";
+import { checkLedger } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
 
 const GATEWAYS = 3;
@@ -100,7 +100,7 @@ describe("the ledger under random concurrent histories", () => {
       assert.deepEqual(found, { balance: expected[i], held: 0n }, `builder ${i}`);
     }
     assert.equal((await (ledgers[0] as Ledger).balance(host))?.balance, shares);
-    const differing = (await checkBooks(db.pool)).filter(
+    const differing = (await checkLedger(db.pool)).filter(
       (check) => check.differences.length > 0 && !check.name.includes("counts times"),
     );
     assert.deepEqual(differing, []);

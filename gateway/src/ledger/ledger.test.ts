@@ -9,7 +9,7 @@ import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { hostShareOf } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { checkBooks } from "./check.ts";
+import { checkLedger } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
 
 const newId = newIds(systemClock, systemRandom());
@@ -340,7 +340,7 @@ describe("the ledger", () => {
     // Made by hand it has no payout that tells of it, and the proof of the books says so.
     const name = "every set-off moved from a host to what was owed, and its payout says so";
     const differences = async () =>
-      (await checkBooks(db.pool)).find((check) => check.name === name)?.differences.length;
+      (await checkLedger(db.pool)).find((check) => check.name === name)?.differences.length;
     assert.equal(await differences(), 2);
     await db.pool.query("insert into account (id, kind, name) values ($1, 'host', 'h'), ($2, 'builder', 'b')", [
       host,
@@ -371,7 +371,7 @@ describe("the ledger", () => {
   test("the check proves the books, and finds every way they can be wrong", async () => {
     const differing = async (): Promise<string[]> => {
       // Charges of these tests are invented; that check has its own test on the whole platform.
-      const results = await checkBooks(db.pool);
+      const results = await checkLedger(db.pool);
       return results.filter((r) => r.differences.length > 0 && !r.name.includes("counts times")).map((r) => r.name);
     };
     assert.deepEqual(await differing(), []);

@@ -7,7 +7,7 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openFleet } from "../fleet/fleet.ts";
-import { checkBooks } from "../ledger/check.ts";
+import { checkLedger } from "../ledger/check.ts";
 import { openHostMoney } from "../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { openAudit } from "./audit.ts";
@@ -120,7 +120,7 @@ describe("operators", () => {
     assert.equal((await ledger.balance(accountId))?.balance, BALANCE_MAX, "exactly as much as the ledger holds");
     assert.equal(await grant(1n), "balance_too_large");
     await assert.rejects(grant(GRANT_MAX + 1n), /bounded at the door/);
-    assert.ok((await checkBooks(db.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkLedger(db.pool)).every(({ differences }) => differences.length === 0));
   });
 
   test("a suspended host is paid once it is restored", async () => {
@@ -165,7 +165,7 @@ describe("operators", () => {
       "no empty batch is left",
     );
     assert.ok((await payouts.find(batch.id))?.paidAt instanceof Date);
-    assert.ok((await checkBooks(db.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkLedger(db.pool)).every(({ differences }) => differences.length === 0));
   });
 
   test("the overview adds up", async () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { dollars } from "../base/money.ts";
 import { sessionObject } from "./demo-provider/objects.ts";
-import { assertBooksBalance, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
@@ -37,5 +37,5 @@ test("events older than 400 days are forgotten, but not those to look at; a repe
   ]);
   await send("evt_old", complete);
   assert.equal(await t.balance(account), dollars(20));
-  await assertBooksBalance(t.db);
+  await assertLedgerBalances(t.db);
 });

@@ -6,14 +6,14 @@ import { dollars } from "../base/money.ts";
 import { eventually } from "../db/testing.ts";
 import { chargeObject, disputeObject, sessionObject } from "./demo-provider/objects.ts";
 import type { Sale } from "./demo-provider/sale.ts";
-import { assertBooksBalance, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
   t = await openTestPayments();
 });
 after(async () => {
-  await assertBooksBalance(t.db);
+  await assertLedgerBalances(t.db);
   await t.close();
 });
 

@@ -2,12 +2,12 @@
  * How many checkouts an account may have open at once. Each is a page at the provider that waits for its buyer; nobody
  * needs many, and without a bound a script could open them without end.
  */
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 
-export const OPEN_CHECKOUTS_MAX = 10;
 const WINDOW_S = 3600;
 
 /** `wait` is null where the account has none. */

@@ -13,7 +13,7 @@ import { manualClock } from "../base/testing.ts";
 import { chargeObject, disputeObject, sessionObject } from "./demo-provider/objects.ts";
 import { refundable, refunded, type Sale } from "./demo-provider/sale.ts";
 import { Shop } from "./demo-provider/shop.ts";
-import { assertBooksBalance, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 const PICO_PER_CENT = PICO_PER_DOLLAR / 100n;
 
@@ -22,7 +22,7 @@ before(async () => {
   t = await openTestPayments();
 });
 after(async () => {
-  await assertBooksBalance(t.db);
+  await assertLedgerBalances(t.db);
   await t.close();
 });
 

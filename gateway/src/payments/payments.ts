@@ -2,11 +2,12 @@
  * Buying credits: a builder starts a checkout, pays at the provider, and the provider's signed news become ledger transfers.
  * What the buyer's browser says on its way back is never believed.
  */
+import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
-import { countOpenCheckouts, OPEN_CHECKOUTS_MAX } from "./open-checkouts.ts";
+import { countOpenCheckouts } from "./open-checkouts.ts";
 import { findPack, PACKS, type Pack } from "./packs.ts";
 import { type OpenedCheckout, type PaymentProvider, type ProviderEvent, ProviderUnavailable } from "./provider.ts";
 import { forgetOldEvents, type Taken, takeIn } from "./receive.ts";
@@ -95,7 +96,7 @@ export function openPayments(options: PaymentsOptions): Payments {
 function tooManyOpen(waitS: number): Fault {
   return fault("rate_limit_requests", {
     retry: waitS > 60 ? "never" : "later",
-    message: `${OPEN_CHECKOUTS_MAX} checkouts of the last hour are open. Pay one of them, or try again in ${waitS} seconds.`,
+    message: tooManyCheckouts(waitS),
     headers: { "retry-after": String(waitS) },
   });
 }

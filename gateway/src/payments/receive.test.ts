@@ -4,14 +4,14 @@ import { publicId, type Uuid } from "../base/ids.ts";
 import { dollars, PICO_PER_DOLLAR } from "../base/money.ts";
 import { chargeObject, disputeObject, refundObject, sessionObject } from "./demo-provider/objects.ts";
 import type { Reversal, Sale } from "./demo-provider/sale.ts";
-import { assertBooksBalance, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
+import { assertLedgerBalances, deliver, eventBody, openTestPayments, type TestPayments } from "./testing.ts";
 
 let t: TestPayments;
 before(async () => {
   t = await openTestPayments();
 });
 after(async () => {
-  await assertBooksBalance(t.db);
+  await assertLedgerBalances(t.db);
   await t.close();
 });
 

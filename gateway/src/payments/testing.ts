@@ -9,7 +9,7 @@ import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { checkBooks } from "../ledger/check.ts";
+import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
 import type { Sale } from "./demo-provider/sale.ts";
@@ -99,8 +99,8 @@ export function eventBody(
 export const deliver = (to: Payments, demo: DemoProvider, body: string): Promise<void> =>
   to.receive(Buffer.from(body), demo.deliveries.sign(body));
 
-export async function assertBooksBalance(db: TestDatabase): Promise<void> {
-  const differing = (await checkBooks(db.pool)).filter(({ differences }) => differences.length > 0);
+export async function assertLedgerBalances(db: TestDatabase): Promise<void> {
+  const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(differing, []);
   // And what the payments say was moved is what the ledger moved.
   const { rows } = await db.pool.query(

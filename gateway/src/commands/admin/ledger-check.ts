@@ -1,9 +1,9 @@
 /** `tollgate admin ledger check`: the proof as a table, or as JSON. */
-import { checkBooks } from "../../ledger/check.ts";
+import { checkLedger } from "../../ledger/check.ts";
 import type { AdminRun } from "./admin-run.ts";
 
 export async function ledgerCheck({ pool, json, print }: AdminRun): Promise<number> {
-  const results = await checkBooks(pool);
+  const results = await checkLedger(pool);
   const balanced = results.every(({ differences }) => differences.length === 0);
   if (json) {
     const checks = results.map(({ name, checked, differences }) => ({ name, checked: Number(checked), differences }));

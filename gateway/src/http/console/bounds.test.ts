@@ -1,14 +1,15 @@
 /** What one account or identity may keep open, also when many are opened at once; and lists that come in pages. */
+
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { ACCOUNTS_MAX } from "../../accounts/identities.ts";
+import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { SESSIONS_MAX } from "../../accounts/sessions.ts";
 import type { Uuid } from "../../base/ids.ts";
 import { OPEN_MAX } from "../../keys/keys.ts";
 import { type Answer, Browser } from "../testing/browser.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
 const API = "/console/api";
 const AT_ONCE = 20;

@@ -1,8 +1,10 @@
 /** Buying credits through the console, on a real database with the real library. Grouped by status. */
+
 import assert from "node:assert/strict";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
@@ -11,7 +13,6 @@ import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
 import { type DemoProvider, openDemoProvider } from "../../payments/demo-provider/demo-provider.ts";
-import { OPEN_CHECKOUTS_MAX } from "../../payments/open-checkouts.ts";
 import { openPayments, type Payments } from "../../payments/payments.ts";
 import type { PaymentProvider } from "../../payments/provider.ts";
 import { stripeProvider } from "../../payments/stripe.ts";

@@ -6,8 +6,8 @@ import { exactMicro, pico } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { served } from "../testing/past.ts";
-import { assertRefused, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, signedIn } from "../testing/signed-in.ts";
 
 const API = "/console/api";
 

@@ -6,8 +6,8 @@ import { dollars, exactMicro, pico, ZERO } from "../../base/money.ts";
 import { hostShareOf } from "../../base/testing.ts";
 import { type Node, openFleet } from "../../fleet/fleet.ts";
 import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
 const API = "/console/api";
 const HOUR_MS = 3_600_000;

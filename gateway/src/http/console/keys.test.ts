@@ -4,8 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { startOfMonth } from "../../base/time.ts";
 import { served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
 let platform: TestPlatform;
 let owner: Person;

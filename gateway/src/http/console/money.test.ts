@@ -5,8 +5,8 @@ import { publicId, type Uuid } from "../../base/ids.ts";
 import { dollars, exactMicro, pico } from "../../base/money.ts";
 import { startOfMonth } from "../../base/time.ts";
 import { refused, served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

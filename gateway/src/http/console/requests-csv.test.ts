@@ -7,8 +7,8 @@ import { after, before, describe, type TestContext, test } from "node:test";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { eventually } from "../../db/testing.ts";
 import { refused, served } from "../testing/past.ts";
-import { type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { type Person, signedIn } from "../testing/signed-in.ts";
 
 const URL = "/console/api/requests.csv";
 const ROWS = 100_000;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { refused, served } from "../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
 
 const URL = "/console/api/requests";
 const HOUR_MS = 3_600_000;

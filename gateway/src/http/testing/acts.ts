@@ -1,5 +1,5 @@
 /** The record of what operators did, as an operator reads it. */
-import type { Person } from "./people.ts";
+import type { Person } from "./signed-in.ts";
 
 interface Act {
   operator: string;

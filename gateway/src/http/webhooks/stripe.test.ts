@@ -6,7 +6,7 @@ import type { Uuid } from "../../base/ids.ts";
 import { dollars } from "../../base/money.ts";
 import { sessionObject } from "../../payments/demo-provider/objects.ts";
 import type { Payments } from "../../payments/payments.ts";
-import { assertBooksBalance, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
+import { assertLedgerBalances, eventBody, openTestPayments, type TestPayments } from "../../payments/testing.ts";
 import { bareServer } from "../server.ts";
 import { testDoor } from "../testing/door.ts";
 import { refuseTheRest } from "../unknown-paths.ts";
@@ -21,7 +21,7 @@ before(async () => {
   closed = serve(undefined);
 });
 after(async () => {
-  await assertBooksBalance(t.db);
+  await assertLedgerBalances(t.db);
   await app.close();
   await closed.close();
   await t.close();

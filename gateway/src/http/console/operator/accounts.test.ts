@@ -4,11 +4,11 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { dollars } from "../../../base/money.ts";
 import { startOfMonth } from "../../../base/time.ts";
-import { checkBooks } from "../../../ledger/check.ts";
+import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
 import { served } from "../../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
 const ACCOUNTS = "/console/api/operator/accounts";
 const KEYS = "/console/api/operator/keys";
@@ -94,7 +94,7 @@ describe("200", () => {
       details: { amount_micro: "1500000.000000", reason: "for the outage" },
       outcome: "done",
     });
-    assert.ok((await checkBooks(platform.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
   });
 
   test("suspended and restored: the owner is told at once, twice is once", async () => {

@@ -9,15 +9,15 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { dollars, exactMicro, type Pico, pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
-import { checkBooks } from "../../../ledger/check.ts";
+import { checkLedger } from "../../../ledger/check.ts";
 import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { disputeObject, sessionObject } from "../../../payments/demo-provider/objects.ts";
 import type { Sale } from "../../../payments/demo-provider/sale.ts";
 import { openPayments, type Payments } from "../../../payments/payments.ts";
 import { deliver, eventBody, stripeAt } from "../../../payments/testing.ts";
 import { served } from "../../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 const HOLD_DAYS = 7;
@@ -41,15 +41,15 @@ after(() => demo.close());
 beforeEach(async (t) => {
   platform = await openTestPlatform({
     payoutHoldDays: HOLD_DAYS,
-    payments: (books) => {
-      payments = openPayments({ ...books, provider: stripeAt(demo), log });
+    payments: (ledger) => {
+      payments = openPayments({ ...ledger, provider: stripeAt(demo), log });
       return payments;
     },
   });
   const opened = platform;
   // What a test left in the books is right, however it ended.
   (t as import("node:test").TestContext).after(async () => {
-    const differing = (await checkBooks(opened.pool)).filter(({ differences }) => differences.length > 0);
+    const differing = (await checkLedger(opened.pool)).filter(({ differences }) => differences.length > 0);
     await opened.close();
     assert.deepEqual(differing, []);
   });

@@ -4,8 +4,8 @@ import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { type Fleet, type Node, openFleet } from "../../../fleet/fleet.ts";
 import { lastActs } from "../../testing/acts.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
 const NODES = "/console/api/operator/nodes";
 

@@ -4,7 +4,7 @@ import type { Uuid } from "../../../base/ids.ts";
 import { exactMicro, pico } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
 import { invalidRequest } from "../../../faults.ts";
-import { checkBooks } from "../../../ledger/check.ts";
+import { checkLedger } from "../../../ledger/check.ts";
 import type { OperatorAction } from "../../../operators/audit.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
 import { page } from "../../lists/pages.ts";
@@ -38,7 +38,7 @@ export function platformHandlers(
     },
 
     async checkBooks() {
-      const checks = (await checkBooks(pool)).map(({ name, checked, differences }) => ({
+      const checks = (await checkLedger(pool)).map(({ name, checked, differences }) => ({
         name,
         checked: Number(checked),
         differences,

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { publicId, type Uuid } from "../../../base/ids.ts";
 import { hostShareOf } from "../../../base/testing.ts";
-import { checkBooks } from "../../../ledger/check.ts";
+import { checkLedger } from "../../../ledger/check.ts";
 import { lastActs } from "../../testing/acts.ts";
 import { served } from "../../testing/past.ts";
-import { assertRefused, type Person, signedIn } from "../../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
 
 const PAYOUTS = "/console/api/operator/payouts";
 
@@ -100,7 +100,7 @@ describe("201 and 200", () => {
     );
     const amount = rich.earned.replace(".", "").replace(/^0+/, "");
     assert.deepEqual(rows, [{ kind: "payout", account_id: rich.account, amount }]);
-    assert.ok((await checkBooks(platform.pool)).every(({ differences }) => differences.length === 0));
+    assert.ok((await checkLedger(platform.pool)).every(({ differences }) => differences.length === 0));
     assert.deepEqual(
       (await lastActs(operator, 3)).map(({ action, subject, outcome }) => [action, subject, outcome]),
       [

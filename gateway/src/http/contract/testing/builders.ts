@@ -6,7 +6,7 @@ import { fault } from "../../../faults.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import { Browser } from "../../testing/browser.ts";
 import { refused, served } from "../../testing/past.ts";
-import { signedIn } from "../../testing/people.ts";
+import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import { emptySecrets, fillSecrets } from "./filled.ts";
 import type { Fixture } from "./fixture.ts";

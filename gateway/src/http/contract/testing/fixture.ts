@@ -9,8 +9,8 @@ import { openPayments } from "../../../payments/payments.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
 import { served } from "../../testing/past.ts";
-import { type Person, signedIn } from "../../testing/people.ts";
 import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { type Person, signedIn } from "../../testing/signed-in.ts";
 
 export const PEOPLE = [
   "nobody",
@@ -56,7 +56,7 @@ export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");
   const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
   const platform = await openTestPlatform({
-    payments: (books) => openPayments({ ...books, provider: stripeAt(demo), log }),
+    payments: (ledger) => openPayments({ ...ledger, provider: stripeAt(demo), log }),
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
   const people: Fixture["people"] = {

@@ -7,8 +7,8 @@ import { openTestIssuer } from "../../../accounts/testing/oidc.ts";
 import { openTestMailbox } from "../../../accounts/testing/smtp.ts";
 import { totp } from "../../../accounts/testing/totp.ts";
 import { Browser, PASSWORD } from "../../testing/browser.ts";
-import { signedIn } from "../../testing/people.ts";
 import type { TestPlatform } from "../../testing/platform.ts";
+import { signedIn } from "../../testing/signed-in.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Fixture } from "./fixture.ts";
 

@@ -1,4 +1,4 @@
-/** People with a browser who are signed in, and what a refusal looks like to them. */
+/** Persons with a browser who are signed in, and what a refusal looks like to them. */
 import assert from "node:assert/strict";
 import { type Answer, Browser } from "./browser.ts";
 import type { TestPlatform } from "./platform.ts";
