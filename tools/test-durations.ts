@@ -14,6 +14,21 @@ const SHOWN = 20;
 
 /** The slow ones, for a clone where nothing has run yet. Only the order matters. */
 const SLOW = [
+  "e2e/lifecycle.test.ts",
+  "e2e/clients/matrix.test.ts",
+  "e2e/console/looks-others.test.ts",
+  "e2e/hostile/floods.test.ts",
+  "e2e/overspend.test.ts",
+  "e2e/console/looks.test.ts",
+  "e2e/renewal.test.ts",
+  "e2e/console/fleet.test.ts",
+  "e2e/endings.test.ts",
+  "e2e/payments.test.ts",
+  "e2e/console/trouble.test.ts",
+  "e2e/console/builder.test.ts",
+  "e2e/console/sign-in.test.ts",
+  "e2e/fuzz/fuzz.test.ts",
+  "e2e/admin.test.ts",
   "gateway/src/dispatch/plane.test.ts",
   "host/src/engines/llama-cpp/llama-cpp.test.ts",
   "gateway/src/db/embedded.test.ts",
