@@ -6,7 +6,8 @@ import { newIds } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
-import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkRows } from "../db/rows.ts";
+import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { type Ask, type Caller, openAsk } from "./ask.ts";
 import { openAttempts, RULES } from "./attempts.ts";
 import { openAuth } from "./auth.ts";
@@ -50,7 +51,7 @@ after(async () => {
 });
 
 async function openGateway(): Promise<Gateway> {
-  const pool = openPool(database.connection, { log, sizeMax: 8 });
+  const pool = checkRows(openPool(database.connection, { log, sizeMax: 8, connectMsMax: PATIENCE_MS }));
   ends.push(() => pool.end());
   const options = { pool, newId, log, secret, publicUrl: undefined };
   const auth = openAuth({

@@ -13,7 +13,14 @@ const STATEMENT_MS_MAX = 30_000;
 const CONNECT_MS_MAX = 10_000;
 const IDLE_MS_MAX = 30_000;
 
-export function openPool(connection: Connection, options: { log: Log; sizeMax: number }): pg.Pool {
+interface PoolOptions {
+  log: Log;
+  sizeMax: number;
+  /** How long a query waits for a connection. */
+  connectMsMax?: number;
+}
+
+export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
   const pool = new pg.Pool({
     ...connection,
     // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
@@ -22,7 +29,7 @@ export function openPool(connection: Connection, options: { log: Log; sizeMax: n
     max: options.sizeMax,
     application_name: "tollgate",
     statement_timeout: STATEMENT_MS_MAX,
-    connectionTimeoutMillis: CONNECT_MS_MAX,
+    connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
     idleTimeoutMillis: IDLE_MS_MAX,
     keepAlive: true,
   });

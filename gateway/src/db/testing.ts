@@ -29,6 +29,9 @@ import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
 import { checkRows } from "./rows.ts";
 
+/** However many queries wait for a connection on however busy a machine, none fails for want of one. */
+export const PATIENCE_MS = 120_000;
+
 export interface TestDatabase {
   pool: pg.Pool;
   connection: Connection;
@@ -99,7 +102,7 @@ export async function openTestDatabase(options: { sql?: string } = {}): Promise<
   const template = await templateOf(running, options.sql);
   await administer(admin, `create database ${name} template ${template}${copiedBy(running)}${ownedBy(user)}`);
   const connection = inDatabase(admin, name, user);
-  const pool = checkRows(openPool(connection, { log, sizeMax: 10 }));
+  const pool = checkRows(openPool(connection, { log, sizeMax: 10, connectMsMax: PATIENCE_MS }));
   const close = async (): Promise<void> => {
     await pool.end();
     await administer(admin, `drop database ${name} with (force)`);

@@ -13,7 +13,8 @@ import { pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { hostShareOf } from "../base/testing.ts";
 import { openPool } from "../db/pool.ts";
-import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkRows } from "../db/rows.ts";
+import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger, type Settlement } from "./ledger.ts";
 
@@ -47,7 +48,10 @@ describe("the ledger under random concurrent histories", () => {
   const pools: ReturnType<typeof openPool>[] = [];
   before(async () => {
     db = await openTestDatabase();
-    for (let i = 0; i < GATEWAYS; i++) pools.push(openPool(db.connection, { log: createLog("silent"), sizeMax: 3 }));
+    for (let i = 0; i < GATEWAYS; i++)
+      pools.push(
+        checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 3, connectMsMax: PATIENCE_MS })),
+      );
     ledgers = pools.map((pool, i) => openLedger({ pool, clock: systemClock, gatewayId: `gateway-${i}` }));
   });
   after(async () => {

@@ -8,7 +8,7 @@ import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { openPool } from "../db/pool.ts";
 import { checkRows } from "../db/rows.ts";
-import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openTestDatabase, PATIENCE_MS, type TestDatabase } from "../db/testing.ts";
 import { checkLedger } from "../ledger/check.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
@@ -43,7 +43,7 @@ export async function openTestPayments(): Promise<TestPayments> {
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
   const demo = await openDemoProvider({ clock: systemClock, random, log });
   const pools = Array.from({ length: RECEIVERS }, () =>
-    checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8 })),
+    checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: PATIENCE_MS })),
   );
   const receivers = pools.map((pool) => openPayments({ pool, provider: stripeAt(demo), newId, log }));
   const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
