@@ -108,3 +108,13 @@ export async function inOneMinute(run: () => Promise<void>): Promise<void> {
     }
   }
 }
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Longer than any suite takes, on a busy machine too. */
+const SUITE_MS_MAX = 5 * 60 * 1000;
+
+/** For suites that look at what happened "since midnight UTC": one that begins just before it waits for the new day. */
+export async function clearOfMidnight(now = Date.now()): Promise<void> {
+  const leftMs = DAY_MS - (now % DAY_MS);
+  if (leftMs < SUITE_MS_MAX) await new Promise((resolve) => setTimeout(resolve, leftMs + 1_000));
+}

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { clearOfMidnight } from "./fixtures.ts";
 import { assertBalanced, builder, host, lastRecord } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
@@ -26,6 +27,7 @@ describe("a host's command line", () => {
   let served = "";
 
   before(async () => {
+    await clearOfMidnight();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--no-node"]);
   });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
 import { after, before, describe, test } from "node:test";
+import { clearOfMidnight } from "./fixtures.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform, tollgate } from "./platform.ts";
 
 interface NodeObject {
@@ -16,6 +17,7 @@ describe("the node API", () => {
   let dataDir: string;
   let platform: Platform;
   before(async () => {
+    await clearOfMidnight();
     dataDir = await newDataDir();
     const flags = ["--engine", "scripted", "--models", "tiny-3b,embed-m3"];
     platform = await startPlatform(dataDir, flags);

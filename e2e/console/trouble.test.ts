@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
+import { clearOfMidnight } from "../fixtures.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { accountNamed } from "./accounts.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
@@ -17,6 +18,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
   let page: Page;
 
   before(async () => {
+    await clearOfMidnight();
     buildConsole();
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, FLAGS);
