@@ -3,6 +3,7 @@
  * both bounded in number), so that a busy key costs no query and a wrong one no more than a query a minute.
  */
 import { OPEN_HOST_TOKENS_MAX, OPEN_KEYS_MAX } from "@tollgate/api/bounds.ts";
+import { tooManySecrets } from "@tollgate/api/console/keys.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
@@ -69,12 +70,8 @@ export interface SecretPosition {
 /** The account has as many secrets of the kind as may work at once. */
 export class TooManyOpen extends Error {
   override name = "TooManyOpen";
-  readonly max: number;
   constructor(table: keyof typeof OPEN_MAX) {
-    const max = OPEN_MAX[table];
-    const what = table === "api_key" ? "API keys" : "host tokens";
-    super(`This account has ${max} ${what}, and may have no more. Revoke one first.`);
-    this.max = max;
+    super(tooManySecrets(OPEN_MAX[table], table === "api_key" ? "API keys" : "host tokens"));
   }
 }
 
