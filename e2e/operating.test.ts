@@ -44,7 +44,10 @@ describe("operating a platform", () => {
   test("the internal port tells of the traffic", async () => {
     const log = await readFile(join(dataDir, "gateway.log"), "utf8");
     const at = `http://127.0.0.1:${/"internalPort":(\d+)/.exec(log)?.[1]}`;
-    assert.deepEqual(await (await fetch(`${at}/readyz`)).json(), { status: "ready" });
+    assert.deepEqual(await (await fetch(`${at}/readyz`)).json(), {
+      status: "ready",
+      dependencies: { database: "up", limits: "up", plane: "up" },
+    });
     const text = await (await fetch(`${at}/metrics`)).text();
     assert.match(text, /^tollgate_requests_total\{endpoint="chat",model="tiny-3b",outcome="ok"\} 1$/m);
     assert.match(text, /^tollgate_first_token_seconds_count\{model="tiny-3b"\} 1$/m);

@@ -28,13 +28,18 @@ const LIMIT_OUTCOMES = [
 ] as const;
 export type LimitOutcome = (typeof LIMIT_OUTCOMES)[number];
 
-/** How a request ended. `gateway_lost`: its gateway died, and the hold ran out. */
+/**
+ * How a request ended. `plane_lost`: the platform lost the way to a node that was well. `gateway_stopped`: its gateway was
+ * stopped before it ended. `gateway_lost`: its gateway died, and the hold ran out.
+ */
 export const REQUEST_OUTCOMES = [
   "ok",
   "upstream_failed",
   "upstream_stall",
   "no_capacity",
   "client_closed",
+  "plane_lost",
+  "gateway_stopped",
   "gateway_lost",
   ...LIMIT_OUTCOMES,
 ] as const;

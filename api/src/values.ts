@@ -31,6 +31,8 @@ const OUTCOME_WORDS: Record<Outcome, string> = {
   upstream_stall: "the node went quiet",
   no_capacity: "no node in time",
   client_closed: "the client went away",
+  plane_lost: "the platform lost the way to the node; what reached the client was charged",
+  gateway_stopped: "the gateway was stopped; what reached the client was charged",
   gateway_lost: "the gateway died; nothing was charged",
   rate_limit_requests: "refused with 429",
   rate_limit_tokens: "refused with 429",

@@ -44,6 +44,8 @@ export interface App extends AccountParts {
   newId: NewId;
   publicServer: ReturnType<typeof publicServer>;
   internalServer: ReturnType<typeof internalServer>;
+  /** `/readyz` says from now on that the gateway is about to stop. */
+  notReady: () => void;
   /** Resolves once that node (`node_…`) takes requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
   /** Null when the store is not the private one. */
@@ -167,6 +169,14 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     payouts: openPayouts({ pool, newId, holdDays: config.payoutHoldDays }),
     live,
   };
+  const health = healthOf({
+    metrics,
+    dependencies: [
+      { of: store.health, isNeeded: true },
+      { of: limits.health, isNeeded: config.limitsWhenAway === "refuse" },
+      { of: plane.health, isNeeded: !config.plane.absent },
+    ],
+  });
   return {
     ...accounts,
     ledger: money.ledger,
@@ -174,7 +184,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     history: money.history,
     newId,
     publicServer: publicServer(parts),
-    internalServer: internalServer(healthOf({ ping: () => pool.query("select 1"), metrics })),
+    internalServer: internalServer(health),
+    notReady: () => health.drain(),
     nodeOnline: (id) => roster.online(id),
     postgresPid: store.pid,
     close,

@@ -1,5 +1,5 @@
 /** The environment, parsed once. Every mistake is reported, not only the first. Nothing else reads process.env. */
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { z } from "zod";
 
 const MEBIBYTE = 1024 * 1024;
@@ -16,6 +16,13 @@ const Mebibytes = z.coerce
   .int("must be a whole number of MiB")
   .min(10, "must be 10 or more")
   .max(65_536, "must be 65536 or less");
+
+/** A wait. */
+const Seconds = z.coerce
+  .number("must be a number of seconds")
+  .int("must be a whole number of seconds")
+  .min(0, "must be 0 or more")
+  .max(3_600, "must be 3600 or less");
 
 const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
@@ -70,6 +77,7 @@ const Environment = z.object({
       "must begin with valkey://, redis:// (or the same with an s for TLS), or be a socket path",
     )
     .optional(),
+  LIMITS_WHEN_AWAY: z.enum(["refuse", "local"], "must be refuse or local").default("refuse"),
   KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
   PLANE: z.enum(["on", "off"], "must be on or off").default("on"),
   PLANE_HOST: z.string().min(1).optional(),
@@ -121,6 +129,9 @@ const Environment = z.object({
     .min(1, "must be 1 or more")
     .max(86_400, "must be 86400 or less")
     .default(900),
+  SPOOL_DIR: z.string().min(1).optional(),
+  DRAIN_DELAY_S: Seconds.default(5),
+  DRAIN_GRACE_S: Seconds.default(30),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\/\S+$/, "must begin with smtp:// or smtps://")
@@ -188,6 +199,8 @@ export interface Config {
   databasePoolMax: number;
   /** Where limits are counted. Undefined: in memory, for one gateway. */
   valkeyUrl: string | undefined;
+  /** While the limits' store is away: nothing is admitted, or each gateway counts alone with its share. */
+  limitsWhenAway: "refuse" | "local";
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
   plane: PlaneConfig;
@@ -205,6 +218,10 @@ export interface Config {
   dispatchDeadlineMs: number;
   /** How long the credit of a request stays held after its gateway died. */
   holdLeaseMs: number;
+  /** Where settlements wait that the store cannot take now. */
+  spoolDir: string;
+  /** A gateway that is asked to stop is not ready but serves for the first time, then lets what is under way end for the second. */
+  drain: { delayMs: number; graceMs: number };
   /** A job that lasts longer than this after its acceptance ends as a stall. */
   jobMsMax: number;
   /** How much memory large bodies may take: all of them, and those of one account. */
@@ -292,6 +309,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,
     valkeyUrl: e.VALKEY_URL,
+    limitsWhenAway: e.LIMITS_WHEN_AWAY,
     keyPepper: e.KEY_PEPPER,
     plane: planeConfig(e),
     mail: e.SMTP_URL !== undefined && e.MAIL_FROM !== undefined ? { url: e.SMTP_URL, from: e.MAIL_FROM } : undefined,
@@ -309,6 +327,8 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     holdLeaseMs: e.HOLD_LEASE_S * 1000,
+    spoolDir: resolve(e.SPOOL_DIR ?? join(e.DATA_DIR, "spool")),
+    drain: { delayMs: e.DRAIN_DELAY_S * 1000, graceMs: e.DRAIN_GRACE_S * 1000 },
     jobMsMax: e.JOB_MAX_S * 1000,
     bodyBudget: {
       gatewayBytesMax: e.BODY_BUDGET_MB * MEBIBYTE,

@@ -15,6 +15,14 @@ const OUTCOMES: Record<string, Meaning> = {
   },
   no_capacity: { tone: "warn", says: "No node was available in time. Nothing was billed." },
   client_closed: { tone: "neutral", says: "The client disconnected. What was generated until then was billed." },
+  plane_lost: {
+    tone: "warn",
+    says: "The platform lost its connection to the node. What reached the client was billed, and nothing else.",
+  },
+  gateway_stopped: {
+    tone: "warn",
+    says: "The gateway was stopped before the request ended. What reached the client was billed, and nothing else.",
+  },
   gateway_lost: { tone: "warn", says: "The gateway stopped while the request ran. Nothing was billed." },
   rate_limit_requests: { tone: "warn", says: "Rate-limited: the key's requests per minute are used up." },
   rate_limit_tokens: { tone: "warn", says: "Rate-limited: the key's tokens per minute are used up." },

@@ -2,6 +2,7 @@
 
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
+import { alwaysThere, type Dependency } from "../base/dependency.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { migrate } from "../db/migrate.ts";
 import { type Connection, openPool } from "../db/pool.ts";
@@ -12,6 +13,7 @@ const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 export interface Store {
   pool: pg.Pool;
   connection: Connection;
+  health: Dependency;
   /** Of the private PostgreSQL; null when the store is another. */
   pid: number | null;
 }
@@ -31,5 +33,5 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   onClose(() => pool.end());
   progress("bringing the database up to date");
   await migrate(pool, { directory: SQL_DIRECTORY, log });
-  return { pool, connection, pid };
+  return { pool, connection, health: alwaysThere("database"), pid };
 }

@@ -1,8 +1,10 @@
 /** For a gateway without a dispatch plane: it serves the console and the books, and no node ever connects to it. */
+import { alwaysThere } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 
 export function absentPlane(): Plane {
   return {
+    health: alwaysThere("plane"),
     publish() {},
     subscribe: () => () => {},
     onNodeGone() {},

@@ -2,6 +2,8 @@
  * The dispatch plane as the gateway sees it: a broker that carries frames to nodes and back. Adapters: hub/ (in process,
  * speaks the NATS protocol to agents) and nats/ (NATS servers). Both are held to the same behaviour by plane.test.ts.
  */
+import type { Dependency } from "../base/dependency.ts";
+
 export interface NodeCredentials {
   /** Where the agent connects: `nats://host:port`, or `tls://`; several addresses are separated by commas. */
   url: string;
@@ -13,6 +15,8 @@ export interface NodeCredentials {
 }
 
 export interface Plane {
+  /** Away: no node can be reached now. */
+  readonly health: Dependency;
   /** At most once: a plane that is away drops the message, and has told of every node that is gone with it. */
   publish(subject: string, payload: Uint8Array): void;
   /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */

@@ -2,11 +2,13 @@
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import type { Dependency } from "../base/dependency.ts";
 import type { Plane } from "./plane.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
 export class MemoryPlane implements Plane {
+  readonly health = { name: "plane", isAway: false, latencyMs: null } satisfies Dependency as Dependency;
   readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
   readonly #gone: ((nodeId: string) => void)[] = [];
   /** The nodes that were cut off. */

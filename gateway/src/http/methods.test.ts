@@ -20,7 +20,10 @@ before(async () => {
     // Nothing is bought here, but what sells is served.
     payments: () => ({}) as unknown as NonNullable<TestPlatform["parts"]["payments"]>,
   });
-  internal = internalServer({ ready: async () => undefined, metrics: async () => ({ contentType: "x", text: "" }) });
+  internal = internalServer({
+    ready: () => ({ status: "ready", dependencies: {} }),
+    metrics: async () => ({ contentType: "x", text: "" }),
+  });
 });
 after(async () => {
   await internal.close();

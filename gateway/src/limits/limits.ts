@@ -10,6 +10,7 @@
  * Slots in flight and places of a model are leases. The process that took one renews it while the request lives; the
  * leases of a process that died end by themselves.
  */
+import type { Dependency } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import type { LimitOutcome } from "../base/states.ts";
 
@@ -46,6 +47,8 @@ export type Entry =
   | { admitted: false; code: Refusal; retryAfterS: number; standing: Standing };
 
 export interface Limits {
+  /** Where the counts live. */
+  readonly health: Dependency;
   /**
    * One round trip: checks the windows, counts the request and takes a slot leased under `id`. A repeat with an id that
    * holds a slot is admitted and counts nothing. Rejects with `LimitsUnavailable`.

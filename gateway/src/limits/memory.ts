@@ -3,6 +3,7 @@
  * in the current minute and by what is in flight.
  */
 import type { Clock } from "../base/clock.ts";
+import { alwaysThere } from "../base/dependency.ts";
 import { Held } from "./held.ts";
 import {
   checkCount,
@@ -92,6 +93,7 @@ export function memoryLimits({ clock, board = new Board() }: { clock: Clock; boa
   };
 
   return {
+    health: alwaysThere("limits"),
     async enter(keyId: string, id: string, limits: KeyLimits) {
       checkLimits(limits);
       const minute = currentMinute();

@@ -5,6 +5,7 @@
  */
 import { Redis } from "ioredis";
 import type { Clock } from "../base/clock.ts";
+import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
 import { LimitsUnavailable } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
@@ -23,7 +24,9 @@ interface LinkOptions {
   answerTimeoutMs: number;
 }
 
-export class ValkeyLink {
+export class ValkeyLink implements Dependency {
+  readonly name = "limits";
+  readonly latencyMs = null;
   readonly #redis: ScriptedRedis;
   readonly #clock: Clock;
   readonly #log: Log;
@@ -56,6 +59,10 @@ export class ValkeyLink {
   /** Resolves when connected, or when the first attempt failed; it goes on trying then. */
   async open(): Promise<void> {
     await this.#redis.connect().catch((error: Error) => this.#failed(error));
+  }
+
+  get isAway(): boolean {
+    return this.#outage !== undefined;
   }
 
   /** Rejects with `LimitsUnavailable`, and with nothing else. */

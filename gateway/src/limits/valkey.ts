@@ -84,6 +84,7 @@ export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
 
   await link.open();
   return {
+    health: link,
     async enter(keyId, id, limits) {
       checkLimits(limits);
       const { requestsPerMinute, tokensPerMinute, inFlight } = limits;

@@ -5,6 +5,7 @@
 import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
 import type { Clock } from "../../base/clock.ts";
+import { alwaysThere } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -58,6 +59,7 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 }
 
 class EmbeddedHub implements Hub, ConnectionHub {
+  readonly health = alwaysThere("plane");
   readonly clock: Clock;
   readonly log: Log;
   readonly peerLog: SparingLog;

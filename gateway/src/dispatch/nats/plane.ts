@@ -5,6 +5,7 @@
  */
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
+import type { Dependency } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -62,6 +63,7 @@ const STATES = nodeState("");
 const ANNOUNCE_MS_MAX = 250;
 
 class NatsPlane implements Plane {
+  readonly health: Dependency;
   readonly #options: NatsPlaneOptions;
   readonly #account: SigningKey;
   readonly #credentialTtlMs: number;
@@ -87,6 +89,7 @@ class NatsPlane implements Plane {
       clock,
       log,
     });
+    this.health = this.#connection;
     this.#revoker = new Revoker({
       lookup: () => this.#lookup(),
       withSystem: (task) => withSystem({ url, user: system, account: this.#account.publicKey }, task),

@@ -5,6 +5,7 @@
  */
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
+import type { Dependency } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
 import { NatsUnusable } from "./connect.ts";
 
@@ -39,7 +40,9 @@ interface Subscribed {
   live: Subscription | undefined;
 }
 
-export class ReconnectingConnection {
+export class ReconnectingConnection implements Dependency {
+  readonly name = "plane";
+  readonly latencyMs = null;
   readonly #options: ReconnectingOptions;
   readonly #subscribed = new Set<Subscribed>();
   #connection: NatsConnection | undefined;
@@ -64,6 +67,10 @@ export class ReconnectingConnection {
       this.#failed(error);
     }
     this.#maintained = this.#maintain();
+  }
+
+  get isAway(): boolean {
+    return this.#living() === undefined;
   }
 
   publish(subject: string, payload: Uint8Array): void {

@@ -10,10 +10,11 @@ const bucketOf = ({ by }: Span, hour: number): number =>
   by === "hour" ? hour * 1000 : startOfUtcDay(hour * 1000).getTime();
 
 /** How requests ended, in four groups: an operator acts on each in another way. */
+const PLATFORM = new Set(["no_capacity", "plane_lost", "gateway_stopped", "gateway_lost"]);
 const GROUPS: { name: string; colour: number; has: (outcome: string) => boolean }[] = [
   { name: "Completed", colour: 1, has: (outcome) => outcome === "ok" || outcome === "client_closed" },
   { name: "Failed on a node", colour: 6, has: (outcome) => outcome.startsWith("upstream_") },
-  { name: "No capacity", colour: 3, has: (outcome) => outcome === "no_capacity" || outcome === "gateway_lost" },
+  { name: "No capacity", colour: 3, has: (outcome) => PLATFORM.has(outcome) },
   { name: "Rate-limited", colour: 7, has: () => true },
 ];
 

@@ -1,0 +1,26 @@
+/** What the gateway needs and does not run itself: whether it is there. */
+
+type DependencyName = "database" | "limits" | "plane";
+
+/** Each adapter tells of its own; `/readyz` and the metrics read it. */
+export interface Dependency {
+  readonly name: DependencyName;
+  /** It does not answer, is slow beyond use or refuses; asking it again is left to probes. */
+  readonly isAway: boolean;
+  /** The last measured round trip; null where there was none, or nothing travels. */
+  readonly latencyMs: number | null;
+}
+
+/** Of something that lives in this process. */
+export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
+
+/** Something we need is away: what was asked was not done, and may be asked again. */
+export class Away extends Error {
+  override name = "Away";
+  readonly dependency: DependencyName;
+
+  constructor(dependency: DependencyName, reason: string, cause?: unknown) {
+    super(`the ${dependency} is away: ${reason}`, { cause });
+    this.dependency = dependency;
+  }
+}
