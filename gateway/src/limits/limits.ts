@@ -71,6 +71,9 @@ export interface Limits {
   close(): Promise<void>;
 }
 
+/** What kept the counts from being asked: no answer in time, no connection, or an answer that was an error. */
+export type UnavailableCause = "timeout" | "disconnected" | "error";
+
 /** Nobody could say whether the request is within its limits. It must be refused: nothing goes through unlimited. */
 export class LimitsUnavailable extends Error {
   override name = "LimitsUnavailable";

@@ -1,140 +1,245 @@
 /**
- * The connection to the server: one question, one answer, in bounded time. Nothing is queued while the server is away;
- * a question is refused at once then, and the connection comes back by itself. An outage is logged when it begins and
- * when it is over, however many questions it costs.
+ * The connection to the server: one question, one answer, in bounded time. A server that left a question unanswered, answered
+ * with an error or cannot be reached is away: every further question is refused at once, and one probe at a time asks
+ * whether it is back. An outage is logged when it begins and when it is over, however many questions it costs.
  */
 import { Redis } from "ioredis";
 import type { Clock } from "../base/clock.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Log } from "../base/log.ts";
-import { LimitsUnavailable } from "./limits.ts";
+import { answerTime } from "./answer-time.ts";
+import { LimitsUnavailable, type UnavailableCause } from "./limits.ts";
 import { type ScriptedRedis, scripts } from "./valkey-scripts.ts";
 
 /** More unanswered questions than this are not asked: a server that far behind would answer none of them in time. */
 const UNANSWERED_MAX = 10_000;
 const RECONNECT_MS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 2_000;
-/** An outage is over when the server answers and no question has failed for this long; a flapping one is one outage. */
+/** A connection on which a server that is away said nothing for this long is given up, and everything asked on it. */
+const SILENT_MS_MAX = 2_000;
+const PROBE_MS_MIN = 250;
+const PROBE_MS_MAX = 1_000;
+/** An outage is told to be over when no question has failed for this long; a flapping one is one outage. */
 const QUIET_MS = 1_000;
+
+type Question<T = unknown> = (redis: ScriptedRedis) => Promise<T>;
 
 interface LinkOptions {
   url: string;
   clock: Clock;
   log: Log;
   answerTimeoutMs: number;
+  /** Fails while the server cannot do its work, and does no harm. */
+  probe: Question;
+  /** For each question of a request that nobody could answer. */
+  unavailable?: ((cause: UnavailableCause) => void) | undefined;
+  /** The server was away and answers again; what it remembers is not known. */
+  back?: () => void;
+}
+
+interface Outage {
+  readonly since: number;
+  /** What it began with. */
+  readonly cause: UnavailableCause;
+  /** Questions of requests that it cost. */
+  refused: number;
+  /** When a probe was answered; undefined while the server is away. */
+  backAt: number | undefined;
+  probing: boolean;
+  probeMs: number;
+  /** The last probe was answered, with an error: a new connection tells nothing. */
+  refusesProbes: boolean;
+  stopTimer: () => void;
 }
 
 export class ValkeyLink implements Dependency {
   readonly name = "limits";
-  readonly latencyMs = null;
+  readonly #options: LinkOptions;
   readonly #redis: ScriptedRedis;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #answerTimeoutMs: number;
   #unanswered = 0;
-  #outage: { since: number; lastFailure: number; stopProbing: () => void } | undefined;
+  #latencyMs: number | null = null;
+  /** When the server was last heard on this connection, or the connection made. */
+  #heardAt: number;
+  #outage: Outage | undefined;
   #closing = false;
 
-  constructor({ url, clock, log, answerTimeoutMs }: LinkOptions) {
-    this.#clock = clock;
-    this.#log = log;
-    this.#answerTimeoutMs = answerTimeoutMs;
-    this.#redis = new Redis(url.replace(/^valkey(s?):/, "redis$1:"), {
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#heardAt = options.clock.monotonic();
+    this.#redis = new Redis(options.url.replace(/^valkey(s?):/, "redis$1:"), {
       lazyConnect: true,
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
-      // A connection that goes quiet while answers are due is given up, and everything asked on it with it.
-      socketTimeout: CONNECT_TIMEOUT_MS,
       retryStrategy: (attempt) => Math.min(RECONNECT_MS_MAX, 25 * 2 ** Math.min(attempt, 10)),
       // The server we are connected to became a replica: the name may lead to the new primary.
       reconnectOnError: (error) => error.message.startsWith("READONLY"),
       scripts,
     }) as ScriptedRedis;
-    this.#redis.on("error", (error: Error) => this.#failed(error));
-    this.#redis.on("close", () => this.#failed(new Error("the connection was closed")));
+    this.#redis.on("error", (error: Error) => this.#failed("disconnected", error));
+    this.#redis.on("close", () => this.#failed("disconnected", new Error("the connection was closed")));
+    this.#redis.on("connect", () => this.#heard());
+    this.#redis.on("ready", () => {
+      if (this.#outage !== undefined && !this.#outage.refusesProbes) this.#probe(this.#outage);
+    });
   }
 
   /** Resolves when connected, or when the first attempt failed; it goes on trying then. */
   async open(): Promise<void> {
-    await this.#redis.connect().catch((error: Error) => this.#failed(error));
+    await this.#redis.connect().catch((error: Error) => this.#failed("disconnected", error));
   }
 
   get isAway(): boolean {
-    return this.#outage !== undefined;
+    return this.#outage !== undefined && this.#outage.backAt === undefined;
   }
 
-  /** Rejects with `LimitsUnavailable`, and with nothing else. */
-  ask<T>(send: (redis: ScriptedRedis) => Promise<T>): Promise<T> {
-    const { status } = this.#redis;
-    if (status !== "ready") return this.#unasked(`not connected (${status})`);
-    if (this.#unanswered >= UNANSWERED_MAX) return this.#unasked(`${this.#unanswered} questions are unanswered`);
-    this.#unanswered += 1;
-    return new Promise((resolve, reject) => {
-      const fail = (cause: Error): void => {
-        this.#failed(cause);
-        reject(new LimitsUnavailable(cause, { maybeDone: true }));
-      };
-      let late = false;
-      const stopTimer = this.#clock.after(this.#answerTimeoutMs, () => {
-        late = true;
-        fail(new Error(`no answer within ${this.#answerTimeoutMs} ms`));
-      });
-      const settle = (outcome: () => void): void => {
-        this.#unanswered -= 1;
-        stopTimer();
-        // Who asked was told already that there is no answer.
-        if (!late) outcome();
-      };
-      send(this.#redis).then(
-        (answer) =>
-          settle(() => {
-            this.#answered();
-            resolve(answer);
-          }),
-        (error: Error) => settle(() => fail(error)),
-      );
-    });
+  get latencyMs(): number | null {
+    return this.#latencyMs;
+  }
+
+  /** Asks for a request. Rejects with `LimitsUnavailable`, and with nothing else. */
+  async ask<T>(send: Question<T>): Promise<T> {
+    try {
+      return await this.tell(send);
+    } catch (error) {
+      if (this.#outage !== undefined) this.#outage.refused += 1;
+      this.#options.unavailable?.(this.#outage?.cause ?? "disconnected");
+      throw error;
+    }
+  }
+
+  /** The same for what no request waits for: it is not among what an outage cost. */
+  tell<T>(send: Question<T>): Promise<T> {
+    if (this.isAway) return unasked(`the server is away (${this.#outage?.cause})`);
+    return this.#question(send);
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
-    this.#outage?.stopProbing();
     // Answers that are due still come before this one.
-    await this.ask((redis) => redis.quit()).catch((error: LimitsUnavailable) =>
-      this.#log.warn({ reason: reasonOf(error.cause) }, "left the limits server without a goodbye"),
+    const goodbye = this.tell((redis) => redis.quit());
+    this.#closing = true;
+    this.#outage?.stopTimer();
+    await goodbye.catch((error: LimitsUnavailable) =>
+      this.#options.log.warn({ reason: reasonOf(error.cause) }, "left the limits server without a goodbye"),
     );
     this.#redis.disconnect();
   }
 
-  #unasked(why: string): Promise<never> {
-    const cause = new Error(why);
-    this.#failed(cause);
-    return Promise.reject(new LimitsUnavailable(cause, { maybeDone: false }));
-  }
-
-  #failed(error: Error): void {
-    if (this.#closing) return;
-    const now = this.#clock.monotonic();
-    if (this.#outage !== undefined) {
-      this.#outage.lastFailure = now;
-      return;
+  #question<T>(send: Question<T>): Promise<T> {
+    const { clock, answerTimeoutMs } = this.#options;
+    const refused = this.#whyUnasked();
+    if (refused !== undefined) {
+      this.#failed(refused.cause, new Error(refused.why));
+      return unasked(refused.why);
     }
-    // A probe tells that the server is back even when nobody else asks; its failures are counted like any other.
-    const probe = (): void => void this.ask((redis) => redis.ping()).catch(() => undefined);
-    this.#outage = { since: now, lastFailure: now, stopProbing: this.#clock.every(QUIET_MS, probe) };
-    const reason = reasonOf(error);
-    this.#log.error({ reason }, "the limits server does not answer; requests are refused until it does");
+    this.#unanswered += 1;
+    return new Promise((resolve, reject) => {
+      const fail = (cause: UnavailableCause, error: Error): void => {
+        this.#failed(cause, error);
+        reject(new LimitsUnavailable(error, { maybeDone: true }));
+      };
+      const answer = send(this.#redis);
+      const writtenAt = clock.monotonic();
+      const stopTimer = answerTime({
+        clock,
+        timeoutMs: answerTimeoutMs,
+        isUnsent: () => (this.#redis.stream?.writableLength ?? 0) > 0,
+        passed: () => fail("timeout", new Error(`no answer within ${answerTimeoutMs} ms`)),
+      });
+      const heard = (): void => {
+        this.#unanswered -= 1;
+        stopTimer();
+      };
+      // After the time has passed both change nothing more: who asked was told that there is no answer.
+      answer.then(
+        (value) => {
+          heard();
+          this.#heard();
+          this.#latencyMs = clock.monotonic() - writtenAt;
+          resolve(value);
+        },
+        (error: Error) => {
+          heard();
+          const answered = error.name === "ReplyError";
+          if (answered) this.#heard();
+          fail(answered ? "error" : "disconnected", error);
+        },
+      );
+    });
   }
 
-  #answered(): void {
-    const now = this.#clock.monotonic();
-    if (this.#outage === undefined || now - this.#outage.lastFailure < QUIET_MS) return;
-    this.#outage.stopProbing();
-    this.#log.info({ outageMs: Math.round(now - this.#outage.since) }, "the limits server answers again");
-    this.#outage = undefined;
+  #whyUnasked(): { cause: UnavailableCause; why: string } | undefined {
+    const { status } = this.#redis;
+    if (status !== "ready") return { cause: "disconnected", why: `not connected (${status})` };
+    if (this.#unanswered < UNANSWERED_MAX) return undefined;
+    return { cause: "timeout", why: `${this.#unanswered} questions are unanswered` };
   }
+
+  #heard(): void {
+    this.#heardAt = this.#options.clock.monotonic();
+  }
+
+  #failed(cause: UnavailableCause, error: Error): void {
+    if (this.#closing || this.isAway) return;
+    const { clock, log } = this.#options;
+    if (this.#outage === undefined) {
+      const fresh = { refused: 0, backAt: undefined, probing: false, probeMs: PROBE_MS_MIN, refusesProbes: false };
+      this.#outage = { ...fresh, since: clock.monotonic(), cause, stopTimer: () => {} };
+      log.error({ cause, reason: reasonOf(error) }, "the limits server does not answer; probing until it does");
+    }
+    this.#outage.backAt = undefined;
+    this.#probeLater(this.#outage);
+  }
+
+  #probeLater(outage: Outage): void {
+    outage.stopTimer();
+    outage.stopTimer = this.#options.clock.after(outage.probeMs, () => this.#probe(outage));
+    outage.probeMs = Math.min(PROBE_MS_MAX, outage.probeMs * 2);
+  }
+
+  #probe(outage: Outage): void {
+    if (outage.probing || this.#closing || !this.isAway) return;
+    outage.stopTimer();
+    outage.probing = true;
+    this.#question(this.#options.probe).then(
+      () => {
+        outage.probing = false;
+        this.#isBack(outage);
+      },
+      (error: LimitsUnavailable) => {
+        outage.probing = false;
+        if (this.#closing) return;
+        outage.refusesProbes = error.cause instanceof Error && error.cause.name === "ReplyError";
+        this.#giveUpSilentConnection();
+        this.#probeLater(outage);
+      },
+    );
+  }
+
+  /** The client itself would wait for ever. What it does by a timer of its own misfires when this process is late. */
+  #giveUpSilentConnection(): void {
+    if (this.#options.clock.monotonic() - this.#heardAt < SILENT_MS_MAX) return;
+    if (this.#redis.status === "ready" || this.#redis.status === "connect") this.#redis.stream.destroy();
+  }
+
+  #isBack(outage: Outage): void {
+    if (this.#closing) return;
+    const { clock, log, back } = this.#options;
+    const backAt = clock.monotonic();
+    outage.backAt = backAt;
+    outage.refusesProbes = false;
+    outage.stopTimer = clock.after(QUIET_MS, () => {
+      const outageMs = Math.round(backAt - outage.since);
+      log.info({ cause: outage.cause, outageMs, refused: outage.refused }, "the limits server answers again");
+      this.#outage = undefined;
+    });
+    back?.();
+  }
+}
+
+function unasked(why: string): Promise<never> {
+  return Promise.reject(new LimitsUnavailable(new Error(why), { maybeDone: false }));
 }
 
 /** Only the words: the client's errors carry whole commands. */

@@ -1,18 +1,16 @@
-/** What only a shared server can do: be the same as memory, be away, be slow, come back. */
+/** What only a shared server can do, while it is there: be the same as memory, forget, be one of a cluster. */
 import assert from "node:assert/strict";
-import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
 import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
-import { type ManualClock, manualClock } from "../base/testing.ts";
-import { DEFAULT_LIMITS, type Limits, LimitsUnavailable } from "./limits.ts";
+import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import {
   type Bench,
   command,
   eventually,
   findServer,
   memoryBench,
-  START_MS,
   startServer,
   type TestServer,
   valkeyBench,
@@ -22,10 +20,6 @@ import { valkeyLimits } from "./valkey.ts";
 const binary = findServer();
 const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
 const KEY = "key-1";
-const ANSWER_TIMEOUT_MS = 200;
-const A_WHILE_MS = 1_000;
-
-type Line = { msg: string; tokens?: number };
 
 describe("Valkey, on one server", { skip }, () => {
   let server: TestServer;
@@ -132,135 +126,4 @@ test("Valkey: the keys of one call are on one server of a cluster", { skip }, as
   await limits.leave(KEY, "r1", 2_000_000);
   const next = await limits.enter(KEY, "r2", DEFAULT_LIMITS);
   assert.equal(next.standing.remainingTokens, 0);
-});
-
-/** Time stands still but where a test moves it: how fast this machine is must not matter. */
-describe("Valkey, away", { skip }, () => {
-  let server: TestServer;
-  let clock: ManualClock;
-  let limits: Limits;
-  let lines: Line[];
-  const open = (): Promise<Limits> => {
-    lines = [];
-    clock = manualClock(START_MS);
-    return valkeyLimits({
-      url: server.url,
-      clock,
-      log: createLog("info", { write: (line) => lines.push(JSON.parse(line)) }),
-      answerTimeoutMs: ANSWER_TIMEOUT_MS,
-      // No minute ends during a test.
-      nowMs: () => START_MS,
-    });
-  };
-  const said = (text: string): Line[] => lines.filter((line) => line.msg.includes(text));
-  const isAnswered = (): Promise<boolean> =>
-    limits.standing(KEY, DEFAULT_LIMITS).then(
-      () => true,
-      (error) => {
-        if (error instanceof LimitsUnavailable) return false;
-        throw error;
-      },
-    );
-  /** Once it answers, and then only after a while without any failure, the outage is over. */
-  const back = async (): Promise<void> => {
-    await eventually("it answers", isAnswered);
-    assert.equal(said("answers again").length, 0);
-    clock.advance(A_WHILE_MS);
-    await eventually("the end of the outage is logged", async () => {
-      await isAnswered();
-      return said("answers again").length === 1;
-    });
-  };
-
-  beforeEach(async () => {
-    server = await startServer(binary as string);
-    limits = await open();
-  });
-  afterEach(async () => {
-    await limits.close();
-    await server.kill();
-  });
-
-  const asked = (): Promise<unknown>[] => [
-    limits.enter(KEY, "refused", DEFAULT_LIMITS),
-    limits.enterModel("m", "refused", 8),
-  ];
-
-  /** While no time passes. */
-  async function assertRefusedAtOnce(): Promise<void> {
-    for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
-  }
-
-  test("killed: everything is refused at once; restarted: goes on by itself", async () => {
-    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
-    assert.ok((await limits.enter(KEY, "ended", two)).admitted);
-    await server.kill();
-    await assertRefusedAtOnce();
-    await limits.leave(KEY, "ended", 1_234);
-    await assertRefusedAtOnce();
-    await server.start();
-    await back();
-    await eventually("the tokens of the request that ended meanwhile are entered", async () => {
-      // What could not be entered is tried again now and then.
-      clock.advance(ANSWER_TIMEOUT_MS / 2);
-      const { standing } = await limits.enter(KEY, "next", two);
-      return standing.remainingTokens === 2_000_000 - 1_234;
-    });
-    assert.equal(said("does not answer").length, 1);
-    assert.equal(said("not counted").length, 0);
-  });
-
-  test("frozen: refused after the timeout; a slot taken unseen is given back", async () => {
-    const one = { ...DEFAULT_LIMITS, inFlight: 1 };
-    server.freeze();
-    const unseen = limits.enter(KEY, "unseen", one);
-    const others = asked();
-    clock.advance(ANSWER_TIMEOUT_MS);
-    for (const question of [unseen, ...others]) await assert.rejects(question, LimitsUnavailable);
-    server.thaw();
-    await back();
-    await eventually("the slot is free", async () => {
-      clock.advance(ANSWER_TIMEOUT_MS / 2);
-      return (await limits.enter(KEY, "next", one)).admitted;
-    });
-    assert.equal(said("does not answer").length, 1);
-  });
-
-  test("tokens that an answer left in doubt are entered once", async () => {
-    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
-    server.freeze();
-    const left = limits.leave(KEY, "ended", 1_000);
-    clock.advance(ANSWER_TIMEOUT_MS);
-    await left;
-    server.thaw();
-    await back();
-    // The server carries out what it got before it froze, and the repeat.
-    for (let looks = 0; looks < 5; looks++) {
-      clock.advance(ANSWER_TIMEOUT_MS / 2);
-      const standing = await limits.standing(KEY, DEFAULT_LIMITS);
-      assert.equal(standing.remainingTokens, 2_000_000 - 1_000);
-    }
-  });
-
-  test("away at the start: opens, refuses, and goes on when the server comes", async () => {
-    await limits.close();
-    await server.kill();
-    limits = await open();
-    await assertRefusedAtOnce();
-    await server.start();
-    await back();
-    assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
-  });
-
-  test("closed while away: what could not be entered is logged", async () => {
-    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
-    await server.kill();
-    await limits.leave(KEY, "ended", 77);
-    await limits.close();
-    assert.deepEqual(
-      said("not counted").map(({ tokens }) => tokens),
-      [77],
-    );
-    await assert.rejects(limits.enter(KEY, "late", DEFAULT_LIMITS), LimitsUnavailable);
-  });
 });

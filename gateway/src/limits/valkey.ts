@@ -14,6 +14,7 @@ import {
   type KeyLimits,
   type Limits,
   LimitsUnavailable,
+  type UnavailableCause,
 } from "./limits.ts";
 import { type Departure, Departures } from "./valkey-departures.ts";
 import { ValkeyLink } from "./valkey-link.ts";
@@ -29,6 +30,8 @@ interface ValkeyOptions {
   clock: Clock;
   log: Log;
   answerTimeoutMs?: number;
+  /** For each question of a request that nobody could answer. */
+  unavailable?: (cause: UnavailableCause) => void;
   /** Platforms that share a server have a prefix each. */
   prefix?: string;
   /** For tests: the time the scripts take in place of the server's. */
@@ -38,35 +41,46 @@ interface ValkeyOptions {
 /** Resolves when connected, or when the first attempt failed; it goes on trying then. */
 export async function valkeyLimits(options: ValkeyOptions): Promise<Limits> {
   const { clock, log, answerTimeoutMs = ANSWER_TIMEOUT_MS, prefix = "tollgate", nowMs } = options;
-  const link = new ValkeyLink({ url: options.url, clock, log, answerTimeoutMs });
   const departures = new Departures({ clock, log });
   const time = (): string | number => nowMs?.() ?? "";
+  const link = new ValkeyLink({
+    url: options.url,
+    clock,
+    log,
+    answerTimeoutMs,
+    // A write: a server that only reads is of no use.
+    probe: (redis) => redis.limitsRenew(`${prefix}:limits:{probe}`, time(), "probe"),
+    unavailable: options.unavailable,
+    // It may have lost its memory: what is in flight is told at once.
+    back: () => renew(),
+  });
   // The braces are the hash tag: on a cluster, the keys of one call are on one server.
   const windowOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:window`;
   const slotsOf = (keyId: string): string => `${prefix}:limits:{key:${keyId}}:slots`;
   const placesOf = (model: string): string => `${prefix}:limits:{model:${model}}:places`;
 
   let renewing = false;
-  const held = new Held(clock, () => {
+  const renew = (): void => {
     if (renewing) return;
     renewing = true;
     void renewAll(held, { link, time }).finally(() => {
       renewing = false;
     });
-  });
+  };
+  const held = new Held(clock, renew);
 
   const signOff = (keyId: string, id: string, tokens: number): Departure => ({
     group: slotsOf(keyId),
     id,
     tokens,
     send: (sure) =>
-      link.ask((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
+      link.tell((redis) => redis.limitsLeave(windowOf(keyId), slotsOf(keyId), time(), id, tokens, sure ? "1" : "0")),
   });
   const vacate = (model: string, id: string): Departure => ({
     group: placesOf(model),
     id,
     tokens: 0,
-    send: () => link.ask((redis) => redis.zrem(placesOf(model), id)),
+    send: () => link.tell((redis) => redis.zrem(placesOf(model), id)),
   });
   /** Asks for an entry. An answer that never came may have taken a lease, which is given back in the background. */
   const ask = async <T>(entry: () => Promise<T>, undo: Departure): Promise<T> => {
@@ -144,7 +158,7 @@ async function renewAll(held: Held, { link, time }: { link: ValkeyLink; time: ()
       const parts = Array.from({ length: Math.ceil(ids.length / RENEW_IDS_MAX) }, (_, part) =>
         ids.slice(part * RENEW_IDS_MAX, (part + 1) * RENEW_IDS_MAX),
       );
-      return parts.map((part) => link.ask((redis) => redis.limitsRenew(group, time(), ...part)));
+      return parts.map((part) => link.tell((redis) => redis.limitsRenew(group, time(), ...part)));
     });
     await Promise.allSettled(asked);
   }

@@ -1,0 +1,228 @@
+/**
+ * What becomes of a shared server's outages: killed, frozen, restarted without its memory, read-only. Time stands still but
+ * where a test moves it: how fast this machine is must not matter.
+ */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { DEFAULT_LIMITS, type Limits, LimitsUnavailable, type UnavailableCause } from "./limits.ts";
+import { command, eventually, findServer, START_MS, startServer, type TestServer } from "./testing.ts";
+import { valkeyLimits } from "./valkey.ts";
+
+const binary = findServer();
+const skip = binary === undefined && "neither valkey-server nor redis-server is installed";
+const KEY = "key-1";
+const ANSWER_TIMEOUT_MS = 200;
+const PROBE_MS_MAX = 1_000;
+const QUIET_MS = 1_000;
+const STEP_MS = 20;
+
+type Line = { msg: string; tokens?: number; cause?: string; refused?: number; outageMs?: number };
+
+describe("Valkey, away", { skip }, () => {
+  let server: TestServer;
+  let clock: ManualClock;
+  let limits: Limits;
+  let lines: Line[];
+  let causes: UnavailableCause[];
+
+  const open = (): Promise<Limits> => {
+    lines = [];
+    causes = [];
+    clock = manualClock(START_MS);
+    return valkeyLimits({
+      url: server.url,
+      clock,
+      log: createLog("info", { write: (line) => lines.push(JSON.parse(line)) }),
+      answerTimeoutMs: ANSWER_TIMEOUT_MS,
+      unavailable: (cause) => causes.push(cause),
+      // No minute ends during a test.
+      nowMs: () => START_MS,
+    });
+  };
+  const said = (text: string): Line[] => lines.filter((line) => line.msg.includes(text));
+  const asked = (): Promise<unknown>[] => [
+    limits.enter(KEY, "refused", DEFAULT_LIMITS),
+    limits.enterModel("m", "refused", 8),
+  ];
+  /** While no time passes. */
+  async function assertRefusedAtOnce(): Promise<void> {
+    for (const question of asked()) {
+      await assert.rejects(question, (error) => error instanceof LimitsUnavailable && !error.maybeDone);
+    }
+  }
+  /** Moves time on in steps. Answers come in order: when that of a step is there, those of what it set off are. */
+  const pass = async (ms: number): Promise<void> => {
+    for (let left = ms; left > 0; left -= STEP_MS) {
+      clock.advance(STEP_MS);
+      await limits.standing(KEY, DEFAULT_LIMITS);
+    }
+  };
+  const untilBack = (): Promise<void> =>
+    eventually("a probe is answered", () => {
+      clock.advance(STEP_MS);
+      return !limits.health.isAway;
+    });
+  /** Once a probe is answered requests pass, and after a while without any failure the outage is told to be over. */
+  const back = async (): Promise<Line> => {
+    await untilBack();
+    await pass(QUIET_MS);
+    const told = said("answers again");
+    assert.equal(told.length, 1);
+    assert.equal(said("does not answer").length, 1, "one outage is one line");
+    return told[0] as Line;
+  };
+
+  beforeEach(async () => {
+    server = await startServer(binary as string);
+    limits = await open();
+  });
+  afterEach(async () => {
+    await limits.close();
+    await server.kill();
+  });
+
+  test("killed: everything is refused at once; restarted: goes on by itself", async () => {
+    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    assert.ok((await limits.enter(KEY, "ended", two)).admitted);
+    assert.equal(typeof limits.health.latencyMs, "number");
+    await server.kill();
+    await eventually("it is noticed", () => limits.health.isAway);
+    await assertRefusedAtOnce();
+    await limits.leave(KEY, "ended", 1_234);
+    await assertRefusedAtOnce();
+    await server.start();
+    const told = await back();
+    assert.deepEqual([told.cause, told.refused], ["disconnected", 4]);
+    assert.deepEqual(causes, Array(4).fill("disconnected"));
+    await eventually("the tokens of the request that ended meanwhile are entered", async () => {
+      // What could not be entered is tried again now and then.
+      await pass(STEP_MS);
+      const { standing } = await limits.enter(KEY, "next", two);
+      return standing.remainingTokens === 2_000_000 - 1_234;
+    });
+    assert.equal(said("not counted").length, 0);
+  });
+
+  test("restarted without its memory: what is in flight counts as soon as it is back", async () => {
+    const two = { ...DEFAULT_LIMITS, inFlight: 2 };
+    for (const id of ["r1", "r2"]) assert.ok((await limits.enter(KEY, id, two)).admitted);
+    assert.ok(await limits.enterModel("m", "r1", 1));
+    await server.kill();
+    await eventually("it is noticed", () => limits.health.isAway);
+    await server.start();
+    await back();
+    // No renewal fell due: the clock has moved by a few seconds at most.
+    const third = await limits.enter(KEY, "r3", two);
+    assert.equal(third.admitted, false);
+    assert.equal(await limits.enterModel("m", "r3", 1), false);
+    await limits.leave(KEY, "r1", 0);
+    assert.ok((await limits.enter(KEY, "r4", two)).admitted);
+  });
+
+  test("frozen: refused after the timeout, then at once; a slot taken unseen is given back", async () => {
+    const one = { ...DEFAULT_LIMITS, inFlight: 1 };
+    server.freeze();
+    const unseen = limits.enter(KEY, "unseen", one);
+    const others = asked();
+    assert.equal(limits.health.isAway, false);
+    clock.advance(ANSWER_TIMEOUT_MS);
+    for (const question of [unseen, ...others]) await assert.rejects(question, LimitsUnavailable);
+    assert.equal(limits.health.isAway, true);
+    await assertRefusedAtOnce();
+    server.thaw();
+    const told = await back();
+    assert.deepEqual([told.cause, told.refused], ["timeout", 5]);
+    assert.deepEqual(causes, Array(5).fill("timeout"));
+    await eventually("the slot is free", async () => {
+      await pass(STEP_MS);
+      return (await limits.enter(KEY, "next", one)).admitted;
+    });
+  });
+
+  test("frozen for long: the connection is given up, and another made when the server can take one", async () => {
+    server.freeze();
+    const question = limits.standing(KEY, DEFAULT_LIMITS);
+    clock.advance(ANSWER_TIMEOUT_MS);
+    await assert.rejects(question, LimitsUnavailable);
+    for (let seconds = 0; seconds < 10; seconds++) {
+      clock.advance(1_000);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      await assertRefusedAtOnce();
+    }
+    server.thaw();
+    await back();
+  });
+
+  test("an outage that comes back and goes again is told once", async () => {
+    const unanswered = async (): Promise<void> => {
+      server.freeze();
+      const question = limits.standing(KEY, DEFAULT_LIMITS);
+      clock.advance(ANSWER_TIMEOUT_MS);
+      await assert.rejects(question, LimitsUnavailable);
+      assert.equal(limits.health.isAway, true);
+      server.thaw();
+      await untilBack();
+    };
+    for (let times = 0; times < 3; times++) await unanswered();
+    assert.equal((await back()).refused, 3);
+  });
+
+  test("read-only after a failover: refused until it may write again", async () => {
+    assert.ok((await limits.enter(KEY, "r1", DEFAULT_LIMITS)).admitted);
+    await command(server.url, "REPLICAOF", "127.0.0.1", "1");
+    for (const question of asked()) await assert.rejects(question, LimitsUnavailable);
+    assert.equal(limits.health.isAway, true);
+    // It can be reached, and answers every probe with an error.
+    for (let looks = 0; looks < 20; looks++) {
+      clock.advance(PROBE_MS_MAX / 5);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      assert.equal(limits.health.isAway, true);
+      await assertRefusedAtOnce();
+    }
+    await command(server.url, "REPLICAOF", "NO", "ONE");
+    const told = await back();
+    assert.equal(told.cause, "error");
+    assert.ok((await limits.enter(KEY, "r2", DEFAULT_LIMITS)).admitted);
+  });
+
+  test("tokens that an answer left in doubt are entered once", async () => {
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    server.freeze();
+    const left = limits.leave(KEY, "ended", 1_000);
+    clock.advance(ANSWER_TIMEOUT_MS);
+    await left;
+    server.thaw();
+    assert.equal((await back()).refused, 0, "no request was refused");
+    assert.deepEqual(causes, []);
+    // The server carries out what it got before it froze, and the repeat.
+    for (let looks = 0; looks < 60; looks++) {
+      await pass(STEP_MS);
+      const standing = await limits.standing(KEY, DEFAULT_LIMITS);
+      assert.equal(standing.remainingTokens, 2_000_000 - 1_000);
+    }
+  });
+
+  test("away at the start: opens, refuses, and goes on when the server comes", async () => {
+    await limits.close();
+    await server.kill();
+    limits = await open();
+    await assertRefusedAtOnce();
+    await server.start();
+    await back();
+    assert.ok((await limits.enter(KEY, "next", DEFAULT_LIMITS)).admitted);
+  });
+
+  test("closed while away: what could not be entered is logged", async () => {
+    assert.ok((await limits.enter(KEY, "ended", DEFAULT_LIMITS)).admitted);
+    await server.kill();
+    await limits.leave(KEY, "ended", 77);
+    await limits.close();
+    assert.deepEqual(
+      said("not counted").map(({ tokens }) => tokens),
+      [77],
+    );
+    await assert.rejects(limits.enter(KEY, "late", DEFAULT_LIMITS), LimitsUnavailable);
+  });
+});
