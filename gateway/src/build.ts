@@ -100,14 +100,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, enforce } = openDispatch(context, { plane, fleet, broadcast });
-  const limits = await openLimits(context);
-
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
   });
+  const limits = await openLimits(context, { gateways: () => 1, unavailable: metrics.limitsUnavailable });
   const gateway: Gateway = {
     clock,
     log,

@@ -5,7 +5,8 @@ import { openReceipts } from "../history/receipts.ts";
 import { openRefusals } from "../history/refusals.ts";
 import { keepLeases } from "../ledger/leases.ts";
 import { openLedger } from "../ledger/ledger.ts";
-import type { Limits } from "../limits/limits.ts";
+import type { Limits, UnavailableCause } from "../limits/limits.ts";
+import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { valkeyLimits } from "../limits/valkey.ts";
 import { openPayments, type Payments } from "../payments/payments.ts";
@@ -56,9 +57,21 @@ export async function openPurchases(
   return payments;
 }
 
-export async function openLimits({ config, clock, log, onClose }: Context): Promise<Limits> {
-  const { valkeyUrl } = config;
-  const limits = valkeyUrl === undefined ? memoryLimits({ clock }) : await valkeyLimits({ url: valkeyUrl, clock, log });
-  onClose(() => limits.close());
+interface LimitsFacts {
+  /** How many gateways live now, this one among them. */
+  gateways: () => number;
+  unavailable: (cause: UnavailableCause) => void;
+}
+
+export async function openLimits(context: Context, facts: LimitsFacts): Promise<Limits> {
+  const limits = await chosenLimits(context, facts);
+  context.onClose(() => limits.close());
   return limits;
+}
+
+async function chosenLimits({ config, clock, log }: Context, { gateways, unavailable }: LimitsFacts): Promise<Limits> {
+  const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
+  if (url === undefined) return memoryLimits({ clock });
+  const shared = await valkeyLimits({ url, clock, log: log.child({ whenAway }), unavailable });
+  return whenAway === "local" ? localWhenAway({ shared, clock, gateways }) : shared;
 }

@@ -26,6 +26,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
   metrics.watch.ended({ ...request, charge: pico(500_000n) });
   metrics.watch.ended({ ...request, outcome: "upstream_failed", charge: pico(0n), queueMs: null, ttftMs: null });
   metrics.watch.refused({ endpoint: "chat", model: null, outcome: "rate_limit_requests" });
+  metrics.limitsUnavailable("timeout");
   const told = async (): Promise<Map<string, string>> => {
     const { text, contentType } = await metrics.page();
     assert.match(contentType, /^text\/plain/);
@@ -36,6 +37,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ['tollgate_requests_total{endpoint="chat",model="tiny-3b",outcome="ok"}', 2],
     ['tollgate_requests_total{endpoint="chat",model="tiny-3b",outcome="upstream_failed"}', 1],
     ['tollgate_requests_total{endpoint="chat",model="",outcome="rate_limit_requests"}', 1],
+    ['tollgate_limits_unavailable_total{cause="timeout"}', 1],
     ['tollgate_tokens_total{model="tiny-3b",kind="prompt"}', 30],
     ['tollgate_tokens_total{model="tiny-3b",kind="completion"}', 60],
     ['tollgate_charged_microdollars_total{model="tiny-3b"}', 2],

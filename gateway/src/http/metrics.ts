@@ -2,6 +2,7 @@
 import prometheus from "prom-client";
 import type { Pico } from "../base/money.ts";
 import type { EndedRequest, Watch } from "../inference/gateway.ts";
+import type { UnavailableCause } from "../limits/limits.ts";
 
 interface MetricFacts {
   /** Connected nodes. */
@@ -14,6 +15,7 @@ interface MetricFacts {
 
 export interface Metrics {
   watch: Watch;
+  limitsUnavailable: (cause: UnavailableCause) => void;
   page: () => Promise<{ contentType: string; text: string }>;
 }
 
@@ -57,6 +59,10 @@ export function openMetrics(facts: MetricFacts): Metrics {
   const queued = histogram("tollgate_queue_seconds", "Time until a node took the request.");
   const firstToken = histogram("tollgate_first_token_seconds", "Time from the request to its first token.");
   const whole = histogram("tollgate_request_seconds", "Time from the request to its end.");
+  const unanswered = counter("tollgate_limits_unavailable_total", "Questions that the limits server did not answer.", [
+    "cause",
+  ]);
+  const limitsUnavailable = (cause: UnavailableCause): void => unanswered.inc({ cause });
 
   const watch = {
     ended(request: EndedRequest): void {
@@ -72,7 +78,8 @@ export function openMetrics(facts: MetricFacts): Metrics {
     refused: ({ endpoint, model, outcome }: { endpoint: string; model: string | null; outcome: string }): void =>
       requests.inc({ endpoint, model: model ?? "", outcome }),
   };
-  return { watch, page: async () => ({ contentType: registry.contentType, text: await registry.metrics() }) };
+  const page = async () => ({ contentType: registry.contentType, text: await registry.metrics() });
+  return { watch, limitsUnavailable, page };
 }
 
 const micro = (amount: Pico): number => Number(amount) / PICO_PER_MICRO;
