@@ -31,7 +31,10 @@ const COMMANDS: Record<string, AdminCommand> = {
 
 /** These need no database and have flags of their own. */
 const WITHOUT_STORE: Record<string, { help: string; run: (args: string[]) => Promise<number> }> = {
-  "plane init": { help: "make keys and files for NATS servers: --dir DIR [--url nats://…]", run: planeInit },
+  "plane init": {
+    help: "make keys and files for NATS servers: --dir DIR [--url nats://… | --servers a=HOST,b=HOST,c=HOST]",
+    run: planeInit,
+  },
 };
 
 export async function admin(args: string[]): Promise<number> {

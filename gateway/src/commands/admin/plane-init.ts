@@ -1,6 +1,6 @@
 /**
- * `tollgate admin plane init --dir DIR`: makes the keys and files of a new NATS plane. It writes once and overwrites
- * nothing: the seeds in these files are what nodes and gateways are known by.
+ * `tollgate admin plane init --dir DIR`: makes the keys and files of a new NATS plane, of one server or of several. It writes once
+ * and overwrites nothing: the seeds in these files are what nodes and gateways are known by.
  */
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
@@ -8,49 +8,88 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
+import {
+  AUTHORITY_FILE,
+  addressOf,
+  type ClusterServer,
+  configurationFile,
+} from "../../dispatch/nats/server-configuration.ts";
 import { newPlaneSetup, type PlaneSetup } from "../../dispatch/nats/setup.ts";
 import type { SystemUser } from "../../dispatch/nats/system.ts";
+import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";
 const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas";
 
-interface File {
-  name: string;
-  text: string;
-  secret: boolean;
-}
-
 export async function planeInit(args: string[]): Promise<number> {
-  const { dir, url, json } = readFlags(args);
+  const { dir, json, ...asked } = readFlags(args);
   if (dir === undefined || dir === "") throw new Error("--dir must name the directory to write to");
-  if (!url.split(",").every(isNatsUrl)) throw new Error(`--url ${URL_RULE}`);
+  const { url, servers } = readAddresses(asked);
   const place = resolve(dir);
-  const setup = newPlaneSetup({ url, random: systemRandom(), nowMs: systemClock.now() });
-  const files = filesOf(setup, url);
-  const inTheWay = files.map(({ name }) => join(place, name)).find((file) => existsSync(file));
-  if (inTheWay !== undefined) throw new Error(`${inTheWay} is already there; a plane's keys are never overwritten`);
-  await mkdir(place, { recursive: true, mode: 0o755 });
-  for (const { name, text, secret } of files) {
-    await writeFile(join(place, name), text, { flag: "wx", mode: secret ? 0o600 : 0o644, flush: true });
-  }
-  const next = [
-    `cd ${quoted(place)} && nats-server -c nats-server.conf`,
-    `set -a; . ${quoted(join(place, "gateway.env"))}; set +a; tollgate serve`,
-  ];
-  console.log(json ? report(setup, { place, url, files, next }) : sentences(place, next));
+  const [random, nowMs] = [systemRandom(), systemClock.now()];
+  const setup = newPlaneSetup({ url, random, nowMs });
+  const files =
+    servers === undefined
+      ? [serverFile(setup), ...ourFiles(setup, { NATS_URL: url })]
+      : [
+          ...clusterFiles(servers, { accounts: setup.accounts, random, nowMs }),
+          ...ourFiles(setup, { NATS_URL: url, NODE_EXTRA_CA_CERTS: quoted(join(place, AUTHORITY_FILE)) }),
+        ];
+  await writeFiles(place, files);
+  const made = { place, url, files, servers, next: nextSteps(place, servers) };
+  console.log(json ? report(setup, made) : sentences(made));
   return 0;
 }
 
-function filesOf(setup: PlaneSetup, url: string): File[] {
+function readAddresses({ url, servers, server = [] }: { url?: string; servers?: string; server?: string[] }): {
+  url: string;
+  servers?: ClusterServer[];
+} {
+  const named = [...(servers === undefined ? [] : [servers]), ...server];
+  if (named.length > 0) {
+    if (url !== undefined) throw new Error("--url is for one server, --servers for several: give one of them");
+    const parsed = parseServers(named.join(","));
+    return { url: parsed.map(urlOf).join(","), servers: parsed };
+  }
+  const given = url ?? DEFAULT_URL;
+  if (!given.split(",").every(isNatsUrl)) throw new Error(`--url ${URL_RULE}`);
+  return { url: given };
+}
+
+async function writeFiles(place: string, files: PlaneFile[]): Promise<void> {
+  // The one to be careful with is looked for first.
+  const inOrder = files.toReversed();
+  const inTheWay = inOrder.map(({ name }) => join(place, name)).find((file) => existsSync(file));
+  if (inTheWay !== undefined) throw new Error(`${inTheWay} is already there; a plane's keys are never overwritten`);
+  await mkdir(place, { recursive: true, mode: 0o755 });
+  for (const { name, text, secret } of inOrder) {
+    await writeFile(join(place, name), text, { flag: "wx", mode: secret ? 0o600 : 0o644, flush: true });
+  }
+}
+
+const serverFile = ({ serverConfiguration: text }: PlaneSetup): PlaneFile => ({
+  name: "nats-server.conf",
+  text,
+  secret: false,
+  use: "for every NATS server",
+});
+
+/** What gateways and operators have, however many servers there are. */
+function ourFiles(setup: PlaneSetup, addresses: Record<string, string>): PlaneFile[] {
   const { accountSeed, operatorSeed, system } = setup;
-  const environment = { NATS_URL: url, PLANE_SEED: accountSeed, NATS_OPERATOR_SEED: operatorSeed };
+  const keys = { PLANE_SEED: accountSeed, NATS_OPERATOR_SEED: operatorSeed };
   const systemUser = { NATS_SYSTEM_JWT: system.jwt, NATS_SYSTEM_SEED: system.seed };
-  const lines = Object.entries({ ...environment, ...systemUser }).map(([name, value]) => `${name}=${value}\n`);
+  const lines = Object.entries({ ...addresses, ...keys, ...systemUser }).map(([name, value]) => `${name}=${value}\n`);
+  const root = { name: "operator.seed", text: `${setup.operatorRootSeed}\n` };
   return [
-    { name: "operator.seed", text: `${setup.operatorRootSeed}\n`, secret: true },
-    { name: "administrator.creds", text: credentialsFile(setup.administrator), secret: true },
-    { name: "gateway.env", text: lines.join(""), secret: true },
-    { name: "nats-server.conf", text: setup.serverConfiguration, secret: false },
+    { name: "gateway.env", text: lines.join(""), secret: true, use: "for every gateway" },
+    {
+      name: "administrator.creds",
+      text: credentialsFile(setup.administrator),
+      secret: true,
+      use: "for you and the nats tool",
+    },
+    { ...root, secret: true, use: "nothing that runs needs it: move it to a safe place" },
   ];
 }
 
@@ -69,30 +108,57 @@ ${seed}
 interface Made {
   place: string;
   url: string;
-  files: File[];
+  files: PlaneFile[];
+  servers: ClusterServer[] | undefined;
   next: string[];
 }
 
-function report({ operator, systemAccount, account }: PlaneSetup, { place, url, files, next }: Made): string {
-  const named = files.map(({ name }) => name);
-  return JSON.stringify({ dir: place, url, operator, system_account: systemAccount, account, files: named, next });
+function nextSteps(place: string, servers: ClusterServer[] | undefined): string[] {
+  const gateway = `set -a; . ${quoted(join(place, "gateway.env"))}; set +a; tollgate serve`;
+  if (servers === undefined) return [`cd ${quoted(place)} && nats-server -c nats-server.conf`, gateway];
+  const starts = servers.map(
+    (server) =>
+      `nats-server -c ${configurationFile(server.name)}  # on ${server.client.host}, beside ${filesFor(server).slice(1).join(", ")}`,
+  );
+  return [...starts, gateway];
 }
 
-function sentences(place: string, next: string[]): string {
-  return `Wrote to ${place}:
-  nats-server.conf     for every NATS server; holds no secret
-  gateway.env          for every gateway; secret
-  administrator.creds  for you and the nats tool; secret
-  operator.seed        nothing that runs needs it: move it to a safe place; secret
+function report({ operator, systemAccount, account }: PlaneSetup, { place, url, files, servers, next }: Made): string {
+  const named = files.toReversed().map(({ name }) => name);
+  return JSON.stringify({
+    dir: place,
+    url,
+    operator,
+    system_account: systemAccount,
+    account,
+    files: named,
+    next,
+    ...(servers !== undefined && {
+      secret_files: files.filter(({ secret }) => secret).map(({ name }) => name),
+      servers: servers.map((server) => ({
+        name: server.name,
+        url: urlOf(server),
+        route: addressOf(server.route),
+        files: filesFor(server),
+      })),
+    }),
+  });
+}
 
-Next:
-  ${next.join("\n  ")}`;
+function sentences({ place, files, next }: Made): string {
+  const width = Math.max(...files.map(({ name }) => name.length));
+  const lines = files.map(
+    ({ name, use, secret }) => `  ${name.padEnd(width)}  ${use}; ${secret ? "secret" : "holds no secret"}`,
+  );
+  return [`Wrote to ${place}:`, ...lines, "", "Next:", ...next.map((step) => `  ${step}`)].join("\n");
 }
 
 function readFlags(args: string[]) {
   const options = {
     dir: { type: "string" },
-    url: { type: "string", default: DEFAULT_URL },
+    url: { type: "string" },
+    servers: { type: "string" },
+    server: { type: "string", multiple: true },
     json: { type: "boolean", default: false },
   } as const;
   try {

@@ -1,18 +1,10 @@
 /** A certificate for this machine made on the spot, so that no private key lies in the repository. For tests only. */
 import { generateKeyPairSync, sign } from "node:crypto";
+import { der, oid, pem, sequence } from "../credentials/der.ts";
 
-/** DER: a tag, the length and the content. */
-function der(tag: number, ...parts: Buffer[]): Buffer {
-  const content = Buffer.concat(parts);
-  const { length } = content;
-  const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
-  return Buffer.concat([Buffer.of(tag, ...size), content]);
-}
-
-const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts);
-const ED25519 = sequence(der(0x06, Buffer.from("2b6570", "hex")));
-const COMMON_NAME = der(0x06, Buffer.from("550403", "hex"));
-const SUBJECT_ALT_NAME = der(0x06, Buffer.from("551d11", "hex"));
+const ED25519 = sequence(oid("2b6570"));
+const COMMON_NAME = oid("550403");
+const SUBJECT_ALT_NAME = oid("551d11");
 
 export function selfSignedCertificate(): { cert: string; key: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ed25519");
@@ -31,9 +23,8 @@ export function selfSignedCertificate(): { cert: string; key: string } {
     der(0xa3, sequence(sequence(SUBJECT_ALT_NAME, der(0x04, names)))),
   );
   const signature = der(0x03, Buffer.of(0), sign(null, body, privateKey));
-  const base64 = sequence(body, ED25519, signature).toString("base64");
   return {
-    cert: `-----BEGIN CERTIFICATE-----\n${base64.replace(/.{64}/g, "$&\n")}\n-----END CERTIFICATE-----\n`,
+    cert: pem("CERTIFICATE", sequence(body, ED25519, signature)),
     key: privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
   };
 }

@@ -1,48 +1,133 @@
-/** The text of `nats-server.conf`. It holds public keys and JWTs, no secret; every server of a cluster may have the same. */
+/**
+ * The text of the servers' configurations. That of one server holds public keys and JWTs, no secret. Those of a cluster differ by
+ * server and hold the password of its routes.
+ */
 
-interface ServerFacts {
+interface ServerFacts extends Accounts {
   /** How gateways and nodes reach the server; its port is listened on. */
   url: string;
+}
+
+/** What every server of a plane has to know. */
+export interface Accounts {
   operatorJwt: string;
   systemAccount: string;
   /** Account → its JWT. */
   preload: Record<string, string>;
 }
 
+/** One of several servers. */
+export interface ClusterServer {
+  name: string;
+  /** Where gateways and nodes reach it. */
+  client: Address;
+  /** Where the other servers do. */
+  route: Address;
+}
+
+interface Address {
+  /** A name or an address; an IPv6 address without brackets. */
+  host: string;
+  port: number;
+}
+
+interface ClusterFacts extends Accounts {
+  servers: readonly ClusterServer[];
+  /** Which servers show each other, beside their certificates. */
+  routePassword: string;
+}
+
 const DEFAULT_PORT = 4222;
+const ROUTE_USER = "route";
 
-export function serverConfiguration({ url, operatorJwt, systemAccount, preload }: ServerFacts): string {
-  const accounts = Object.entries(preload).map(([account, jwt]) => `  ${account}: ${jwt}`);
+export function serverConfiguration({ url, ...accounts }: ServerFacts): string {
+  const { hostname, port } = new URL(url.split(",")[0] as string);
   return `# Written by \`tollgate admin plane init\`. Start the server in this directory: nats-server -c nats-server.conf
-listen: "${listenAddress(url)}"
+listen: "${listenAddress(hostname, port === "" ? DEFAULT_PORT : Number(port))}"
 
-# A frame is at most 512 KiB. A peer that lets more than max_pending wait is cut; the largest job is 12 MiB.
-max_payload: 1MB
-max_pending: 32MB
-write_deadline: "5s"
-ping_interval: "20s"
-ping_max: 2
-
+${BOUNDS}
 # Set this before nodes connect over a network that is not yours. PLANE_PUBLIC_URL and NATS_URL then begin with tls://
 #tls {
 #  cert_file: "./server-cert.pem"
 #  key_file: "./server-key.pem"
 #}
 
-# Several servers: give each of them this, and the same accounts below.
-#cluster {
-#  name: tollgate
-#  listen: "0.0.0.0:6222"
-#  routes: ["nats-route://other-server:6222"]
-#}
+# For several servers make another plane: tollgate admin plane init --servers a=HOST,b=HOST,c=HOST
 
-operator: ${operatorJwt}
+${accountsPart(accounts, "./jwt")}`;
+}
+
+/** The files that it names lie beside it. */
+export function clusterConfiguration(
+  { name, client, route }: ClusterServer,
+  { servers, routePassword, ...accounts }: ClusterFacts,
+): string {
+  const [cert, key] = [`./${certificateFile(name)}`, `./${keyFile(name)}`];
+  const routes = servers
+    .filter((server) => server.name !== name)
+    .map((server) => `    "nats-route://${ROUTE_USER}:${routePassword}@${addressOf(server.route)}"`);
+  return `# Written by \`tollgate admin plane init\`. Secret: the password of the routes is in it.
+# Start the server in this directory: nats-server -c ${configurationFile(name)}
+server_name: "${name}"
+listen: "${listenAddress(bracketed(client.host), client.port)}"
+
+${BOUNDS}
+# Gateways and nodes trust the authority in ${AUTHORITY_FILE} (NODE_EXTRA_CA_CERTS), or whichever signed what you name here instead.
+tls {
+  cert_file: "${cert}"
+  key_file: "${key}"
+  timeout: 5
+}
+
+# The other servers: they show a certificate of the same authority, and the password.
+cluster {
+  name: "tollgate"
+  listen: "${listenAddress(bracketed(route.host), route.port)}"
+  no_advertise: true
+  authorization {
+    user: "${ROUTE_USER}"
+    password: "${routePassword}"
+    timeout: 5
+  }
+  tls {
+    cert_file: "${cert}"
+    key_file: "${key}"
+    ca_file: "./${AUTHORITY_FILE}"
+    verify: true
+    timeout: 5
+  }
+  routes: [
+${routes.join("\n")}
+  ]
+}
+
+${accountsPart(accounts, `./jwt-${name}`)}`;
+}
+
+export const AUTHORITY_FILE = "ca.pem";
+export const configurationFile = (server: string): string => `nats-${server}.conf`;
+export const certificateFile = (server: string): string => `nats-${server}-cert.pem`;
+export const keyFile = (server: string): string => `nats-${server}-key.pem`;
+
+export const addressOf = ({ host, port }: Address): string => `${bracketed(host)}:${port}`;
+
+const BOUNDS = `# A frame is at most 512 KiB. A peer that lets more than max_pending wait is cut; the largest job is 12 MiB.
+max_payload: 1MB
+max_pending: 32MB
+write_deadline: "5s"
+ping_interval: "20s"
+ping_max: 2
+`;
+
+function accountsPart({ operatorJwt, systemAccount, preload }: Accounts, directory: string): string {
+  const accounts = Object.entries(preload).map(([account, jwt]) => `  ${account}: ${jwt}`);
+  return `operator: ${operatorJwt}
 system_account: ${systemAccount}
 
 # Revocations are kept here: do not lose it, and let no two servers share it.
 resolver {
   type: full
-  dir: "./jwt"
+  dir: "${directory}"
   allow_delete: false
   interval: "2m"
 }
@@ -52,9 +137,10 @@ ${accounts.join("\n")}
 `;
 }
 
+const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : host);
+
 /** A server that is reached at a loopback address has no business elsewhere. */
-function listenAddress(url: string): string {
-  const { hostname, port } = new URL(url.split(",")[0] as string);
-  const loopback = /^(127\.|localhost$|\[::1\]$)/.test(hostname);
-  return `${loopback ? hostname : "0.0.0.0"}:${port === "" ? DEFAULT_PORT : port}`;
+function listenAddress(host: string, port: number): string {
+  const loopback = /^(127\.|localhost$|\[::1\]$)/.test(host);
+  return `${loopback ? host : "0.0.0.0"}:${port}`;
 }

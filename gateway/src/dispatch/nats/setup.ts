@@ -6,7 +6,7 @@ import type { Random } from "../../base/random.ts";
 import { signJwt } from "../credentials/jwt.ts";
 import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
-import { serverConfiguration } from "./server-configuration.ts";
+import { type Accounts, serverConfiguration } from "./server-configuration.ts";
 import { ACCOUNT_LOOKUP, CLAIMS_UPDATE, EVENTS, systemEvents, systemLookup } from "./subjects.ts";
 import type { SystemUser } from "./system.ts";
 
@@ -16,6 +16,8 @@ export interface PlaneSetup {
   systemAccount: string;
   account: string;
   serverConfiguration: string;
+  /** What the configuration of one of several servers needs. */
+  accounts: Accounts;
   /** For gateways. */
   accountSeed: string;
   operatorSeed: string;
@@ -46,11 +48,13 @@ export function newPlaneSetup(options: { url: string; random: Random; nowMs: num
     [account.publicKey]: accountJwt(signing, { system, account, nowS }),
   };
   const lookup = systemLookup(account.publicKey);
+  const accounts = { operatorJwt, systemAccount: system.publicKey, preload };
   return {
     operator: root.publicKey,
     systemAccount: system.publicKey,
     account: account.publicKey,
-    serverConfiguration: serverConfiguration({ url, operatorJwt, systemAccount: system.publicKey, preload }),
+    serverConfiguration: serverConfiguration({ url, ...accounts }),
+    accounts,
     accountSeed: account.seed,
     operatorSeed: signing.seed,
     system: newUser(system, { name: "tollgate", publish: [CLAIMS_UPDATE, lookup], subscribe: ["_INBOX.>"] }),
@@ -67,14 +71,14 @@ export function newPlaneSetup(options: { url: string; random: Random; nowMs: num
   }
 }
 
-interface Accounts {
+interface AccountKeys {
   system: SigningKey;
   account: SigningKey;
   nowS: number;
 }
 
 /** Shows the other account its own connections and its own JWT, and nothing else. */
-function systemAccountJwt(signing: SigningKey, { system, account, nowS }: Accounts): string {
+function systemAccountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const exports = [
     { name: "connections", subject: systemEvents(account.publicKey), type: "stream" },
     { name: "lookup", subject: systemLookup(account.publicKey), type: "service" },
@@ -83,7 +87,7 @@ function systemAccountJwt(signing: SigningKey, { system, account, nowS }: Accoun
   return signJwt(signing, { iat: nowS, name: "system", sub: system.publicKey, nats });
 }
 
-function accountJwt(signing: SigningKey, { system, account, nowS }: Accounts): string {
+function accountJwt(signing: SigningKey, { system, account, nowS }: AccountKeys): string {
   const of = { account: system.publicKey };
   const events = { subject: systemEvents(account.publicKey), local_subject: EVENTS.replace("*", "$1"), type: "stream" };
   const lookup = { subject: systemLookup(account.publicKey), local_subject: ACCOUNT_LOOKUP, type: "service" };

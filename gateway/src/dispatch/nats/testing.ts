@@ -68,15 +68,19 @@ interface ServerOptions {
   more?: string;
 }
 
-/** Starts a server in a directory that holds its `nats-server.conf`. */
-export async function runNatsServer(directory: string, port: number): Promise<NatsProcess> {
+/** Starts a server in a directory that holds its configuration. */
+export async function runNatsServer(
+  directory: string,
+  port: number,
+  configuration = "nats-server.conf",
+): Promise<NatsProcess> {
   let running: { watcher: ChildProcess; pid: number } | undefined;
   const signal = (name: NodeJS.Signals): void => {
     if (running !== undefined) process.kill(running.pid, name);
   };
   const server: NatsProcess = {
     async start() {
-      const command = [findNatsServer() as string, "-c", "nats-server.conf"];
+      const command = [findNatsServer() as string, "-c", configuration];
       const watcher = spawn("/bin/sh", ["-c", WATCHER, "sh", directory, ...command], {
         detached: true,
         stdio: ["pipe", "pipe", "ignore"],

@@ -1,0 +1,275 @@
+/** Three real servers, started from the files as they were written, each in a directory with nothing but its own. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import { type ConnectionOptions, connect as connectTls, getCACertificates, setDefaultCACertificates } from "node:tls";
+import { nodeState } from "@tollgate/protocol/subjects.ts";
+import { sleep, systemClock } from "../../base/clock.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { parseConfig } from "../../config.ts";
+import { newAuthority } from "../../dispatch/credentials/x509.ts";
+import { connectClient } from "../../dispatch/hub/testing.ts";
+import { openNatsPlane } from "../../dispatch/nats/plane.ts";
+import { eventually, freePort, type NatsProcess, runNatsServer, skipWithoutNats } from "../../dispatch/nats/testing.ts";
+import type { Plane } from "../../dispatch/plane.ts";
+import { parseServers } from "./plane-cluster.ts";
+import { planeInit } from "./plane-init.ts";
+
+const NAMES = ["a", "b", "c"] as const;
+const REFUSED = /Authorization Violation/;
+const x = Buffer.from("x");
+
+interface Report {
+  url: string;
+  files: string[];
+  secret_files: string[];
+  servers: { name: string; url: string; route: string; files: string[] }[];
+}
+
+async function init(args: string[]): Promise<Report> {
+  const said: string[] = [];
+  const { log } = console;
+  console.log = (line: string) => said.push(line);
+  try {
+    assert.equal(await planeInit([...args, "--json"]), 0);
+  } finally {
+    console.log = log;
+  }
+  assert.doesNotMatch(said.join(), /\bS[AOU][A-Z2-7]{56}\b|PRIVATE KEY/, "no secret is printed");
+  return JSON.parse(said.join("")) as Report;
+}
+
+describe("plane init, several servers", () => {
+  test("every server has a file of its own, and what is secret is its owner's alone", async (t) => {
+    const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
+    t.after(() => rm(parent, { recursive: true, force: true }));
+    const place = join(parent, "plane");
+    const servers = ["--server", "a=plane-a.example", "--server", "b=10.0.0.2:4333@192.168.0.2,c=[2001:db8::3]"];
+    const report = await init(["--dir", place, ...servers]);
+    assert.equal(report.url, "tls://plane-a.example:4222,tls://10.0.0.2:4333,tls://[2001:db8::3]:4222");
+    assert.deepEqual(
+      report.servers.map(({ route }) => route),
+      ["plane-a.example:6222", "192.168.0.2:6222", "[2001:db8::3]:6222"],
+    );
+    assert.deepEqual((await readdir(place)).sort(), report.files.toSorted());
+    for (const name of report.files) {
+      const secret = report.secret_files.includes(name);
+      assert.equal((await stat(join(place, name))).mode & 0o777, secret ? 0o600 : 0o644, name);
+      const text = await readFile(join(place, name), "utf8");
+      assert.equal(/PRIVATE KEY|password|\bS[AOU][A-Z2-7]{56}\b/.test(text), secret, name);
+    }
+    const conf = await readFile(join(place, "nats-b.conf"), "utf8");
+    assert.match(conf, /^server_name: "b"\nlisten: "0\.0\.0\.0:4333"$/m);
+    assert.match(conf, /@plane-a\.example:6222"\n.*@\[2001:db8::3\]:6222"\n {2}\]/);
+    assert.doesNotMatch(conf, /@192\.168\.0\.2/, "no route to itself");
+    const env = await readFile(join(place, "gateway.env"), "utf8");
+    assert.match(env, new RegExp(`^NODE_EXTRA_CA_CERTS=${join(place, "ca.pem")}$`, "m"));
+    await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed is already there/);
+  });
+
+  test("names what is wrong", () => {
+    for (const text of [
+      "a",
+      "a=",
+      "=h",
+      "a=h:0",
+      "a=h:70000",
+      "a b=h",
+      "a=h/x",
+      "a=h@",
+      "a=1.2.3",
+      "a=[::x]",
+      "../a=h",
+    ]) {
+      assert.throws(() => parseServers(`${text},z=host`), /--servers must be NAME=HOST/, text);
+    }
+    assert.throws(() => parseServers("a=one"), /at least two/);
+    assert.throws(() => parseServers("a=one,A=two"), /a is there twice/);
+    assert.throws(() => parseServers("a=one,b=ONE@two"), /one:4222 is there twice/);
+    assert.throws(() => parseServers("a=one:6222,b=two"), /one:6222 is there twice/);
+  });
+
+  test("one server and several exclude each other", async () => {
+    const both = ["--url", "tls://x:1", "--servers", "a=x,b=y"];
+    await assert.rejects(planeInit(["--dir", "/nowhere/x", ...both]), /--url is for one server/);
+  });
+});
+
+describe("a cluster as plane init writes it", { skip: skipWithoutNats }, () => {
+  let place: string;
+  let report: Report;
+  let env: Record<string, string>;
+  const running = new Map<string, NatsProcess>();
+  const trusted = getCACertificates();
+
+  before(async () => {
+    place = await mkdtemp(join(tmpdir(), "tollgate-cluster-"));
+    const at = async (): Promise<string> => `127.0.0.1:${await freePort()}`;
+    const servers = await Promise.all(NAMES.map(async (name) => `${name}=${await at()}@${await at()}`));
+    report = await init(["--dir", join(place, "plane"), "--servers", servers.join(",")]);
+    for (const server of report.servers) running.set(server.name, await start(server));
+    const lines = (await readFile(join(place, "plane", "gateway.env"), "utf8")).trimEnd().split("\n");
+    env = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+    // What NODE_EXTRA_CA_CERTS does for a process that is started with it.
+    setDefaultCACertificates([...trusted, await readFile(env.NODE_EXTRA_CA_CERTS as string, "utf8")]);
+    for (const name of NAMES) await eventually(`${name} found the others`, async () => (await routesOf(name)) >= 2);
+  });
+  after(async () => {
+    setDefaultCACertificates(trusted);
+    for (const server of running.values()) await server.kill();
+    await rm(place, { recursive: true, force: true });
+  });
+
+  const start = async ({ name, url, files }: Report["servers"][number]): Promise<NatsProcess> => {
+    const own = join(place, name);
+    await mkdir(own);
+    for (const file of files) await copyFile(join(place, "plane", file), join(own, file));
+    return await runNatsServer(own, Number(new URL(url).port), `nats-${name}.conf`);
+  };
+  const log = (name: string): Promise<string> => (running.get(name) as NatsProcess).log();
+  const routesOf = async (name: string): Promise<number> => {
+    const made = (await log(name)).matchAll(/Route connection created/g);
+    return [...made].length;
+  };
+  const portOf = (address: string): number => Number(address.replace(/.*:/, ""));
+  const serverOf = (name: string) => report.servers.find((server) => server.name === name) as Report["servers"][number];
+
+  let gateways = 0;
+  const openPlane = async (t: TestContext, url: string): Promise<Plane> => {
+    const { plane } = parseConfig(env);
+    assert.ok(plane.nats !== undefined && plane.seed !== undefined);
+    const { operatorSeed, system } = plane.nats;
+    const gatewayId = `gw${++gateways}`;
+    const world = { clock: systemClock, random: systemRandom(), log: createLog("silent") };
+    const opened = await openNatsPlane({ url, gatewayId, accountSeed: plane.seed, operatorSeed, system, ...world });
+    t.after(() => opened.close());
+    return opened;
+  };
+
+  test("a gateway on one server hears nodes on every other, and a revocation reaches all three", async (t) => {
+    const plane = await openPlane(t, serverOf("a").url);
+    const heard = new Set<string>();
+    plane.subscribe("tg.s.*", (subject) => heard.add(subject));
+    for (const { name, url } of report.servers) {
+      const minted = { ...(await plane.mint(`n-${name}`)), url };
+      const node = await connectClient(t, minted, { tls: {} });
+      await eventually(`a node on ${name} is heard`, () => {
+        node.publish(nodeState(`n-${name}`), x);
+        return heard.has(nodeState(`n-${name}`));
+      });
+      await plane.revoke(`n-${name}`);
+      assert.match(String(await node.closed()), /Authentication Revoked/);
+      for (const other of report.servers) {
+        await eventually(`${other.name} refuses it`, () =>
+          connectClient(t, { ...minted, url: other.url }, { tls: {} }).then(
+            (client) => client.close().then(() => false),
+            (error) => REFUSED.test(String(error)),
+          ),
+        );
+      }
+    }
+  });
+
+  test("its addresses are one plane: all of them are taken, and a server that dies is not missed", async (t) => {
+    const plane = await openPlane(t, env.NATS_URL as string);
+    assert.equal((await plane.mint("n1")).url, env.NATS_URL);
+    await running.get("c")?.kill();
+    const other = await openPlane(t, env.NATS_URL as string);
+    await other.mint("n1");
+    await running.get("c")?.start();
+  });
+
+  test("clients are greeted and then spoken to under TLS only", async () => {
+    for (const { url } of report.servers) {
+      const socket = connect({ host: "127.0.0.1", port: portOf(url) });
+      const [greeting] = await once(socket, "data");
+      assert.match(String(greeting), /"tls_required":true/);
+      const secure = connectTls({ socket, servername: "localhost", ca: newAuthority({ name: "x", nowMs: 1 }).cert });
+      const [error] = await once(secure, "error");
+      assert.match(String(error), /certificate/, "who does not trust the authority does not talk to it");
+    }
+  });
+
+  test("routes are TLS from the first byte, and both sides show certificates", async () => {
+    const file = (name: string): Promise<string> => readFile(join(place, "plane", name), "utf8");
+    const own = { cert: await file("nats-b-cert.pem"), key: await file("nats-b-key.pem") };
+    const foreign = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
+    /** What is heard until the other side says something or ends. */
+    const heard = async (port: number, options: ConnectionOptions): Promise<string> => {
+      const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", ...options });
+      const said = await new Promise<string>((resolve) => {
+        socket.on("data", (part) => resolve(String(part)));
+        socket.on("error", () => resolve("")).on("close", () => resolve(""));
+      });
+      socket.destroy();
+      return said;
+    };
+    const ca = await file("ca.pem");
+    for (const { route } of report.servers) {
+      const port = portOf(route);
+      assert.match(await heard(port, { ca, ...own }), /^INFO \{/);
+      assert.equal(await heard(port, { ca }), "");
+      assert.equal(await heard(port, { ca, ...foreign.issue("b", ["localhost"]) }), "");
+      assert.equal(await heard(port, { ca: foreign.cert, ...own }), "");
+    }
+  });
+
+  /**
+   * A server that knows the operator and the accounts, which are no secret, and dials the routes of the others. True when a
+   * node on it is heard by a gateway on another.
+   */
+  const joins = async (t: TestContext, name: string, change: (conf: string) => string, words: RegExp) => {
+    const own = join(place, name);
+    await mkdir(own);
+    for (const file of serverOf("c").files) await copyFile(join(place, "plane", file), join(own, file));
+    const impostor = newAuthority({ name: "tollgate plane", nowMs: Date.now() });
+    const { cert, key } = impostor.issue("c", ["127.0.0.1", "localhost"]);
+    await writeFile(join(own, "own-cert.pem"), cert);
+    await writeFile(join(own, "own-key.pem"), key);
+    const port = await freePort();
+    const conf = (await readFile(join(own, "nats-c.conf"), "utf8"))
+      .replace(/^server_name: .*$/m, `server_name: "${name}"`)
+      .replace(/^listen: .*$/m, `listen: "127.0.0.1:${port}"`)
+      .replace(/^ {2}listen: .*$/m, `  listen: "127.0.0.1:${await freePort()}"`);
+    await writeFile(join(own, "nats-server.conf"), change(conf));
+    const plane = await openPlane(t, serverOf("a").url);
+    const heard: string[] = [];
+    plane.subscribe(nodeState(name), (subject) => heard.push(subject));
+    const lengths = await Promise.all(NAMES.map(async (server) => (await log(server)).length));
+    const server = await runNatsServer(own, port);
+    t.after(() => server.kill());
+    for (const [i, dialled] of (["a", "b"] as const).entries()) {
+      await eventually(`${dialled} says ${words}`, async () => words.test((await log(dialled)).slice(lengths[i])));
+    }
+    const tls = { ca: impostor.cert + (await readFile(join(place, "plane", "ca.pem"), "utf8")) };
+    const node = await connectClient(t, { ...(await plane.mint(name)), url: `tls://127.0.0.1:${port}` }, { tls });
+    for (let tries = 0; tries < 100 && heard.length === 0; tries++) {
+      node.publish(nodeState(name), x);
+      await node.flush();
+      await sleep(systemClock, 10);
+    }
+    return heard.length > 0;
+  };
+  const ownCertificate = (conf: string): string =>
+    conf.replaceAll("./nats-c-cert.pem", "own-cert.pem").replaceAll("./nats-c-key.pem", "own-key.pem");
+  const otherPassword = (conf: string): string => conf.replaceAll(/route:[\w-]+@/g, "route:guessed@");
+  const withoutTls = (conf: string): string => conf.replace(/^ {2}tls \{[^}]*\}/m, "");
+
+  test("who has the secrets of a server joins by them", async (t) => {
+    assert.equal(await joins(t, "c2", (conf) => conf, /Route connection created/), true);
+  });
+  test("a stranger with a certificate of its own does not join", async (t) => {
+    assert.equal(await joins(t, "stranger-1", ownCertificate, /TLS route handshake error/), false);
+  });
+  test("a stranger without the password does not join", async (t) => {
+    assert.equal(await joins(t, "stranger-2", otherPassword, /authentication error|Authorization Violation/i), false);
+  });
+  test("a stranger without TLS does not join", async (t) => {
+    assert.equal(await joins(t, "stranger-3", withoutTls, /TLS route handshake error/), false);
+  });
+});

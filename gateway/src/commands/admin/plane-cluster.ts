@@ -1,0 +1,99 @@
+/**
+ * What `tollgate admin plane init --servers …` adds for several NATS servers: a configuration for each, an authority of their own
+ * and its certificates. The servers know each other by certificate and password, and speak TLS with everybody.
+ */
+import { isIP } from "node:net";
+import type { Random } from "../../base/random.ts";
+import { newAuthority } from "../../dispatch/credentials/x509.ts";
+import {
+  type Accounts,
+  AUTHORITY_FILE,
+  addressOf,
+  type ClusterServer,
+  certificateFile,
+  clusterConfiguration,
+  configurationFile,
+  keyFile,
+} from "../../dispatch/nats/server-configuration.ts";
+
+/** A file to write, and what it is for. */
+export interface PlaneFile {
+  name: string;
+  text: string;
+  secret: boolean;
+  use: string;
+}
+
+const CLIENT_PORT = 4222;
+const ROUTE_PORT = 6222;
+const PASSWORD_BYTES = 32;
+const RULE = "must be NAME=HOST[:PORT][@ROUTE_HOST[:PORT]], several separated by commas";
+const HOST = String.raw`(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::(\d{1,5}))?`;
+const SERVER = new RegExp(`^([A-Za-z0-9][A-Za-z0-9-]{0,31})=${HOST}(?:@${HOST})?$`);
+
+export function parseServers(text: string): ClusterServer[] {
+  const servers = text.split(",").map((part) => parseServer(part.trim()));
+  if (servers.length < 2) throw new Error("--servers must name at least two; for one server give its --url");
+  const names = servers.map(({ name }) => name.toLowerCase());
+  const addresses = servers.flatMap(({ client, route }) => [client, route].map((address) => addressOf(address)));
+  for (const all of [names, addresses.map((address) => address.toLowerCase())]) {
+    const twice = all.find((one, index) => all.indexOf(one) !== index);
+    if (twice !== undefined) throw new Error(`--servers: ${twice} is there twice`);
+  }
+  return servers;
+}
+
+function parseServer(text: string): ClusterServer {
+  const [, name = "", host = "", port, routeHost = host, routePort] = SERVER.exec(text) ?? [];
+  const client = { host: bare(host), port: Number(port ?? CLIENT_PORT) };
+  const route = { host: bare(routeHost), port: Number(routePort ?? ROUTE_PORT) };
+  const isRight = [client, route].every(
+    ({ host, port }) => port > 0 && port < 65_536 && (isIP(host) > 0 || !/[:[]|^[\d.]*$/.test(host)),
+  );
+  if (!isRight) throw new Error(`--servers ${RULE} (got ${text || "nothing"})`);
+  return { name, client, route };
+}
+
+const bare = (host: string): string => host.replace(/^\[|\]$/g, "");
+
+/** What gateways and nodes are told. */
+export const urlOf = ({ client }: ClusterServer): string => `tls://${addressOf(client)}`;
+
+export function clusterFiles(
+  servers: readonly ClusterServer[],
+  { accounts, random, nowMs }: { accounts: Accounts; random: Random; nowMs: number },
+): PlaneFile[] {
+  const password = Buffer.alloc(PASSWORD_BYTES);
+  random.fill(password);
+  const facts = { ...accounts, servers, routePassword: password.toString("base64url") };
+  const authority = newAuthority({ name: "tollgate plane", nowMs });
+  const each = servers.flatMap((server) => {
+    const { cert, key } = authority.issue(server.name, hostsOf(server));
+    const use = `for the server ${server.name}`;
+    return [
+      { name: configurationFile(server.name), text: clusterConfiguration(server, facts), secret: true, use },
+      { name: keyFile(server.name), text: key, secret: true, use },
+      { name: certificateFile(server.name), text: cert, secret: false, use },
+    ];
+  });
+  const later = "nothing that runs needs it, a further server will: move it to a safe place";
+  return [
+    ...each,
+    { name: AUTHORITY_FILE, text: authority.cert, secret: false, use: "for every server, gateway and node" },
+    { name: "ca-key.pem", text: authority.key, secret: true, use: later },
+  ];
+}
+
+/** The files that one server needs, by name. */
+export const filesFor = ({ name }: ClusterServer): string[] => [
+  configurationFile(name),
+  certificateFile(name),
+  keyFile(name),
+  AUTHORITY_FILE,
+];
+
+function hostsOf({ client, route }: ClusterServer): string[] {
+  const hosts = [client.host, route.host];
+  // A NATS client that dials an address checks the certificate for "localhost".
+  return [...new Set(hosts.some((host) => isIP(host) > 0) ? [...hosts, "localhost"] : hosts)];
+}

@@ -1,0 +1,130 @@
+/**
+ * Certificates of a private authority, for servers that know each other: X.509 version 3, keys on P-256, which every TLS
+ * library takes. Node signs but cannot write certificates; this writes the few kinds that are needed, in DER.
+ */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
+import { isIPv4, isIPv6 } from "node:net";
+import { der, oid, pem, sequence } from "./der.ts";
+
+interface Certificate {
+  /** Both as PEM. */
+  cert: string;
+  key: string;
+}
+
+/** Signs the certificates of servers. */
+interface Authority extends Certificate {
+  /** For a server that is reached by these names and addresses, and calls others itself. */
+  issue(name: string, hosts: readonly string[]): Certificate;
+}
+
+const YEARS = 10;
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Clocks differ. */
+const BACKDATED_MS = DAY_MS;
+
+const ECDSA_WITH_SHA256 = sequence(oid("2a8648ce3d040302"));
+const COMMON_NAME = oid("550403");
+const TRUE = der(0x01, Buffer.of(0xff));
+const SERVER_AND_CLIENT = sequence(oid("2b06010505070301"), oid("2b06010505070302"));
+
+export function newAuthority({ name, nowMs }: { name: string; nowMs: number }): Authority {
+  const keys = newKeys();
+  const facts = { issuer: name, signer: keys.privateKey, nowMs };
+  const id = keyId(keys.publicKey);
+  // It signs servers, and no authority below it.
+  const constraints = sequence(TRUE, der(0x02, Buffer.of(0)));
+  const extensions = [
+    extension("551d13", constraints, { critical: true }),
+    extension("551d0f", der(0x03, Buffer.of(1, 0b00000110)), { critical: true }),
+    extension("551d0e", der(0x04, id)),
+  ];
+  return {
+    ...certificate({ ...facts, subject: name, keys, extensions }),
+    issue(subject, hosts) {
+      const own = newKeys();
+      return certificate({
+        ...facts,
+        subject,
+        keys: own,
+        extensions: [
+          extension("551d13", sequence(), { critical: true }),
+          extension("551d0f", der(0x03, Buffer.of(7, 0b10000000)), { critical: true }),
+          extension("551d25", SERVER_AND_CLIENT),
+          extension("551d11", sequence(...hosts.map(alternativeName))),
+          extension("551d0e", der(0x04, keyId(own.publicKey))),
+          extension("551d23", sequence(der(0x80, id))),
+        ],
+      });
+    },
+  };
+}
+
+interface Keys {
+  publicKey: KeyObject;
+  privateKey: KeyObject;
+}
+
+interface CertificateFacts {
+  subject: string;
+  issuer: string;
+  keys: Keys;
+  signer: KeyObject;
+  extensions: Buffer[];
+  nowMs: number;
+}
+
+const newKeys = (): Keys => generateKeyPairSync("ec", { namedCurve: "P-256" });
+
+function certificate({ subject, issuer, keys, signer, extensions, nowMs }: CertificateFacts): Certificate {
+  const body = sequence(
+    der(0xa0, der(0x02, Buffer.of(2))),
+    // A positive number that nobody can guess.
+    der(0x02, Buffer.concat([Buffer.of(1), randomBytes(15)])),
+    ECDSA_WITH_SHA256,
+    distinguishedName(issuer),
+    sequence(time(nowMs - BACKDATED_MS), time(nowMs + YEARS * 365 * DAY_MS)),
+    distinguishedName(subject),
+    keys.publicKey.export({ format: "der", type: "spki" }),
+    der(0xa3, sequence(...extensions)),
+  );
+  const signature = der(0x03, Buffer.of(0), sign("sha256", body, signer));
+  return {
+    cert: pem("CERTIFICATE", sequence(body, ECDSA_WITH_SHA256, signature)),
+    key: keys.privateKey.export({ format: "pem", type: "pkcs8" }).toString(),
+  };
+}
+
+const distinguishedName = (name: string): Buffer =>
+  sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(name)))));
+
+function extension(id: string, value: Buffer, { critical = false } = {}): Buffer {
+  return sequence(oid(id), ...(critical ? [TRUE] : []), der(0x04, value));
+}
+
+function alternativeName(host: string): Buffer {
+  if (isIPv4(host)) return der(0x87, Buffer.from(host.split(".").map(Number)));
+  if (isIPv6(host)) return der(0x87, bytesOfIPv6(host));
+  return der(0x82, Buffer.from(host, "ascii"));
+}
+
+function bytesOfIPv6(address: string): Buffer {
+  // As a URL it is written in one way only: groups of hexadecimal digits, the longest run of zeros left out.
+  const [head = "", tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split("::");
+  const groups = (part: string | undefined): string[] => (part ? part.split(":") : []);
+  const [front, back] = [groups(head), groups(tail)];
+  const zeros = Array<string>(8 - front.length - back.length).fill("0");
+  return Buffer.from([...front, ...zeros, ...back].map((group) => group.padStart(4, "0")).join(""), "hex");
+}
+
+/** Two digits of the year until 2049, four from then on: the standard asks for both. */
+function time(ms: number): Buffer {
+  const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
+  return Number(digits.slice(0, 4)) < 2050 ? der(0x17, Buffer.from(digits.slice(2))) : der(0x18, Buffer.from(digits));
+}
+
+const keyId = (key: KeyObject): Buffer =>
+  createHash("sha256")
+    .update(key.export({ format: "der", type: "spki" }))
+    .digest()
+    .subarray(0, 20);
