@@ -34,6 +34,26 @@ export async function openBuilder(query: Query, credit: bigint): Promise<string>
   return id;
 }
 
+export interface Host {
+  account: string;
+  token: string;
+}
+
+/** A host account with a token for its nodes. */
+export async function openHost(query: Query): Promise<Host> {
+  const reference = randomBytes(6).toString("hex");
+  const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
+  const hash = createHmac("sha256", PEPPER).update(token).digest();
+  const [row] = await query<{ id: string }>(
+    `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'strangers') returning id),
+          booked as (insert into ledger_account (id, kind) select id, 'host' from opened)
+     insert into host_token (id, account_id, name, reference, secret_hash)
+     select gen_random_uuid(), id, 'made', $1, $2 from opened returning account_id as id`,
+    [reference, hash],
+  );
+  return { account: row?.id as string, token };
+}
+
 export interface KeyTraits {
   requests?: number;
   tokens?: number;

@@ -15,12 +15,13 @@ import { fileURLToPath } from "node:url";
 import { nodeState } from "../../protocol/src/subjects.ts";
 import { ConsoleClient } from "../console-client.ts";
 import { PRIVATE_DATABASE } from "../database.ts";
+import type { Host } from "../fixtures.ts";
 import { eventually } from "../platform.ts";
 import { HEADERS, notHttp, PREFIXES, rawHttp, talkers, WRONG_FIELDS, wrongForms } from "./marker-ways.ts";
 import { everyFile, everyRow, Markers } from "./markers.ts";
 import { type Behaviour, enrol, HandMadeNode, nodeApi, stateFrame } from "./node.ts";
 import { isCut, rawNode } from "./raw-node.ts";
-import { ask, type Builder, type Host, Stage } from "./stage.ts";
+import { ask, type Builder, Stage } from "./stage.ts";
 
 const AGENT = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", import.meta.url));
 const WEBHOOK_SECRET = "whsec_of_the_marker_test";

@@ -7,8 +7,9 @@ import { decode, encode } from "../../protocol/src/codec.ts";
 import type { Channel, Failed, Frame, JobBody, JobHeader, NodeState } from "../../protocol/src/frames.ts";
 import { JobJoiner } from "../../protocol/src/jobs.ts";
 import { nodeState, STATE_REQUEST, toGateway, toNode } from "../../protocol/src/subjects.ts";
+import type { Host } from "../fixtures.ts";
 import { eventually } from "../platform.ts";
-import type { Host, Stage } from "./stage.ts";
+import type { Stage } from "./stage.ts";
 
 const REPORT_EVERY_MS = 3_000;
 const SLOTS = 64;

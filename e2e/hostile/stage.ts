@@ -3,14 +3,13 @@
  * are put in place by plain SQL. `tollgate dev` trusts its local nodes; this one trusts nobody.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { createHmac, randomBytes } from "node:crypto";
 import { openSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { connect, databaseOf, openDatabase, PEPPER } from "../database.ts";
-import { type KeyTraits, makeKey, openBuilder } from "../fixtures.ts";
+import { type Host, type KeyTraits, makeKey, openBuilder, openHost } from "../fixtures.ts";
 import type { RecordRow } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir } from "../platform.ts";
 import { requestUuid } from "../raw-http.ts";
@@ -21,11 +20,6 @@ const READY_WITHIN_MS = 90_000;
 const CREDIT = 100_000_000_000_000n;
 /** More than any suite sends. */
 const WIDE: KeyTraits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 10_000 };
-
-export interface Host {
-  account: string;
-  token: string;
-}
 
 export interface Builder {
   account: string;
@@ -53,6 +47,8 @@ export async function serve(dataDir: string, env: Record<string, string>, name =
       PORT: "0",
       INTERNAL_PORT: "0",
       PLANE_PORT: "0",
+      // No balancer has to notice that it stops.
+      DRAIN_DELAY_S: "0",
       DATA_DIR: dataDir,
       KEY_PEPPER: PEPPER,
       ...databaseOf(dataDir),
@@ -139,18 +135,8 @@ export class Stage implements Pick<Platform, "query"> {
     return { account, key: (await makeKey(this.query, account, traits)).token };
   }
 
-  async host(): Promise<Host> {
-    const reference = randomBytes(6).toString("hex");
-    const token = `tht_live_${reference}_${randomBytes(22).toString("hex").slice(0, 43)}`;
-    const hash = createHmac("sha256", PEPPER).update(token).digest();
-    const [row] = await this.query<{ id: string }>(
-      `with opened as (insert into account (id, kind, name) values (gen_random_uuid(), 'host', 'strangers') returning id),
-            booked as (insert into ledger_account (id, kind) select id, 'host' from opened)
-       insert into host_token (id, account_id, name, reference, secret_hash)
-       select gen_random_uuid(), id, 'made', $1, $2 from opened returning account_id as id`,
-      [reference, hash],
-    );
-    return { account: row?.id as string, token };
+  host(): Promise<Host> {
+    return openHost(this.query);
   }
 
   async balance(account: string): Promise<bigint> {

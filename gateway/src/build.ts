@@ -2,7 +2,7 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
-import { systemClock } from "./base/clock.ts";
+import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
@@ -26,6 +26,7 @@ import { openReading } from "./http/reading.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { runPrivately } from "./inference/private-job.ts";
+import { UnderWay } from "./inference/under-way.ts";
 import { openHostMoney } from "./ledger/host-money.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openStatement } from "./ledger/statement.ts";
@@ -37,6 +38,9 @@ import { openPayouts } from "./operators/payouts.ts";
 import { serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
+/** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
+const NODES_REPORT_MS = 1_000;
+
 export interface App extends AccountParts {
   ledger: Ledger;
   fleet: Fleet;
@@ -44,8 +48,12 @@ export interface App extends AccountParts {
   newId: NewId;
   publicServer: ReturnType<typeof publicServer>;
   internalServer: ReturnType<typeof internalServer>;
-  /** `/readyz` says from now on that the gateway is about to stop. */
+  /** `/readyz` says from now on that the gateway is about to stop. It serves as before, but begins no jobs of its own. */
   notReady: () => void;
+  /** Takes no more connections and ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
+  leave: (quietMs: number) => Promise<void>;
+  /** What is being answered. */
+  underWay: UnderWay;
   /** Resolves once that node (`node_…`) takes requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
   /** Null when the store is not the private one. */
@@ -100,6 +108,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, enforce } = openDispatch(context, { plane, fleet, broadcast });
+  const nodesReported = config.plane.nats === undefined ? undefined : sleep(clock, NODES_REPORT_MS);
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
@@ -116,6 +125,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     reader: reading,
     limits,
     dispatcher,
+    underWay: new UnderWay(),
     watch: metrics.watch,
     ...money,
   };
@@ -160,7 +170,10 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       await broadcast.send(NODE_TOPIC, nodeId);
     },
     nodes,
-    runPrivately: (job, signal) => runPrivately(gateway, job, signal),
+    async runPrivately(job, signal) {
+      const stay = gateway.underWay.enter(signal);
+      return await runPrivately(gateway, job, stay.signal).finally(stay.leave);
+    },
     mint: config.plane.absent ? undefined : (id) => plane.mint(id),
     audit: openAudit({ pool, newId }),
     directory: openDirectory({ pool, rules: fleet.rules }),
@@ -176,15 +189,27 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       { of: plane.health, isNeeded: !config.plane.absent },
     ],
   });
+  // A gateway that took requests before would refuse what nodes that it has not heard of yet could serve.
+  await nodesReported;
+  const open = publicServer(parts);
   return {
     ...accounts,
     ledger: money.ledger,
     fleet,
     history: money.history,
     newId,
-    publicServer: publicServer(parts),
+    publicServer: open,
     internalServer: internalServer(health),
-    notReady: () => health.drain(),
+    notReady() {
+      health.drain();
+      trust.stop().catch((error) => log.error({ err: error }, "probes could not be stopped"));
+    },
+    leave(quietMs) {
+      // An open page would hold its connection for minutes, and finds another gateway.
+      live.close();
+      return open.connections.leave(quietMs);
+    },
+    underWay: gateway.underWay,
     nodeOnline: (id) => roster.online(id),
     postgresPid: store.pid,
     close,

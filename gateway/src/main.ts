@@ -1,16 +1,20 @@
 /** A gateway's life: config → build → listen → drain. */
-import { systemClock } from "./base/clock.ts";
+import { type Clock, sleep, systemClock } from "./base/clock.ts";
 import type { Log } from "./base/log.ts";
 import { type App, build } from "./build.ts";
 import type { Config } from "./config.ts";
 import { listen, PortTaken } from "./http/server.ts";
 
-/** Requests under way when the gateway stops have this long to end. */
-const DRAIN_MAX_MS = 30_000;
+/** A connection that carries nothing stays for so long after nobody new is taken: a request may be on its way on it. */
+const QUIET_MS = 1_000;
+/** At the end of the grace what is left is told its end, and has so long to be settled and to read it. */
+const LAST_WORDS_MS = 5_000;
 
 export interface RunningGateway extends App {
   port: number;
   internalPort: number;
+  /** Says that it stops, lets what is under way end, and resolves when nothing is. Part of `close`. */
+  drain(): Promise<void>;
 }
 
 interface GatewayOptions {
@@ -31,9 +35,19 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
     const internalPort = await listenInternally(app, options);
     const port = await listen(app.publicServer, { host: config.host, port: config.port });
     log.info({ port, internalPort }, "serving");
-    return { ...app, port, internalPort, close: () => drain(app, log) };
+    let drained: Promise<void> | undefined;
+    const stopServing = (): Promise<void> => {
+      drained ??= drain(app, { ...config.drain, clock: systemClock, log });
+      return drained;
+    };
+    const close = async (): Promise<void> => {
+      await stopServing();
+      await closeAll(app);
+      log.info("stopped");
+    };
+    return { ...app, port, internalPort, drain: stopServing, close };
   } catch (error) {
-    await drain(app, log);
+    await closeAll(app);
     throw error;
   }
 }
@@ -48,15 +62,36 @@ async function listenInternally(app: App, { config, anyInternalPort = false }: G
   }
 }
 
-/** Takes no more requests, lets those under way end, then stops everything in order. */
-async function drain(app: App, log: Log): Promise<void> {
-  const stopWaiting = systemClock.after(DRAIN_MAX_MS, () => {
-    log.warn("requests were still under way at the end of the drain; they are cut");
-    app.publicServer.server.closeAllConnections();
+/** In order; health and metrics are told to the last. */
+async function closeAll(app: App): Promise<void> {
+  try {
+    await app.publicServer.close();
+    await app.close();
+  } finally {
+    await app.internalServer.close();
+  }
+}
+
+/**
+ * First `/readyz` says so, and for `delayMs` everything is served as before: balancers need that long to notice. Then nobody new is
+ * taken, and what is under way has `graceMs` to end. What has not is ended, settled and told so. Where there is no delay nobody is
+ * to be waited for, and quiet connections are closed at once.
+ */
+async function drain(
+  app: Pick<App, "notReady" | "leave" | "underWay" | "publicServer">,
+  { delayMs, graceMs, clock, log }: { delayMs: number; graceMs: number; clock: Clock; log: Log },
+): Promise<void> {
+  const { underWay } = app;
+  log.info({ delayMs, graceMs }, "draining: not ready from now on");
+  app.notReady();
+  if (delayMs > 0) await sleep(clock, delayMs);
+  let stopTimer = clock.after(graceMs, () => {
+    log.warn({ requests: underWay.count }, "requests were still under way at the end of the drain; they end now");
+    underWay.stop();
+    stopTimer = clock.after(LAST_WORDS_MS, () => app.publicServer.server.closeAllConnections());
   });
-  await app.publicServer.close();
-  stopWaiting();
-  await app.internalServer.close();
-  await app.close();
-  log.info("stopped");
+  await app.leave(Math.min(QUIET_MS, delayMs, graceMs));
+  // Who has left keeps its request's books open for a moment longer.
+  await underWay.none();
+  stopTimer();
 }

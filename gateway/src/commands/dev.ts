@@ -38,6 +38,9 @@ export async function dev(args: string[]): Promise<number> {
     // They are the person's own: nobody has to be protected from them.
     PROBATION_ANSWERS: process.env.PROBATION_ANSWERS ?? "0",
     HOST_SANCTION: process.env.HOST_SANCTION ?? "false",
+    // No balancer has to notice that it stops, and nobody who pressed Ctrl-C wants to wait for long.
+    DRAIN_DELAY_S: process.env.DRAIN_DELAY_S ?? "0",
+    DRAIN_GRACE_S: process.env.DRAIN_GRACE_S ?? "10",
   });
   if (flags.payments === "demo" && config.payments !== undefined) {
     throw new Error("--payments demo: STRIPE_SECRET_KEY is set, so credits are sold through Stripe. Unset it first.");
@@ -117,9 +120,10 @@ class DevPlatform {
     return { ...config, payments: { apiBase, secretKey, webhookSecret } };
   }
 
-  /** Nodes first, so that they can finish what they run; then the gateway, and with it the database. */
+  /** First what is under way, for which the nodes are needed; then they, then the gateway, and with it the database. */
   async stop(): Promise<void> {
     this.#o.screen.step("stopping");
+    await this.#gateway?.drain();
     await Promise.all(this.#nodes.map((node) => node.stop()));
     await this.#payments?.close();
     await this.#gateway?.close();

@@ -163,6 +163,7 @@ export class Offers {
         jobMsMax: this.#options.jobMsMax,
         passed: (event) => this.#step(attempt, event),
       });
+      if (signal.aborted) onAbort();
     });
   }
 

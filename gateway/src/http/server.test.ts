@@ -9,6 +9,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { Gateway } from "../inference/gateway.ts";
+import { UnderWay } from "../inference/under-way.ts";
 import { memoryLimits } from "../limits/memory.ts";
 import { type OpenCall, takeOver } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
@@ -46,6 +47,7 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
   const gateway = {
     keys: { authenticate: async (header: string | undefined) => (header === undefined ? holder : undefined) },
     limits,
+    underWay: new UnderWay(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
     ledger: {

@@ -1,10 +1,10 @@
 /** The two listeners: the public one with every door, and the internal one for health and metrics. */
 import { type IncomingMessage, METHODS } from "node:http";
-import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { systemClock } from "../base/clock.ts";
 import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
+import { watchConnections } from "./connections.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { type DoorOptions, openCall, openDoor } from "./door.ts";
 import { nodeRoutes } from "./nodes/routes.ts";
@@ -98,7 +98,7 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
   }
   // Who has closed its sending side may be waiting for its answer (half-close.ts). Node has no option for it.
   Object.assign(app.server, { httpAllowHalfOpen: true });
-  closeWhenIdle(app);
+  watchConnections(app, door?.clock ?? systemClock);
   for (const method of METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   return app;
 }
@@ -119,30 +119,6 @@ function refuseBrokenPath(door: DoorOptions) {
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());
     call.close();
   };
-}
-
-/**
- * When the server closes, connections that carry no request are closed at once and the others when their answer is out.
- * Node's own list of idle connections leaves out those that never sent a request, which browsers and pools open in advance.
- */
-function closeWhenIdle(app: FastifyInstance): void {
-  const idle = new Set<Socket>();
-  let closing = false;
-  app.server.on("connection", (socket: Socket) => {
-    idle.add(socket);
-    socket.once("close", () => idle.delete(socket));
-  });
-  app.server.on("request", ({ socket }, response) => {
-    idle.delete(socket);
-    response.once("close", () => {
-      if (closing) socket.destroySoon();
-      else if (!socket.destroyed) idle.add(socket);
-    });
-  });
-  app.addHook("preClose", async () => {
-    closing = true;
-    for (const socket of idle) socket.destroy();
-  });
 }
 
 export class PortTaken extends Error {

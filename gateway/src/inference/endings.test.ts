@@ -28,9 +28,15 @@ test("the table of endings, one row for each line of it", () => {
     ["the client goes away, with output", "cancelled", SENT, "client_closed", 499, "all", true],
     ["the client goes away before output", "cancelled", NONE, "client_closed", 499, "all", true],
     ["the client goes away before acceptance", "cancelled", NOBODY, "client_closed", 499, "nothing", false],
+    ["the gateway stops, in a stream", "stopped", SENT, "gateway_stopped", 502, "delivered", true],
+    ["the gateway stops, not streamed", "stopped", KEPT, "gateway_stopped", 503, "nothing", false],
+    ["the gateway stops before output", "stopped", NONE, "gateway_stopped", 503, "nothing", false],
+    ["the gateway stops before acceptance", "stopped", NOBODY, "gateway_stopped", 503, "nothing", false],
   ] as const;
   for (const [what, end, facts, outcome, httpStatus, billed, paid] of rows) {
-    const fault = outcome === "ok" || outcome === "client_closed" ? null : outcome;
+    const isTold = outcome !== "ok" && outcome !== "client_closed";
+    const ofOurs = httpStatus === 503 ? "no_capacity" : "upstream_stall";
+    const fault = !isTold ? null : outcome === "gateway_stopped" ? ofOurs : outcome;
     assert.deepEqual(judge(end, facts), { outcome, httpStatus, fault, billed, paid }, what);
   }
 });

@@ -37,12 +37,16 @@ const OK = { outcome: "ok", httpStatus: 200, fault: null } as const;
 const FAILED = { outcome: "upstream_failed", httpStatus: 502, fault: "upstream_failed" } as const;
 const STALLED = { outcome: "upstream_stall", httpStatus: 502, fault: "upstream_stall" } as const;
 const NO_CAPACITY = { outcome: "no_capacity", httpStatus: 503, fault: "no_capacity" } as const;
+/** The gateway itself could wait no longer: a stream breaks off, what has brought nothing may be asked of another gateway. */
+const STOPPED = { outcome: "gateway_stopped", httpStatus: 502, fault: "upstream_stall" } as const;
+const STOPPED_EARLY = { outcome: "gateway_stopped", httpStatus: 503, fault: "no_capacity" } as const;
 const CLOSED = { outcome: "client_closed", httpStatus: CLIENT_CLOSED, fault: null } as const;
 
 const FREE = { billed: "nothing", paid: false } as const;
 const SHARED = { billed: "all", paid: true } as const;
 
-export function judge(end: DispatchResult["end"], { accepted, hadOutput, reachedClient }: Facts): Ending {
+/** `stopped`: cancelled, because the gateway stops. */
+export function judge(end: DispatchResult["end"] | "stopped", { accepted, hadOutput, reachedClient }: Facts): Ending {
   switch (end) {
     case "finished":
     case "enough":
@@ -61,6 +65,8 @@ export function judge(end: DispatchResult["end"], { accepted, hadOutput, reached
       return { ...STALLED, ...(hadOutput ? SHARED : FREE) };
     case "no_capacity":
       return { ...NO_CAPACITY, ...FREE };
+    case "stopped":
+      return reachedClient ? { ...STOPPED, billed: "delivered", paid: true } : { ...STOPPED_EARLY, ...FREE };
     case "cancelled":
       return { ...CLOSED, ...(accepted ? SHARED : FREE) };
   }

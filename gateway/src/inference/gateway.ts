@@ -12,6 +12,7 @@ import type { Limits } from "../limits/limits.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import type { Reader } from "./call.ts";
+import type { UnderWay } from "./under-way.ts";
 
 /** A request whose ending is known. */
 export interface EndedRequest {
@@ -48,5 +49,7 @@ export interface Gateway {
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;
+  /** Every request, from its key to its answer. */
+  underWay: UnderWay;
   watch: Watch;
 }

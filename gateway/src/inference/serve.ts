@@ -17,9 +17,19 @@ import { readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
+import type { Stay } from "./under-way.ts";
 
 /** Throws a fault for every refusal before the reply is committed; afterwards it answers by itself. */
 export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promise<void> {
+  const stay = gw.underWay.enter(call.gone);
+  try {
+    await answerOne(gw, endpoint, call, stay);
+  } finally {
+    stay.leave();
+  }
+}
+
+async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay): Promise<void> {
   const key = await gw.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key"); // 401
   const caller = { call, key, endpoint: endpoint.name };
@@ -28,12 +38,12 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
   let done: Done = { tokens: 0, answer: () => {} };
   try {
     await checkCredit(gw, key); // 402
-    const read = await readAsk(gw, { call, payer: key.accountId, endpoint }); // 413 · 415 · 503 · 400 · 404
+    const read = await stay.unlessStopped(readAsk(gw, { call, payer: key.accountId, endpoint })); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
     const place = await enterModel(gw, caller, model, ask.stream); // 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
-      done = await work(gw, { caller, endpoint, ask, model, meter, promptTokens, hold });
+      done = await work(gw, { caller, stay, endpoint, ask, model, meter, promptTokens, hold });
     } finally {
       await place.leave(0);
     }
@@ -46,6 +56,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
 
 interface Work {
   caller: Caller;
+  stay: Stay;
   endpoint: Endpoint;
   ask: ReadAsk;
   model: ActiveModel;
@@ -63,7 +74,8 @@ interface Done {
 }
 
 /** From the hold to the settled ending. The hold ends here, whatever happens. */
-async function work(gw: Gateway, { caller, endpoint, ask, model, meter, promptTokens, hold }: Work): Promise<Done> {
+async function work(gw: Gateway, order: Work): Promise<Done> {
+  const { caller, stay, endpoint, ask, model, meter, promptTokens, hold } = order;
   const { call, key } = caller;
   const meta: AnswerMeta = { suffix: suffixOf(call.id), created: Math.floor(gw.clock.now() / 1000), model: model.id };
   const writer = ask.stream && endpoint.stream !== null ? endpoint.stream(meta, ask) : null;
@@ -83,12 +95,17 @@ async function work(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
       sampling: ask.sampling,
     };
     const origin = { accountId: key.accountId, promptTokens };
-    const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body, origin }, relay, call.gone);
-    // What a broken node gave last is not let through any more.
-    const counts = result.end === "broken" ? relay.delivered() : relay.end();
+    const result = await gw.dispatcher.run(
+      { request: meta.suffix, header, body: ask.body, origin },
+      relay,
+      stay.signal,
+    );
+    const end = result.end === "cancelled" && stay.isStopped ? "stopped" : result.end;
+    // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
+    const counts = end === "broken" || end === "stopped" ? relay.delivered() : relay.end();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
-    const ending = judge(result.end, { accepted: result.server !== null, hadOutput, reachedClient });
+    const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });
     // What the gateway cut it ended itself; all else is the node's to say.
     const finish = relay.cut ?? result.finish ?? "stop";
     await settle(gw, { call, key, endpoint: endpoint.name, model, hold, promptTokens, counts, result, ending, finish });
@@ -154,6 +171,8 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
 }
 
 function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
+  if (code === "upstream_stall" && billed === "delivered")
+    return { message: "This answer broke off on our side. What reached you is billed, with its prompt." };
   // Silence that cost nothing may be tried again; the client decides.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};

@@ -141,7 +141,9 @@ export function keepProbing(options: ProbesOptions): Probes {
   return {
     ask(nodeId, modelId) {
       const model = options.activeModel(modelId);
-      if (model === undefined || roster.find(nodeId) === undefined) return Promise.resolve("absent");
+      if (model === undefined || roster.find(nodeId) === undefined || stopping.signal.aborted) {
+        return Promise.resolve("absent");
+      }
       // Whoever asks at the same time gets the same answer.
       const key = `${nodeId} ${modelId}`;
       const known = asking.get(key);

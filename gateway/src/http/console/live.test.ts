@@ -173,5 +173,9 @@ describe("live numbers", () => {
     await turn();
     live.close();
     await Promise.all(ended);
+    const late = new Page();
+    const lateEnded = new Promise((resolve) => late.once("close", resolve));
+    open("account 3", late);
+    await lateEnded;
   });
 });

@@ -13,6 +13,8 @@ const KEEP_ALIVE_MS = 15_000;
 const STREAM_MS_MAX = 5 * 60_000;
 const VIEWERS_MAX = 50;
 const UNREAD_BYTES_MAX = 256 * 1024;
+/** When a page whose stream ended comes back. */
+const RECONNECT = "retry: 2000\n\n";
 
 /** What is shown, by the event's name. */
 type LiveNumbers = Record<string, unknown>;
@@ -33,6 +35,7 @@ export class Live {
   readonly #feeds = new Map<string, Feed>();
   readonly #clock: Clock;
   readonly #log: Log;
+  #isClosed = false;
 
   constructor({ clock, log }: { clock: Clock; log: Log }) {
     this.#clock = clock;
@@ -50,6 +53,11 @@ export class Live {
   ): void {
     // Who left while being let in is never seen to close.
     if (response.destroyed) return;
+    if (this.#isClosed) {
+      response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache, no-transform" });
+      response.end(RECONNECT);
+      return;
+    }
     const feed = this.#feeds.get(name) ?? this.#start(name, read);
     if (feed.viewers.size >= VIEWERS_MAX) throw fault("too_many_viewers");
     response.writeHead(200, {
@@ -88,12 +96,13 @@ export class Live {
     });
     const stopLater = this.#clock.after(STREAM_MS_MAX, () => viewer.leave());
     response.once("close", forget);
-    viewer.show("retry: 2000\n\n");
+    viewer.show(RECONNECT);
     for (const [event, data] of feed.sent) viewer.show(frame(event, data));
   }
 
-  /** Ends every stream: an open page would keep a gateway from stopping. */
+  /** Ends every stream, and whichever is opened yet: an open page would keep a gateway from stopping. It comes back elsewhere. */
   close(): void {
+    this.#isClosed = true;
     for (const [name, feed] of this.#feeds) {
       for (const viewer of feed.viewers) viewer.leave();
       this.#end(name, feed);

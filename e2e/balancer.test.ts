@@ -1,0 +1,129 @@
+/** The balancer of the suites itself: a fault of its own would be taken for one of a gateway. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import {
+  createServer,
+  type IncomingMessage,
+  request as openRequest,
+  type RequestListener,
+  type Server,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { type Balancer, startBalancer } from "./balancer.ts";
+import { eventually } from "./platform.ts";
+
+async function listening(answer: RequestListener): Promise<Server> {
+  const server = createServer(answer).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+class StandIn {
+  isReady = true;
+  requests = 0;
+  readonly port: number;
+  readonly internalPort: number;
+  readonly #servers: Server[];
+
+  static async start(name: string): Promise<StandIn> {
+    const internal = await listening((_request, response) => response.writeHead(standIn.isReady ? 200 : 503).end());
+    const open = await listening(async (request, response) => {
+      standIn.requests += 1;
+      if (request.url === "/breaks") return void request.socket.destroy();
+      response.writeHead(200, { "x-gateway": name, connection: "close" });
+      response.flushHeaders();
+      for await (const piece of request) response.write(piece);
+      if (request.url === "/cut") return void request.socket.destroy();
+      response.end();
+    });
+    const standIn = new StandIn([open, internal]);
+    return standIn;
+  }
+
+  private constructor(servers: [Server, Server]) {
+    this.#servers = servers;
+    [this.port, this.internalPort] = [portOf(servers[0]), portOf(servers[1])];
+  }
+
+  /** Takes no connections, though it said that it would. */
+  refuse(): void {
+    this.#servers[0]?.close();
+  }
+
+  close(): void {
+    for (const server of this.#servers) {
+      server.close();
+      server.closeAllConnections();
+    }
+  }
+}
+
+describe("the balancer", () => {
+  let a: StandIn;
+  let b: StandIn;
+  let balancer: Balancer;
+  before(async () => {
+    [a, b] = [await StandIn.start("a"), await StandIn.start("b")];
+    balancer = await startBalancer({ gateways: () => [a, b] });
+  });
+  after(async () => {
+    await balancer?.close();
+    for (const gateway of [a, b]) gateway?.close();
+  });
+
+  const post = (path: string, body = ""): Promise<Response> =>
+    fetch(`${balancer.url}${path}`, { method: "POST", body });
+  const servedBy = async (count: number): Promise<Set<string | null>> => {
+    const answers = [];
+    for (let n = 0; n < count; n++) answers.push(await post("/", "x"));
+    await Promise.all(answers.map((answer) => answer.text()));
+    return new Set(answers.map(({ headers }) => headers.get("x-gateway")));
+  };
+
+  test("gateways are asked in turn, and the connection to the client is kept", async () => {
+    assert.equal(balancer.ready(), 2);
+    assert.deepEqual(await servedBy(4), new Set(["a", "b"]));
+    const { headers } = await post("/");
+    assert.equal(headers.get("connection"), "keep-alive");
+  });
+
+  test("bytes pass both ways as they come", async () => {
+    const asked = openRequest(`${balancer.url}/`, { method: "POST" });
+    asked.flushHeaders();
+    const [answer] = (await once(asked, "response")) as [IncomingMessage];
+    for (const word of ["one", "two"]) {
+      asked.write(word);
+      assert.equal(String((await once(answer, "data"))[0]), word);
+    }
+    asked.end();
+    await once(answer, "end");
+  });
+
+  test("one that is not ready gets nothing; without any, the balancer says so", async () => {
+    a.isReady = false;
+    await eventually("it was noticed", () => balancer.ready() === 1);
+    assert.deepEqual(await servedBy(4), new Set(["b"]));
+    b.isReady = false;
+    await eventually("it was noticed", () => balancer.ready() === 0);
+    const refused = await post("/");
+    assert.deepEqual([refused.status, refused.headers.get("x-balancer")], [503, "no gateway is ready"]);
+    for (const gateway of [a, b]) gateway.isReady = true;
+    await eventually("they are back", () => balancer.ready() === 2);
+  });
+
+  test("what was sent is never sent again, and half an answer is no answer", async () => {
+    const asked = a.requests + b.requests;
+    const broken = await post("/breaks", "x");
+    assert.deepEqual([broken.status, broken.headers.get("x-balancer")], [502, "the gateway broke off"]);
+    await assert.rejects(async () => await (await post("/cut", "x")).text());
+    assert.equal(a.requests + b.requests, asked + 2);
+  });
+
+  test("one that takes no connection is passed over, body and all", async () => {
+    a.refuse();
+    assert.deepEqual(await servedBy(4), new Set(["b"]));
+    assert.equal(await (await post("/", "the body")).text(), "the body");
+  });
+});

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { takeOver } from "./door.ts";
+import { bareServer } from "./server.ts";
+import { testDoor } from "./testing/door.ts";
+
+const QUIET_MS = 1_000;
+const ASK = "GET /now HTTP/1.1\r\nhost: x\r\n\r\n";
+
+interface Opened {
+  app: FastifyInstance;
+  clock: ManualClock;
+  /** Ends the answer of a `GET /later`, whose head is out, or of a `GET /whole`, of which nothing is. */
+  finish: () => void;
+}
+
+async function open(t: TestContext): Promise<Opened> {
+  const clock = manualClock();
+  const app = bareServer(testDoor({ clock }));
+  const finishing = Promise.withResolvers<void>();
+  app.get("/now", async () => ({ is: "now" }));
+  app.get("/whole", async () => {
+    await finishing.promise;
+    return { is: "whole" };
+  });
+  app.get("/later", (request, reply) =>
+    takeOver(request, reply, async ({ reply: stream }) => {
+      stream.openStream();
+      await finishing.promise;
+      stream.event("later");
+      stream.endStream();
+    }),
+  );
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  t.after(() => app.server.closeAllConnections());
+  return { app, clock, finish: finishing.resolve };
+}
+
+interface Client {
+  socket: Socket;
+  text: () => string;
+  /** Resolves when so many heads of answers have come. */
+  told: (answers: number) => Promise<void>;
+  closed: Promise<void>;
+}
+
+async function client(t: TestContext, { app }: Opened): Promise<Client> {
+  const accepted = once(app.server, "connection");
+  const socket = connect({ port: (app.server.address() as AddressInfo).port, host: "127.0.0.1" });
+  let text = "";
+  socket.setEncoding("utf8").on("data", (more: string) => {
+    text += more;
+  });
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  t.after(() => socket.destroy());
+  await Promise.all([accepted, once(socket, "connect")]);
+  const told = async (answers: number): Promise<void> => {
+    while (text.split("HTTP/1.1 200 ").length <= answers) await turn();
+  };
+  return { socket, text: () => text, told, closed };
+}
+
+const connectionHeaders = (text: string): string[] =>
+  [...text.matchAll(/\r\nconnection: (\S+)\r\n/gi)].map(([, value]) => value as string);
+
+test("nobody new is taken; what is asked on a kept connection is answered, and says that it was the last", async (t) => {
+  const opened = await open(t);
+  const { socket, text, told, closed } = await client(t, opened);
+  socket.write(ASK);
+  await told(1);
+  const { port } = opened.app.server.address() as AddressInfo;
+  const left = opened.app.connections.leave(QUIET_MS);
+  const [refused] = await once(connect({ port, host: "127.0.0.1" }), "error");
+  assert.equal(refused.code, "ECONNREFUSED");
+  socket.write(ASK);
+  await told(2);
+  await Promise.all([closed, left]);
+  assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
+});
+
+test("an answer that has not begun says that it is the last", async (t) => {
+  const opened = await open(t);
+  const { socket, text, closed } = await client(t, opened);
+  const asked = once(opened.app.server, "request");
+  socket.write("GET /whole HTTP/1.1\r\nhost: x\r\n\r\n");
+  await asked;
+  const left = opened.app.connections.leave(QUIET_MS);
+  opened.finish();
+  await Promise.all([closed, left]);
+  assert.deepEqual(connectionHeaders(text()), ["close"]);
+});
+
+test("a quiet connection stays for its moment, whether or not it ever asked", async (t) => {
+  const opened = await open(t);
+  const [used, fresh] = [await client(t, opened), await client(t, opened)];
+  used.socket.write(ASK);
+  await used.told(1);
+  const left = opened.app.connections.leave(QUIET_MS);
+  opened.clock.advance(QUIET_MS - 1);
+  await turn();
+  // The last moment in which it can ask.
+  used.socket.write(ASK);
+  await used.told(2);
+  opened.clock.advance(1);
+  await Promise.all([used.closed, fresh.closed, left]);
+  assert.equal(fresh.text(), "");
+});
+
+test("what has come when the moment is over is read before the connection is closed", async (t) => {
+  const opened = await open(t);
+  const { socket, told, closed } = await client(t, opened);
+  const left = opened.app.connections.leave(QUIET_MS);
+  const sent = new Promise<void>((resolve) => socket.write(ASK, () => resolve()));
+  opened.clock.advance(QUIET_MS);
+  await sent;
+  await told(1);
+  await Promise.all([closed, left]);
+});
+
+test("half a request is waited for", async (t) => {
+  const opened = await open(t);
+  const { socket, text, told, closed } = await client(t, opened);
+  const left = opened.app.connections.leave(QUIET_MS);
+  socket.write("GET /now HTTP/1.1\r\nho");
+  // Another one's answer comes after it was read.
+  while (socket.writableLength > 0) await turn();
+  await turn();
+  await turn();
+  opened.clock.advance(QUIET_MS);
+  await turn();
+  socket.write("st: x\r\n\r\n");
+  await told(1);
+  await Promise.all([closed, left]);
+  assert.deepEqual(connectionHeaders(text()), ["close"]);
+});
+
+test("a connection that was promised to be kept has its moment after the answer", async (t) => {
+  const opened = await open(t);
+  const { socket, text, told, closed } = await client(t, opened);
+  socket.write("GET /later HTTP/1.1\r\nhost: x\r\n\r\n");
+  await told(1);
+  const left = opened.app.connections.leave(QUIET_MS);
+  opened.clock.advance(10 * QUIET_MS);
+  opened.finish();
+  while (!text().includes("later")) await turn();
+  socket.write(ASK);
+  await told(2);
+  await Promise.all([closed, left]);
+  assert.deepEqual(connectionHeaders(text()), ["keep-alive", "close"]);
+});
+
+test("who closes without leaving ends what is quiet at once", async (t) => {
+  const opened = await open(t);
+  const [used, fresh] = [await client(t, opened), await client(t, opened)];
+  used.socket.write(ASK);
+  await used.told(1);
+  await Promise.all([opened.app.close(), used.closed, fresh.closed]);
+});
