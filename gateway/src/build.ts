@@ -99,7 +99,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
-  const { roster, dispatcher, enforce } = openDispatch(context, { plane, fleet, broadcast });
+  const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });
   const limits = await openLimits(context);
 
   const metrics = openMetrics({
@@ -120,7 +120,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     watch: metrics.watch,
     ...money,
   };
-  const trust = await openTrust(context, { gateway, plane, fleet, roster, broadcast, enforce, secretCanaries });
+  const trust = await openTrust(context, { gateway, plane, fleet, roster, peers, broadcast, enforce, secretCanaries });
   const live = new Live({ clock, log });
   onClose(() => live.close());
   const nodes: ConnectedNodes = {
