@@ -144,7 +144,8 @@ export function openDispatcher(options: {
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
-      const speed = { ttftMs, tokensPerSecond: long ? ((tokens.output - 1) * 1000) / outputMs : null };
+      const tokensPerSecond = long ? ((tokens.output - 1) * 1000) / outputMs : null;
+      const speed = { at: clock.monotonic(), ttftMs, tokensPerSecond };
       speeds.note(nodeId, model, speed);
       tellSpeed?.(nodeId, { model, ...speed });
       for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own });

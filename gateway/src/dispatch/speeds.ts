@@ -6,6 +6,8 @@ import { z } from "zod";
 import type { Topic } from "./peers/topic.ts";
 
 interface Speed {
+  /** When the answer ended, in monotonic milliseconds. */
+  at: number;
   /** From the offer to the first output. */
   ttftMs: number;
   /** Null for an answer too short to tell. */
@@ -22,6 +24,7 @@ const SAMPLES_MAX = 31;
 /** An answer's speed as gateways tell each other of it. */
 const ToldSpeed = z.object({
   model: z.string(),
+  at: z.number(),
   ttftMs: z.number().nonnegative(),
   tokensPerSecond: z.number().nonnegative().nullable(),
 });
@@ -33,7 +36,8 @@ export class Speeds {
   note(nodeId: string, model: string, speed: Speed): void {
     const models = this.#samples.get(nodeId) ?? new Map<string, Speed[]>();
     const samples = models.get(model) ?? [];
-    samples.push(speed);
+    // By time, so that gateways that hear of them in another order keep the same.
+    samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
     models.set(model, samples);
     this.#samples.set(nodeId, models);
@@ -45,12 +49,12 @@ export class Speeds {
       name: "speeds",
       itemsMax: SAMPLES_MAX,
       item: ToldSpeed,
-      hear: (nodeId, told, { isHeld }) => {
+      hear: (nodeId, told, { shiftMs, isHeld }) => {
         if (!isConnected(nodeId)) return;
         // Each of the others holds about the same: the first to answer fills what is empty.
         const known = new Set(isHeld ? this.#samples.get(nodeId)?.keys() : []);
-        for (const { model, ttftMs, tokensPerSecond } of told) {
-          if (!known.has(model)) this.note(nodeId, model, { ttftMs, tokensPerSecond });
+        for (const { model, at, ...speed } of told) {
+          if (!known.has(model)) this.note(nodeId, model, { at: at + shiftMs, ...speed });
         }
       },
       held: (nodeId) =>
