@@ -10,7 +10,7 @@ import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts"
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
 import { openLimits, openMoney, openPurchases } from "./build/money.ts";
-import { openPlane } from "./build/plane.ts";
+import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
@@ -48,6 +48,8 @@ export interface App extends AccountParts {
   notReady: () => void;
   /** Resolves once that node (`node_…`) takes requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
+  /** Which deployment its database is. */
+  deployment: string;
   /** Null when the store is not the private one. */
   postgresPid: number | null;
   close(): Promise<void>;
@@ -96,6 +98,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   onClose(() => reading.close());
   const catalogue = await openCatalogue(context, { pool, broadcast, meter });
   const plane = await openPlane(context, secrets);
+  const deployment = await openDeployment(context, { pool, plane });
   const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
@@ -187,6 +190,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     internalServer: internalServer(health),
     notReady: () => health.drain(),
     nodeOnline: (id) => roster.online(id),
+    deployment,
     postgresPid: store.pid,
     close,
   };

@@ -30,7 +30,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   try {
     const internalPort = await listenInternally(app, options);
     const port = await listen(app.publicServer, { host: config.host, port: config.port });
-    log.info({ port, internalPort }, "serving");
+    log.info({ port, internalPort, deployment: app.deployment }, "serving");
     return { ...app, port, internalPort, close: () => drain(app, log) };
   } catch (error) {
     await drain(app, log);

@@ -1,7 +1,7 @@
 -- Which deployment this database is. A copy of it has the same id, so the id tells planes and databases apart and not an
 -- original from its copy: for that a gateway that starts leaves a mark here and asks those that run whether they see it.
 create table deployment (
-  only        boolean primary key default true check (only),
+  single      boolean primary key default true check (single),
   id          uuid not null default gen_random_uuid(),
   created_at  timestamptz not null default now(),
   -- It was made from a copy of another, for a drill or to go on alone.

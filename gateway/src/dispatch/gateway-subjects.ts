@@ -7,3 +7,8 @@
 export const PEERS = "tg.p";
 /** To one. */
 export const toPeer = (gatewayId: string): string => `${PEERS}.${gatewayId}`;
+
+/** To all: does your database have this mark? */
+export const DEPLOYMENTS = "tg.d";
+/** To the one that asked. */
+export const toAsker = (gatewayId: string): string => `${DEPLOYMENTS}.${gatewayId}`;
