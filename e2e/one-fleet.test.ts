@@ -1,7 +1,7 @@
 /**
  * Two gateways on one database and one NATS server have one fleet: a node that enrolled at one serves requests that arrive
- * at the other, outlives the one it enrolled at, is barred from both at once, and both come back by themselves after the
- * server was away.
+ * at the other, outlives the one it enrolled at, is barred from both at once, what one sees of it counts at the other, and both
+ * come back by themselves after the server was away.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -101,6 +101,28 @@ describe("one fleet", { skip }, () => {
     }
   });
 
+  test("what one gateway sees of a node counts at the other, and at one that starts later", async () => {
+    const { data } = (await nodeApi(a, "GET", "/nodes")) as { data: { id: string }[] };
+    type Seen = { reliability: { failures: number } };
+    // The token of the node's own host, at whichever gateway.
+    const seen = async ({ ready }: Platform): Promise<Seen> =>
+      (await nodeApi(
+        { ready: { ...a.ready, base_url: ready.base_url } },
+        "GET",
+        `/nodes/${data[0]?.id}/stats`,
+      )) as Seen;
+    const failuresAt = async (gateway: Platform): Promise<number> => (await seen(gateway)).reliability.failures;
+    const before = await failuresAt(b);
+    for (const gateway of [a, b, a]) assert.equal((await chat(gateway, { fail_after: 1 })).status, 502);
+    for (const gateway of [a, b]) {
+      await eventually("all three count", async () => (await failuresAt(gateway)) === before + 3);
+    }
+    // A gateway that starts now learns of it from the others.
+    const c = await startGateway();
+    await eventually("it knows", async () => (await failuresAt(c)) === before + 3);
+    assert.equal(await c.stop(), 0);
+  });
+
   test("the server goes away in mid-stream: an ending at once, no capacity, and both are back by themselves", async () => {
     const stream = await chat(b, { tokens: 500, delta_ms: 20 }, { stream: true });
     const reader = (stream.body as ReadableStream<Uint8Array>).getReader();
@@ -128,7 +150,7 @@ describe("one fleet", { skip }, () => {
 
     await nats.server.start();
     await bothServe();
-    for (const dataDir of dataDirs) {
+    for (const { dataDir } of [a, b]) {
       const log = await readFile(join(dataDir, "gateway.log"), "utf8");
       assert.match(log, /the dispatch plane is away/);
       assert.match(log, /the dispatch plane is back/);
@@ -177,7 +199,7 @@ async function end(agent: ChildProcess): Promise<void> {
   await ended;
 }
 
-async function nodeApi({ ready }: Platform, method: string, path: string): Promise<unknown> {
+async function nodeApi({ ready }: Pick<Platform, "ready">, method: string, path: string): Promise<unknown> {
   const response = await fetch(`${ready.base_url}/node/v1${path}`, {
     method,
     headers: { authorization: `Bearer ${ready.host_token}` },

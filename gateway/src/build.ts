@@ -10,7 +10,7 @@ import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts"
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
 import { openLimits, openMoney, openPurchases } from "./build/money.ts";
-import { openPlane } from "./build/plane.ts";
+import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
@@ -56,6 +56,8 @@ export interface App extends AccountParts {
   underWay: UnderWay;
   /** Resolves once that node (`node_…`) takes requests. */
   nodeOnline: (nodeId: string) => Promise<void>;
+  /** Which deployment its database is. */
+  deployment: string;
   /** Null when the store is not the private one. */
   postgresPid: number | null;
   close(): Promise<void>;
@@ -104,10 +106,11 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   onClose(() => reading.close());
   const catalogue = await openCatalogue(context, { pool, broadcast, meter });
   const plane = await openPlane(context, secrets);
+  const deployment = await openDeployment(context, { pool, plane });
   const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
-  const { roster, dispatcher, enforce } = openDispatch(context, { plane, fleet, broadcast });
+  const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });
   const nodesReported = config.plane.nats === undefined ? undefined : sleep(clock, NODES_REPORT_MS);
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
@@ -115,7 +118,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
   });
-  const limits = await openLimits(context, { gateways: () => 1, unavailable: metrics.limitsUnavailable });
+  const limits = await openLimits(context, { gateways: () => peers.gateways(), unavailable: metrics.limitsUnavailable });
   const gateway: Gateway = {
     clock,
     log,
@@ -129,7 +132,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     watch: metrics.watch,
     ...money,
   };
-  const trust = await openTrust(context, { gateway, plane, fleet, roster, broadcast, enforce, secretCanaries });
+  const trust = await openTrust(context, { gateway, plane, fleet, roster, peers, broadcast, enforce, secretCanaries });
   const live = new Live({ clock, log });
   onClose(() => live.close());
   const nodes: ConnectedNodes = {
@@ -211,6 +214,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     },
     underWay: gateway.underWay,
     nodeOnline: (id) => roster.online(id),
+    deployment,
     postgresPid: store.pid,
     close,
   };

@@ -51,7 +51,7 @@ describe("two gateways", () => {
       onClose: (stop: Stop) => void stops.push(stop),
     } satisfies Context;
     const floor = { plane, fleet, broadcast };
-    const { roster, dispatcher, enforce } = openDispatch(context, floor);
+    const { roster, dispatcher, peers, enforce } = openDispatch(context, floor);
     // Probes end before they begin; they have tests of their own.
     const meter = () => ({ countPrompt: () => Promise.reject(new Error("no probes here")) });
     const gateway = { dispatcher, catalogue: () => catalogue, meter };
@@ -59,6 +59,7 @@ describe("two gateways", () => {
       ...floor,
       gateway: gateway as unknown as Gateway,
       roster,
+      peers,
       enforce,
       secretCanaries: new Map(),
     });

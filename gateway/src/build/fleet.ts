@@ -4,6 +4,7 @@ import { invariant } from "../base/invariant.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../dispatch/credentials/user-jwt.ts";
 import { openDispatcher } from "../dispatch/dispatcher.ts";
+import { openPeers, type Peers } from "../dispatch/peers/peers.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";
@@ -38,9 +39,11 @@ export function openDispatch(context: Context, { plane, fleet, broadcast }: Need
     roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
   });
   const { dispatchDeadlineMs: deadlineMs, jobMsMax } = config;
-  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax });
+  const peers = openPeers({ plane, roster, clock, log, gatewayId });
+  onClose(() => peers.close());
+  const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax, peers });
   onClose(() => dispatcher.close());
-  return { roster, dispatcher, enforce };
+  return { roster, dispatcher, peers, enforce };
 }
 
 /** Watches the nodes. Those that were barred lately are refused again: a plane may have forgotten it meanwhile. */
@@ -51,10 +54,11 @@ export async function openTrust(
     plane,
     fleet,
     roster,
+    peers,
     broadcast,
     enforce,
     secretCanaries: secrets,
-  }: Needs & { gateway: Gateway; roster: Roster; enforce: Enforce; secretCanaries: SecretCanaries },
+  }: Needs & { gateway: Gateway; roster: Roster; peers: Peers; enforce: Enforce; secretCanaries: SecretCanaries },
 ): Promise<Trust> {
   const { config, clock, random, newId, log, onClose } = context;
   const barred = await fleet.barredSince(new Date(clock.now() - CREDENTIAL_TTL_MS_MAX));
@@ -65,6 +69,7 @@ export async function openTrust(
   const trust = watchNodes({
     gateway,
     roster,
+    peers,
     automatic: config.autoQuarantine,
     draw: drawFrom({ secrets, random }),
     newId,
@@ -82,6 +87,8 @@ export async function openTrust(
     async quarantine(nodeId, { reason, evidence }) {
       const id = parseId("node", nodeId);
       invariant(id !== undefined, "a connected node has a public id");
+      // Another gateway may have come to the same verdict; its evidence stands.
+      if (await isBarred(fleet, nodeId)) return enforce(nodeId);
       await fleet.quarantine(id, { reason, evidence, by: "platform" });
       log.warn({ node: nodeId, reason, evidence }, "a node was put in quarantine");
       await enforce(nodeId);

@@ -1,8 +1,11 @@
-/** The dispatch plane: the hub inside the gateway, or NATS servers. */
+/** The dispatch plane: the hub inside the gateway, or NATS servers, which belong to one deployment. */
 
 import { readFile } from "node:fs/promises";
+import type pg from "pg";
 import { invariant } from "../base/invariant.ts";
 import { absentPlane } from "../dispatch/absent-plane.ts";
+import { joinPlane } from "../dispatch/deployment/join.ts";
+import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
 import { openHub } from "../dispatch/hub/hub.ts";
 import { openNatsPlane } from "../dispatch/nats/plane.ts";
 import type { Plane } from "../dispatch/plane.ts";
@@ -31,6 +34,18 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   onClose(() => hub.close());
   await secrets.keepPlaneSeed(hub.accountSeed);
   return hub;
+}
+
+/** Makes sure that the plane is this database's, before anything is asked of its nodes. Returns the deployment's id. */
+export async function openDeployment(
+  context: Context,
+  { pool, plane }: { pool: pg.Pool; plane: Plane },
+): Promise<string> {
+  const { clock, log, newId, gatewayId, onClose, onLost } = context;
+  const record = openDeploymentRecord({ pool, newId });
+  const { deployment, leave } = await joinPlane({ plane, record, gatewayId, clock, log, refused: onLost });
+  onClose(leave);
+  return deployment;
 }
 
 async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {

@@ -6,6 +6,7 @@ import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
+import type { Peers } from "./peers/peers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { NodeLicence, Roster } from "./roster.ts";
@@ -86,7 +87,7 @@ export interface Dispatcher {
   speedOfNode(nodeId: string, model: string): MedianSpeed;
   /** The model's median speed over the connected nodes that serve it. */
   speedOf(model: string): MedianSpeed;
-  /** How many jobs the connected nodes that serve the model can run at once. */
+  /** How many jobs the nodes that serve the model can run at once, as the gateway counts that lately saw the most of them. */
   slots(model: string): number;
   close(): void;
 }
@@ -100,8 +101,10 @@ export function openDispatcher(options: {
   deadlineMs: number;
   /** A job that lasts longer ends as a stall, and nobody is blamed for it. */
   jobMsMax?: number;
+  /** The other gateways. Absent: there are none. */
+  peers?: Pick<Peers, "exchange" | "slotsTold">;
 }): Dispatcher {
-  const { roster, clock, deadlineMs } = options;
+  const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
   const measuredListeners: ((measured: Measured) => void)[] = [];
   const over = (attempt: Attempt): void => {
@@ -109,6 +112,7 @@ export function openDispatcher(options: {
   };
   const offers = new Offers({ ...options, jobMsMax: options.jobMsMax ?? JOB_MS_MAX });
   const speeds = new Speeds();
+  const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
   const queue = new NodeQueue({ roster, clock, waitingMax: QUEUE_MAX, ttftMs });
   roster.onGone((nodeId) => speeds.forget(nodeId));
@@ -140,14 +144,17 @@ export function openDispatcher(options: {
       const { nodeId, ttftMs, spanMs, outputMs } = pace;
       // The first token came before the clock of the rest started.
       const long = tokens.output >= MEASURED_TOKENS_MIN && outputMs > 0;
-      speeds.note(nodeId, model, { ttftMs, tokensPerSecond: long ? ((tokens.output - 1) * 1000) / outputMs : null });
+      const tokensPerSecond = long ? ((tokens.output - 1) * 1000) / outputMs : null;
+      const speed = { at: clock.monotonic(), ttftMs, tokensPerSecond };
+      speeds.note(nodeId, model, speed);
+      tellSpeed?.(nodeId, { model, ...speed });
       for (const run of measuredListeners) run({ nodeId, model, tokens, spanMs, own });
     },
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving(model), model),
-    slots: (model) => roster.slots(model),
+    slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     close: () => offers.close(),
   };
 }

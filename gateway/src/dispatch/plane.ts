@@ -14,7 +14,19 @@ export interface NodeCredentials {
   expiresAt: number;
 }
 
+/** A plane that outlives its gateways belongs to one deployment, and keeps its id. All of it rejects when the plane is away. */
+export interface PlaneOwnership {
+  /** Whose the plane is; undefined while it is nobody's. */
+  owner(): Promise<string | undefined>;
+  /** Makes it that deployment's unless it is another's. Returns whose it is then. */
+  claim(deployment: string): Promise<string>;
+  /** Makes it that deployment's, whoever's it was. */
+  take(deployment: string): Promise<void>;
+}
+
 export interface Plane {
+  /** Absent: the plane is part of its gateway, and belongs to nobody else. */
+  readonly ownership?: PlaneOwnership;
   /** Away: no node can be reached now. */
   readonly health: Dependency;
   /** At most once: a plane that is away drops the message, and has told of every node that is gone with it. */

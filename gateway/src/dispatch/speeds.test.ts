@@ -12,12 +12,35 @@ test("the median of what is known", () => {
 test("a node's figure is a moving median; a model's is the median over its nodes", () => {
   const speeds = new Speeds();
   assert.deepEqual(speeds.ofModel(["a"], "m"), { ttftMs: null, tokensPerSecond: null });
-  for (let i = 0; i < 100; i++) speeds.note("a", "m", { ttftMs: 1000, tokensPerSecond: null });
-  for (let i = 0; i < 31; i++) speeds.note("a", "m", { ttftMs: 10 + i, tokensPerSecond: 50 });
+  for (let i = 0; i < 100; i++) speeds.note("a", "m", { at: i, ttftMs: 1000, tokensPerSecond: null });
+  for (let i = 0; i < 31; i++) speeds.note("a", "m", { at: 100 + i, ttftMs: 10 + i, tokensPerSecond: 50 });
   assert.deepEqual(speeds.ofNode("a", "m"), { ttftMs: 25, tokensPerSecond: 50 }, "old answers no longer count");
-  speeds.note("b", "m", { ttftMs: 75, tokensPerSecond: 100 });
+  speeds.note("b", "m", { at: 0, ttftMs: 75, tokensPerSecond: 100 });
   assert.deepEqual(speeds.ofModel(["a", "b", "unmeasured"], "m"), { ttftMs: 50, tokensPerSecond: 75 });
   speeds.forget("b");
   assert.deepEqual(speeds.ofModel(["a", "b"], "m"), { ttftMs: 25, tokensPerSecond: 50 });
   assert.deepEqual(speeds.ofModel(["a"], "other"), { ttftMs: null, tokensPerSecond: null });
+});
+
+test("what another gateway measured takes its place by its time, wherever it was heard first", () => {
+  const [here, there] = [new Speeds(), new Speeds()];
+  const told = (at: number, ttftMs: number) => ({ model: "m", at, ttftMs, tokensPerSecond: null });
+  for (let i = 0; i < 40; i++) here.note("a", "m", told(2 * i, i));
+  here
+    .topic(() => true)
+    .hear(
+      "a",
+      [1, 3, 77].map((at) => told(at, 1000 + at)),
+      { shiftMs: 0, isHeld: false },
+    );
+  there
+    .topic(() => true)
+    .hear(
+      "a",
+      [1, 3, 77].map((at) => told(at, 1000 + at)),
+      { shiftMs: 0, isHeld: false },
+    );
+  for (let i = 39; i >= 0; i--) there.note("a", "m", told(2 * i, i));
+  assert.deepEqual(here.topic(() => true).held("a"), there.topic(() => true).held("a"));
+  assert.equal(here.topic(() => true).held("a").length, 31);
 });

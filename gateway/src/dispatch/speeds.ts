@@ -1,8 +1,13 @@
 /**
- * How fast nodes are, as the gateway measures them: time to first token and tokens per second, each a moving median of a
- * node's last answers for a model. Nothing a node says of itself counts.
+ * How fast nodes are, as the gateways measure them: time to first token and tokens per second, each a moving median of a
+ * node's last answers for a model, whichever gateway they went through. Nothing a node says of itself counts.
  */
+import { z } from "zod";
+import type { Topic } from "./peers/topic.ts";
+
 interface Speed {
+  /** When the answer ended, in monotonic milliseconds. */
+  at: number;
   /** From the offer to the first output. */
   ttftMs: number;
   /** Null for an answer too short to tell. */
@@ -16,16 +21,47 @@ export interface MedianSpeed {
 
 const SAMPLES_MAX = 31;
 
+/** An answer's speed as gateways tell each other of it. */
+const ToldSpeed = z.object({
+  model: z.string(),
+  at: z.number(),
+  ttftMs: z.number().nonnegative(),
+  tokensPerSecond: z.number().nonnegative().nullable(),
+});
+type ToldSpeed = z.infer<typeof ToldSpeed>;
+
 export class Speeds {
   readonly #samples = new Map<string, Map<string, Speed[]>>();
 
   note(nodeId: string, model: string, speed: Speed): void {
     const models = this.#samples.get(nodeId) ?? new Map<string, Speed[]>();
     const samples = models.get(model) ?? [];
-    samples.push(speed);
+    // By time, so that gateways that hear of them in another order keep the same.
+    samples.splice(samples.findLastIndex(({ at }) => at <= speed.at) + 1, 0, speed);
     if (samples.length > SAMPLES_MAX) samples.shift();
     models.set(model, samples);
     this.#samples.set(nodeId, models);
+  }
+
+  /** What other gateways measured counts as if it had been here, of nodes that are connected here. */
+  topic(isConnected: (nodeId: string) => boolean): Topic<ToldSpeed> {
+    return {
+      name: "speeds",
+      itemsMax: SAMPLES_MAX,
+      item: ToldSpeed,
+      hear: (nodeId, told, { shiftMs, isHeld }) => {
+        if (!isConnected(nodeId)) return;
+        // Each of the others holds about the same: the first to answer fills what is empty.
+        const known = new Set(isHeld ? this.#samples.get(nodeId)?.keys() : []);
+        for (const { model, at, ...speed } of told) {
+          if (!known.has(model)) this.note(nodeId, model, { at: at + shiftMs, ...speed });
+        }
+      },
+      held: (nodeId) =>
+        [...(this.#samples.get(nodeId) ?? [])].flatMap(([model, samples]) =>
+          samples.map((speed) => ({ model, ...speed })),
+        ),
+    };
   }
 
   ofNode(nodeId: string, model: string): MedianSpeed {

@@ -3,7 +3,7 @@ import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
 import { nodeState, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
-import type { Plane } from "./plane.ts";
+import type { Plane, PlaneOwnership } from "./plane.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
@@ -11,6 +11,18 @@ export class MemoryPlane implements Plane {
   readonly health = { name: "plane", isAway: false, latencyMs: null } satisfies Dependency as Dependency;
   readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
   readonly #gone: ((nodeId: string) => void)[] = [];
+  /** Whose it is, as if servers kept it. */
+  owner: string | undefined;
+  readonly ownership: PlaneOwnership = {
+    owner: async () => this.owner,
+    claim: async (deployment) => {
+      this.owner ??= deployment;
+      return this.owner;
+    },
+    take: async (deployment) => {
+      this.owner = deployment;
+    },
+  };
   /** The nodes that were cut off. */
   readonly cuts: string[] = [];
 

@@ -70,7 +70,7 @@ describe("reliability", () => {
     for (const failure of ["engine", "miss", null, "miss", "engine"] as const) assert.equal(note(failure), undefined);
     assert.deepEqual(note("miss")?.evidence, { jobs: 6, failures: 5, kinds: { engine: 2, miss: 3 } });
     assert.equal(record.restsOnMisses, true);
-    record.forgetMisses();
+    record.forgetMisses(0);
     assert.deepEqual(record.count(), { jobs: 3, failures: 2 });
     for (let i = 0; i < 3; i++) note("engine");
     assert.equal(record.restsOnMisses, false);

@@ -3,6 +3,9 @@
  * before acceptance and a cut at the cap are no failures. Jobs that were under way when a node fell silent or was cut off
  * are one failure together: a broken cable is one fault, not one for every request it carried.
  *
+ * The jobs of all gateways count together. What others saw comes a little later, in any order and perhaps twice, so a job
+ * takes its place by the time of its end, and once.
+ *
  * Two kinds of failure can be brought about by a builder who means a node ill, and are bounded for that. A miss: with
  * temperature the same prompt may end at once on one node and not on another, so a verdict that rests on misses has to be
  * confirmed. A refused prompt: near the model's limit it is the builder's doing, and elsewhere one account counts a few
@@ -20,6 +23,8 @@ const REFUSED_PROMPTS_PER_ACCOUNT_MAX = 3;
 const NEAR_LIMIT = 3 / 4;
 
 export interface JobEnd {
+  /** Tells it from every other on the platform. */
+  job?: string;
   failure: Failure | null;
   /** In the clock's monotonic milliseconds. */
   offeredAt: number;
@@ -33,23 +38,29 @@ export interface Verdict {
   evidence: Record<string, unknown>;
 }
 
-interface Job {
-  failure: Failure | null;
-  accountId: string | undefined;
-}
+/** A time before every other. */
+const NEVER = Number.NEGATIVE_INFINITY;
 
 export class Reliability {
-  #jobs: Job[] = [];
-  #silentAt = Number.NEGATIVE_INFINITY;
+  /** In the order of their ends. */
+  #jobs: JobEnd[] = [];
+  /** The last failures that stand for everything that was under way then. */
+  readonly #silences: JobEnd[] = [];
+  /** What ended before counts no more: at all, or if it was a miss. */
+  #since = NEVER;
+  #missesSince = NEVER;
 
   /** The verdict when this job was one too many. */
-  note({ failure, offeredAt, endedAt, origin }: JobEnd): Verdict | undefined {
+  note(end: JobEnd): Verdict | undefined {
+    const { failure, origin } = end;
+    if (this.#isOver(end) || this.#isKnown(end)) return undefined;
     if (failure === "silent" || failure === "lost") {
-      if (offeredAt <= this.#silentAt) return undefined;
-      this.#silentAt = endedAt;
+      if (this.#silences.some((silence) => wereUnderWayTogether(silence, end))) return undefined;
+      this.#silences.push(end);
+      if (this.#silences.length > JOBS_WINDOW) this.#silences.shift();
     }
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
-    this.#jobs.push({ failure, accountId: origin?.accountId });
+    this.#jobs.splice(this.#jobs.findLastIndex(({ endedAt }) => endedAt <= end.endedAt) + 1, 0, end);
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
     // Most jobs end well, and what was not too many before is not too many now.
     if (failure === null) return undefined;
@@ -58,13 +69,25 @@ export class Reliability {
     return undefined;
   }
 
+  /** The node was barred: it is not barred for the same again. */
+  startAnew(at: number): void {
+    this.#since = Math.max(this.#since, at);
+    this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
+  }
+
   /** Without its misses the node would not have failed too often. */
   get restsOnMisses(): boolean {
     return this.count().failures - this.#of("miss") < FAILURES_MAX;
   }
 
-  forgetMisses(): void {
-    this.#jobs = this.#jobs.filter(({ failure }) => failure !== "miss");
+  forgetMisses(at: number): void {
+    this.#missesSince = Math.max(this.#missesSince, at);
+    this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
+  }
+
+  /** The jobs that count, and since when. */
+  get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number } {
+    return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince };
   }
 
   count(): { jobs: number; failures: number } {
@@ -72,9 +95,19 @@ export class Reliability {
     return { jobs: this.#jobs.length, failures: this.#jobs.length - harmless };
   }
 
+  /** It was forgotten, or lies before all that count. */
+  #isOver({ failure, endedAt }: JobEnd): boolean {
+    if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
+    return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
+  }
+
+  #isKnown({ job }: JobEnd): boolean {
+    return job !== undefined && this.#jobs.some((known) => known.job === job);
+  }
+
   #countsRefusal({ accountId, contextPart }: NonNullable<JobEnd["origin"]>): boolean {
     if (contextPart >= NEAR_LIMIT) return false;
-    const before = this.#jobs.filter((job) => job.failure === "prompt" && job.accountId === accountId).length;
+    const before = this.#jobs.filter((job) => job.failure === "prompt" && job.origin?.accountId === accountId).length;
     return before < REFUSED_PROMPTS_PER_ACCOUNT_MAX;
   }
 
@@ -90,3 +123,6 @@ export class Reliability {
     return this.#jobs.filter((job) => job.failure === failure).length;
   }
 }
+
+const wereUnderWayTogether = (one: JobEnd, other: JobEnd): boolean =>
+  one.offeredAt <= other.endedAt && other.offeredAt <= one.endedAt;

@@ -9,6 +9,7 @@ import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import type { Measured } from "../dispatch/dispatcher.ts";
 import type { Attempt } from "../dispatch/offers.ts";
+import type { Peers } from "../dispatch/peers/peers.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { runPrivately } from "../inference/private-job.ts";
@@ -16,7 +17,8 @@ import type { ActiveModel } from "../metering/catalogue.ts";
 import type { DrawCanary } from "./canaries.ts";
 import { countAnswers } from "./probation.ts";
 import { keepProbing } from "./probes.ts";
-import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
+import { keepRecords } from "./records.ts";
+import { FAILURES_MAX, JOBS_WINDOW, type JobEnd, type Verdict } from "./reliability.ts";
 
 /** A shorter answer proves nothing about speed. */
 const SPEED_TOKENS_MIN = 128;
@@ -32,6 +34,8 @@ interface TrustOptions {
   draw: DrawCanary;
   /** Notes that a node on probation answered so many requests well. */
   answered: (nodeId: string, answers: number) => Promise<void>;
+  /** The other gateways, whose jobs count too. Absent: there are none. */
+  peers?: Pick<Peers, "exchange">;
   newId: () => Uuid;
   clock: Clock;
   random: Random;
@@ -46,15 +50,14 @@ export interface Standing {
 }
 
 export interface Trust {
-  /** How the node's last jobs went, as this gateway saw them. */
+  /** How the node's last jobs went, whichever gateway they went through. */
   reliability(nodeId: string): Standing;
   stop(): Promise<void>;
 }
 
 export function watchNodes(options: TrustOptions): Trust {
-  const { gateway, automatic, clock, log } = options;
+  const { gateway, automatic, clock, log, peers } = options;
   const { dispatcher } = gateway;
-  const records = new Map<string, Reliability>();
   const barring = new Set<string>();
   const tolerated = new Set<string>();
   const activeModel = (id: string): ActiveModel | undefined => gateway.catalogue().active.get(id);
@@ -71,33 +74,43 @@ export function watchNodes(options: TrustOptions): Trust {
     barring.add(nodeId);
     options
       .quarantine(nodeId, verdict)
-      .then(() => records.delete(nodeId))
+      .then(() => records.startAnew(nodeId))
       .catch((error) => log.error({ err: error, node: nodeId, ...verdict }, "a node could not be quarantined"))
       .finally(() => barring.delete(nodeId));
   };
 
+  const isDoubtful = (nodeId: string, { reason }: Verdict): boolean =>
+    reason === "failures" && records.of(nodeId).restsOnMisses;
+
+  const records = keepRecords({
+    peers,
+    clock,
+    judged(nodeId, verdict) {
+      // Each gateway that knows enough may bar the node, which is done once. Who saw the miss looks into it.
+      if (!automatic || !isDoubtful(nodeId, verdict)) suspect(nodeId, verdict);
+    },
+  });
+
   /** A builder can bring about misses; only a node that has nothing to say to us either is barred for them. */
-  const confirm = async (nodeId: string, model: string, record: Reliability, verdict: Verdict): Promise<void> => {
+  const confirm = async (nodeId: string, model: string, verdict: Verdict): Promise<void> => {
     const probe = await probes.ask(nodeId, model);
-    if (probe === "answered") record.forgetMisses();
+    if (probe === "answered") records.forgetMisses(nodeId);
     // It could not be asked: the next miss asks again.
     else if (probe !== "absent") suspect(nodeId, { ...verdict, evidence: { ...verdict.evidence, probe } });
   };
 
-  dispatcher.onAttempt(({ node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
+  dispatcher.onAttempt(({ job, node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
     // A refusal costs nobody anything; only a node that did not even answer failed.
     if (acceptedAt === null && seen === null) return;
     const failure = state === "cancelled" ? null : seen;
-    const record = records.get(node.id) ?? new Reliability();
-    records.set(node.id, record);
-    const model = activeModel(modelId);
-    const verdict = record.note({ failure, offeredAt, endedAt: clock.monotonic(), origin: originOf(origin, model) });
+    const endedAt = clock.monotonic();
+    const end = { job, failure, offeredAt, endedAt, origin: originOf(origin, activeModel(modelId)) };
+    const verdict = records.note(node.id, end);
     if (verdict === undefined) return;
-    const isDoubtful = verdict.reason === "failures" && record.restsOnMisses;
-    if (!automatic || !isDoubtful) {
+    if (!automatic || !isDoubtful(node.id, verdict)) {
       suspect(node.id, verdict);
     } else {
-      confirm(node.id, modelId, record, verdict).catch((error) =>
+      confirm(node.id, modelId, verdict).catch((error) =>
         log.error({ err: error, node: node.id }, "a second look failed on our side"),
       );
     }
@@ -118,7 +131,7 @@ export function watchNodes(options: TrustOptions): Trust {
   });
   return {
     reliability: (nodeId) => ({
-      ...(records.get(nodeId)?.count() ?? { jobs: 0, failures: 0 }),
+      ...records.of(nodeId).count(),
       jobsWindow: JOBS_WINDOW,
       failuresMax: FAILURES_MAX,
     }),

@@ -9,6 +9,8 @@ export interface AdminCommand {
   args?: string[];
   /** Its own flags, each of which takes a text. */
   flags?: string[];
+  /** Those that take none: they are there or not. */
+  switches?: string[];
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
 }
@@ -21,6 +23,7 @@ export interface AdminRun {
   print: (text: string) => void;
   args: string[];
   flags: Record<string, string | undefined>;
+  switches: ReadonlySet<string>;
 }
 
 const PAGE_ROWS = 1000;

@@ -10,6 +10,7 @@ import { openPool } from "../../db/pool.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
+import { deploymentCommands } from "./deployment.ts";
 import { keyCommands } from "./keys.ts";
 import { ledgerCheck } from "./ledger-check.ts";
 import { nodeCommands } from "./nodes.ts";
@@ -22,6 +23,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   overview: { help: "the platform in numbers; --days 7 for a week's traffic", flags: ["days"], run: overview },
   "catalogue reload": { help: "make every gateway read its catalogue again", run: catalogueReload },
   "ledger check": { help: "prove that the books balance; exit code 1 on any difference", run: ledgerCheck },
+  ...deploymentCommands,
   ...accountCommands,
   ...keyCommands,
   ...nodeCommands,
@@ -44,11 +46,12 @@ export async function admin(args: string[]): Promise<number> {
   const name = Object.hasOwn(COMMANDS, twoWords) ? twoWords : (args[0] ?? "");
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) return help(args);
-  const { values, positionals } = readFlags(args.slice(name.split(" ").length), command.flags ?? []);
+  const { values, positionals } = readFlags(args.slice(name.split(" ").length), command);
   const due = command.args ?? [];
   if (values.help === true || positionals.length !== due.length) {
     const flags = (command.flags ?? []).map((flag) => `--${flag} ${flag.toUpperCase()}`);
-    const usage = `Usage: tollgate admin ${[name, ...due, ...flags].join(" ")} [--json] [--data DIR]`;
+    const switches = (command.switches ?? []).map((flag) => `--${flag}`);
+    const usage = `Usage: tollgate admin ${[name, ...due, ...flags, ...switches].join(" ")} [--json] [--data DIR]`;
     if (values.help !== true) throw new Error(`${name} takes ${due.join(" ") || "no arguments"}. ${usage}`);
     console.log(`${usage}\n${command.help}`);
     return 0;
@@ -56,13 +59,14 @@ export async function admin(args: string[]): Promise<number> {
   const { data, json } = values;
   const byName: Record<string, unknown> = values;
   const flags = Object.fromEntries((command.flags ?? []).map((flag) => [flag, byName[flag] as string | undefined]));
+  const switches = new Set((command.switches ?? []).filter((flag) => byName[flag] === true));
   const config = parseConfig({ ...process.env, ...(data !== undefined && { DATA_DIR: data }) });
   const log = createErrorLog("warn");
   const store = await openStore(config, log);
   const pool = openPool(store.connection, { log, sizeMax: 4 });
   try {
     const newId = newIds(systemClock, systemRandom());
-    return await command.run({ pool, newId, config, json, print: console.log, args: positionals, flags });
+    return await command.run({ pool, newId, config, json, print: console.log, args: positionals, flags, switches });
   } finally {
     await pool.end();
     await store.close();
@@ -91,14 +95,16 @@ async function openStore(config: ReturnType<typeof parseConfig>, log: Log) {
   return { connection: postgres.connection, close: () => postgres.stop() };
 }
 
-function readFlags(args: string[], own: string[]) {
+function readFlags(args: string[], { flags = [], switches = [] }: AdminCommand) {
   const text = { type: "string" } as const;
+  const onOrOff = { type: "boolean" } as const;
   try {
     return parseArgs({
       args,
       allowPositionals: true,
       options: {
-        ...Object.fromEntries(own.map((flag) => [flag, text])),
+        ...Object.fromEntries(flags.map((flag) => [flag, text])),
+        ...Object.fromEntries(switches.map((flag) => [flag, onOrOff])),
         json: { type: "boolean", default: false },
         data: text,
         help: { type: "boolean", short: "h", default: false },

@@ -14,7 +14,16 @@ test("a reload of the catalogue, which may change prices, is on the operators' r
   const newId = newIds(systemClock, systemRandom());
   const said: string[] = [];
   const print = (text: string): void => void said.push(text);
-  const run = { pool, newId, config: parseConfig({}), json: true, print, args: [], flags: {} };
+  const run = {
+    pool,
+    newId,
+    config: parseConfig({}),
+    json: true,
+    print,
+    args: [],
+    flags: {},
+    switches: new Set<string>(),
+  };
   assert.equal(await catalogueReload(run), 0);
   assert.deepEqual(said, ['{"announced":true}']);
   const [{ operator, action, outcome } = {}] = await openAudit({ pool, newId }).list({ limit: 2 });

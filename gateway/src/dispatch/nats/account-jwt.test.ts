@@ -4,7 +4,15 @@ import { systemRandom } from "../../base/random.ts";
 import { signJwt } from "../credentials/jwt.ts";
 import { createKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../credentials/user-jwt.ts";
-import { type AccountClaims, holds, readAccount, revokedUntilS, withRevoked } from "./account-jwt.ts";
+import {
+  type AccountClaims,
+  deploymentOf,
+  holds,
+  readAccount,
+  revokedUntilS,
+  withDeployment,
+  withRevoked,
+} from "./account-jwt.ts";
 
 const NOW_S = 1_900_000_000;
 const operator = createKey("operator", systemRandom());
@@ -51,6 +59,15 @@ describe("the account's JWT", () => {
     const first = withRevoked(claims, { a: NOW_S }, NOW_S);
     const second = withRevoked(first, { b: NOW_S }, NOW_S);
     assert.deepEqual([first.iat, second.iat], [NOW_S, NOW_S + 1]);
+  });
+
+  test("one tag says whose the plane is; other tags stay, and a revocation keeps all of them", () => {
+    assert.equal(deploymentOf(claims), undefined);
+    const tagged = { ...claims, nats: { ...claims.nats, tags: ["mine", "deployment:one"] } };
+    assert.equal(deploymentOf(tagged), "one");
+    const taken = withRevoked(withDeployment(tagged, "two"), { a: NOW_S }, NOW_S);
+    assert.deepEqual(taken.nats.tags, ["mine", "deployment:two"]);
+    assert.deepEqual(readAccount(signJwt(operator, taken))?.nats.tags, ["mine", "deployment:two"]);
   });
 
   test("what no living credential can be older than is left out", () => {

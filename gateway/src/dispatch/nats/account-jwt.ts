@@ -1,6 +1,7 @@
 /**
- * The account's JWT as the NATS servers keep it. Tollgate changes one thing in it, the list of revoked keys, and keeps the
- * rest as it finds it, so that an operator may change limits with other tools. Pure.
+ * The account's JWT as the NATS servers keep it. Tollgate changes two things in it, the list of revoked keys and the tag of
+ * the deployment that the plane belongs to, and keeps the rest as it finds it, so that an operator may change limits with
+ * other tools. Pure.
  */
 import { z } from "zod";
 import { readSegment } from "../credentials/jwt.ts";
@@ -14,7 +15,11 @@ const AccountClaims = z.looseObject({
   iat: z.number().int(),
   name: z.string(),
   sub: z.string(),
-  nats: z.looseObject({ type: z.literal("account"), revocations: RevokedKeys.optional() }),
+  nats: z.looseObject({
+    type: z.literal("account"),
+    revocations: RevokedKeys.optional(),
+    tags: z.array(z.string()).optional(),
+  }),
 });
 export type AccountClaims = z.infer<typeof AccountClaims>;
 
@@ -47,6 +52,18 @@ export function mergeRevoked(one: RevokedKeys, other: RevokedKeys): RevokedKeys 
   const merged = { ...one };
   for (const [key, untilS] of Object.entries(other)) merged[key] = Math.max(merged[key] ?? -1, untilS);
   return merged;
+}
+
+const DEPLOYMENT_TAG = "deployment:";
+
+/** Whose the plane is; undefined while it is nobody's. */
+export function deploymentOf({ nats }: AccountClaims): string | undefined {
+  return nats.tags?.find((tag) => tag.startsWith(DEPLOYMENT_TAG))?.slice(DEPLOYMENT_TAG.length);
+}
+
+export function withDeployment(account: AccountClaims, deployment: string): AccountClaims {
+  const others = (account.nats.tags ?? []).filter((tag) => !tag.startsWith(DEPLOYMENT_TAG));
+  return { ...account, nats: { ...account.nats, tags: [...others, `${DEPLOYMENT_TAG}${deployment}`] } };
 }
 
 /**

@@ -19,10 +19,17 @@ import {
   nodeKey,
   PAYLOAD_BYTES_MAX,
 } from "../credentials/node-credentials.ts";
-import type { NodeCredentials, Plane } from "../plane.ts";
+import type { NodeCredentials, Plane, PlaneOwnership } from "../plane.ts";
 import { ReconnectBackoff } from "../reconnect-backoff.ts";
 import { isSubject } from "../subjects-match.ts";
-import { type AccountClaims, type RevokedKeys, readAccount, readRevoked, revokedUntilS } from "./account-jwt.ts";
+import {
+  type AccountClaims,
+  deploymentOf,
+  type RevokedKeys,
+  readAccount,
+  readRevoked,
+  revokedUntilS,
+} from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { ConnectedNodes } from "./connected-nodes.ts";
 import { readEvent } from "./connection-events.ts";
@@ -64,6 +71,7 @@ const ANNOUNCE_MS_MAX = 250;
 
 class NatsPlane implements Plane {
   readonly health: Dependency;
+  readonly ownership: PlaneOwnership;
   readonly #options: NatsPlaneOptions;
   readonly #account: SigningKey;
   readonly #credentialTtlMs: number;
@@ -98,6 +106,11 @@ class NatsPlane implements Plane {
       clock,
       log,
     });
+    this.ownership = {
+      owner: async () => deploymentOf(await this.#lookup()),
+      claim: (deployment) => this.#revoker.claim(deployment),
+      take: (deployment) => this.#revoker.take(deployment),
+    };
     this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
     this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
   }

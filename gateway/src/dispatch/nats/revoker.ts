@@ -3,6 +3,8 @@
  * gateways may write at the same moment, nothing locks that text, and the last writer wins. So gateways tell each other
  * what they are about to write, each reads again what stands there after it wrote, and writes until everything it knows of
  * is in it: who wrote over another's revocation has heard of it by then, and puts it back.
+ *
+ * Whose the plane is stands in the same text, and is written the same way, here, so that neither is written over.
  */
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -10,11 +12,13 @@ import { signJwt } from "../credentials/jwt.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 import {
   type AccountClaims,
+  deploymentOf,
   holds,
   livingOnly,
   mergeRevoked,
   type RevokedKeys,
   revokedUntilS,
+  withDeployment,
   withRevoked,
 } from "./account-jwt.ts";
 import type { AccountRecord } from "./system.ts";
@@ -22,7 +26,10 @@ import type { AccountRecord } from "./system.ts";
 /** Gateways' clocks differ: a credential may be dated this far ahead of the one that revokes it. */
 const SKEW_S = 5;
 const WRITES_MAX = 20;
+const CLAIMS_MAX = 5;
 const PAUSE_MS = 10;
+/** Who read the text before we claimed the plane has written its own by then. */
+const CLAIMED_AFTER_MS = 500;
 /** Servers of a cluster may be apart for a moment: look once more after this long. */
 const LOOK_AGAIN_MS = 5_000;
 
@@ -44,6 +51,8 @@ export class Revoker {
   readonly #wanted = new Map<string, number>();
   /** All that this gateway revoked or heard others revoke, for as long as a credential could live. */
   #known: RevokedKeys = {};
+  /** The deployment that the plane belongs to, once that is known: a version without it is another's slip. */
+  #deployment: string | undefined;
   #writing: Promise<void> = Promise.resolve();
   /** The write that takes everything asked for until it begins. */
   #next: Promise<void> | undefined;
@@ -63,6 +72,35 @@ export class Revoker {
   /** Another gateway is about to write these. */
   heard(revoked: RevokedKeys): void {
     this.#known = mergeRevoked(livingOnly(this.#known, this.#nowS()), revoked);
+  }
+
+  /** Makes the plane that deployment's unless it is another's. Returns whose it is then. */
+  async claim(deployment: string): Promise<string> {
+    for (let writes = 0; ; writes++) {
+      const owner = deploymentOf(await this.#options.lookup());
+      if (owner !== undefined) {
+        this.#deployment = owner;
+        return owner;
+      }
+      if (writes === CLAIMS_MAX)
+        throw new Error(`whose the plane is was not kept by the servers after ${writes} writes`);
+      await this.#options.withSystem((record) =>
+        this.#writeOwner(record, deployment, (before) => before === undefined),
+      );
+      await sleep(this.#options.clock, CLAIMED_AFTER_MS);
+    }
+  }
+
+  /** Makes the plane that deployment's, whoever's it was. */
+  async take(deployment: string): Promise<void> {
+    this.#deployment = deployment;
+    for (let writes = 0; deploymentOf(await this.#options.lookup()) !== deployment; writes++) {
+      if (writes === CLAIMS_MAX)
+        throw new Error(`whose the plane is was not kept by the servers after ${writes} writes`);
+      await this.#options.withSystem((record) =>
+        this.#writeOwner(record, deployment, (before) => before !== deployment),
+      );
+    }
   }
 
   /** The servers are back: what could not be written is written now. */
@@ -104,9 +142,26 @@ export class Revoker {
       const account = await record.read();
       if (holds(account, this.#known)) return;
       if (writes === WRITES_MAX) throw new Error(`a revocation was not kept by the servers after ${writes} writes`);
-      await record.write(signJwt(operator, withRevoked(account, this.#known, this.#nowS())));
+      await record.write(signJwt(operator, withRevoked(this.#owned(account), this.#known, this.#nowS())));
       if (writes > 0) await sleep(clock, PAUSE_MS * writes);
     }
+  }
+
+  async #writeOwner(
+    record: AccountRecord,
+    deployment: string,
+    isDue: (before: string | undefined) => boolean,
+  ): Promise<void> {
+    const account = await record.read();
+    if (!isDue(deploymentOf(account))) return;
+    const owned = withRevoked(withDeployment(account, deployment), this.#known, this.#nowS());
+    await record.write(signJwt(this.#options.operator, owned));
+  }
+
+  /** Puts back whose the plane is, should somebody have written over it. Another's stays: that was an operator. */
+  #owned(account: AccountClaims): AccountClaims {
+    if (this.#deployment === undefined || deploymentOf(account) !== undefined) return account;
+    return withDeployment(account, this.#deployment);
   }
 
   #lookLater(): void {

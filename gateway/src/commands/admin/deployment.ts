@@ -1,0 +1,145 @@
+/**
+ * `tollgate admin deployment …`: which deployment the database is, and whose the plane is. A copy that is to live beside the
+ * original becomes a deployment of its own (`fork`); a database that takes the place of one that is lost takes its plane over
+ * (`adopt`).
+ */
+import { systemClock } from "../../base/clock.ts";
+import { suffixOf } from "../../base/ids.ts";
+import { createErrorLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { inquire } from "../../dispatch/deployment/inquiry.ts";
+import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../dispatch/deployment/record.ts";
+import { openNatsPlane } from "../../dispatch/nats/plane.ts";
+import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
+import { openAudit } from "../../operators/audit.ts";
+import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+
+export const deploymentCommands: Record<string, AdminCommand> = {
+  deployment: { help: "which deployment this database is, and whether the NATS plane is its own", run: show },
+  "deployment fork": {
+    help: "make this copy of a database a deployment of its own, for a drill; --yes",
+    switches: ["yes"],
+    run: fork,
+  },
+  "deployment adopt": { help: "make the NATS plane this database's, after the one it belonged to is lost", run: adopt },
+};
+
+async function show(run: AdminRun): Promise<number> {
+  const record = openDeploymentRecord(run);
+  const deployment = await record.read();
+  const { gateways } = await record.inUse();
+  const plane = await planeOf(run, deployment);
+  const { id, createdAt, forkedFrom, forkedAt } = deployment;
+  if (run.json) {
+    const shown = { id, created_at: createdAt, forked_from: forkedFrom, forked_at: forkedAt, gateways, plane };
+    run.print(JSON.stringify(shown, null, 2));
+    return 0;
+  }
+  run.print(`deployment  ${id}, since ${(forkedAt ?? createdAt).toISOString()}`);
+  if (forkedFrom !== null) run.print(`            made from a copy of ${forkedFrom}`);
+  run.print(`gateways    ${gateways} connected to this database`);
+  run.print(`plane       ${WORDS[plane.state](plane)}`);
+  return 0;
+}
+
+interface ShownPlane {
+  /** `embedded`: each gateway has one in itself. */
+  state: "embedded" | "own" | "other" | "unclaimed" | "away";
+  url: string | null;
+  deployment: string | null;
+}
+
+const WORDS: Record<ShownPlane["state"], (plane: ShownPlane) => string> = {
+  embedded: () => "inside the gateway (NATS_URL is not set)",
+  own: ({ url }) => `${url}, of this deployment`,
+  other: ({ url, deployment }) => `${url}, OF ANOTHER DEPLOYMENT: ${deployment}`,
+  unclaimed: ({ url }) => `${url}, of no deployment yet: the first gateway makes it its own`,
+  away: ({ url }) => `${url}, away`,
+};
+
+async function planeOf(run: AdminRun, { id }: Deployment): Promise<ShownPlane> {
+  const { nats } = run.config.plane;
+  if (nats === undefined) return { state: "embedded", url: null, deployment: null };
+  return await withPlane(run, async ({ ownership, isAway }) => {
+    if (isAway) return { state: "away", url: nats.url, deployment: null };
+    const owner = await ownership.owner();
+    const state = owner === undefined ? "unclaimed" : owner === id ? "own" : "other";
+    return { state, url: nats.url, deployment: owner ?? null };
+  });
+}
+
+async function fork(run: AdminRun): Promise<number> {
+  const record = openDeploymentRecord(run);
+  await assertUnused(record);
+  const { id: from } = await record.read();
+  if (!run.switches.has("yes")) {
+    throw new Error(
+      `fork makes this database another deployment than ${from}, whose plane it can then not join; add --yes if you mean it`,
+    );
+  }
+  const act = { operator: SHELL_OPERATOR, action: "deployment.fork", subject: from };
+  const { id } = await openAudit(run).record(act, () => record.fork());
+  const next = "make it a plane of its own: tollgate admin plane init --dir DIR";
+  if (run.json) run.print(JSON.stringify({ id, forked_from: from, next }));
+  else run.print(`This database is deployment ${id} now. The NATS plane of ${from} refuses it;\n${next}`);
+  return 0;
+}
+
+async function assertUnused(record: DeploymentRecord): Promise<void> {
+  const { gateways, requests } = await record.inUse();
+  if (gateways > 0) throw new Error(`${gateways} gateways use this database: stop them first`);
+  if (requests > 0) {
+    throw new Error(
+      `${requests} requests are under way on this database: stop its gateways, or wait for their leases to end`,
+    );
+  }
+}
+
+async function adopt(run: AdminRun): Promise<number> {
+  if (run.config.plane.nats === undefined) {
+    throw new Error("adopt needs the plane's variables: NATS_URL, PLANE_SEED and the rest of gateway.env");
+  }
+  const record = openDeploymentRecord(run);
+  const { id } = await record.read();
+  const before = await withPlane(run, async ({ plane, ownership, isAway, gatewayId }) => {
+    if (isAway) throw new Error("the NATS plane is away; try again when it is back");
+    const owner = await ownership.owner();
+    const found = await inquire({ plane, gatewayId, clock: systemClock }, await record.mark());
+    if (found === "other") throw new Error("gateways on this plane use another database: stop them first");
+    const act = { operator: SHELL_OPERATOR, action: "deployment.adopt", subject: id, details: { from: owner ?? null } };
+    if (owner !== id) await openAudit(run).record(act, () => ownership.take(id));
+    return owner;
+  });
+  if (run.json) run.print(JSON.stringify({ id, adopted_from: before ?? null }));
+  else if (before === id) run.print(`The plane is this deployment's already: ${id}`);
+  else run.print(`The plane is deployment ${id}'s now. It was ${before === undefined ? "nobody's" : `${before}'s`}.`);
+  return 0;
+}
+
+interface UsedPlane {
+  plane: Plane;
+  ownership: PlaneOwnership;
+  isAway: boolean;
+  gatewayId: string;
+}
+
+async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>): Promise<T> {
+  const { nats, seed } = run.config.plane;
+  if (nats === undefined || seed === undefined) throw new Error("NATS_URL and PLANE_SEED must name the plane");
+  const gatewayId = suffixOf(run.newId());
+  const plane = await openNatsPlane({
+    ...nats,
+    accountSeed: seed,
+    gatewayId,
+    clock: systemClock,
+    random: systemRandom(),
+    log: createErrorLog("silent"),
+  });
+  try {
+    const { ownership, health } = plane;
+    if (ownership === undefined) throw new Error("this plane belongs to nobody");
+    return await use({ plane, ownership, isAway: health.isAway, gatewayId });
+  } finally {
+    await plane.close();
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * A gateway that starts asks those that run whether they use the same database: it has left a mark in its own, and they look
+ * whether theirs has it. That tells a restored copy, which is the same in everything else. Gateways of an earlier version do
+ * not answer.
+ */
+import { z } from "zod";
+import { type Clock, sleep } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { DEPLOYMENTS, toAsker } from "../gateway-subjects.ts";
+import type { Plane } from "../plane.ts";
+
+/** Nobody has begun to look by then: nobody is there. */
+const SILENT_MS = 1_500;
+/** Who has begun to look says what it found by then, or its database is away. */
+const LOOK_MS_MAX = 4_000;
+/** A question or its answer may be lost, while servers of a cluster are still telling each other who listens. */
+const ASK_EVERY_MS = 300;
+/** A standby that was just promoted, or a reader behind it, may have the mark a little later. */
+const LOOKS = 4;
+const LOOK_EVERY_MS = 300;
+
+const Question = z.object({ from: z.string(), mark: z.uuid() });
+const Answer = z.object({ from: z.string(), mark: z.string(), found: z.enum(["looking", "same", "other", "unknown"]) });
+type Answer = z.infer<typeof Answer>;
+
+interface InquiryOptions {
+  plane: Plane;
+  gatewayId: string;
+  clock: Clock;
+}
+
+/**
+ * `same`: another gateway sees the mark. `other`: one does not, and its database is there. `unknown`: those that are there
+ * cannot tell. `nobody`: no other gateway answers.
+ */
+type Finding = "same" | "other" | "unknown" | "nobody";
+
+export async function inquire({ plane, gatewayId, clock }: InquiryOptions, mark: string): Promise<Finding> {
+  const { promise, resolve } = Promise.withResolvers<Finding>();
+  let isHeard = false;
+  let stopWaiting = clock.after(SILENT_MS, () => resolve("nobody"));
+  const hear = ({ found }: Answer): void => {
+    if (found === "same" || found === "other") resolve(found);
+    if (isHeard) return;
+    isHeard = true;
+    stopWaiting();
+    stopWaiting = clock.after(LOOK_MS_MAX, () => resolve("unknown"));
+  };
+  const unsubscribe = plane.subscribe(toAsker(gatewayId), (_subject, payload) => {
+    const answer = read(Answer, payload);
+    if (answer?.mark === mark) hear(answer);
+  });
+  const ask = (): void => plane.publish(DEPLOYMENTS, write({ from: gatewayId, mark }));
+  const stopAsking = clock.every(ASK_EVERY_MS, () => {
+    if (!isHeard) ask();
+  });
+  ask();
+  try {
+    return await promise;
+  } finally {
+    stopWaiting();
+    stopAsking();
+    unsubscribe();
+  }
+}
+
+interface AnsweringOptions extends InquiryOptions {
+  hasMark: (mark: string) => Promise<boolean>;
+  log: Log;
+}
+
+/** Answers what others ask, until it is told to stop. */
+export function answerInquiries(options: AnsweringOptions): () => void {
+  const { plane, gatewayId, log } = options;
+  const looking = new Set<string>();
+  return plane.subscribe(DEPLOYMENTS, (_subject, payload) => {
+    const question = read(Question, payload);
+    if (question === undefined || question.from === gatewayId) return;
+    const { from, mark } = question;
+    const answer = (found: Answer["found"]): void =>
+      plane.publish(toAsker(from), write({ from: gatewayId, mark, found } satisfies Answer));
+    answer("looking");
+    if (looking.has(mark)) return;
+    looking.add(mark);
+    look(options, mark)
+      .then(
+        (found) => {
+          if (found === "other") log.warn({ gateway: from }, "a gateway on another database tried to join this plane");
+          answer(found);
+        },
+        (error) => {
+          log.warn({ err: error, gateway: from }, "whether another gateway uses this database cannot be told");
+          answer("unknown");
+        },
+      )
+      .finally(() => looking.delete(mark));
+  });
+}
+
+async function look({ hasMark, clock }: AnsweringOptions, mark: string): Promise<"same" | "other"> {
+  for (let looks = 1; ; looks++) {
+    if (await hasMark(mark)) return "same";
+    if (looks === LOOKS) return "other";
+    await sleep(clock, LOOK_EVERY_MS);
+  }
+}
+
+const write = (message: object): Uint8Array => Buffer.from(JSON.stringify(message));
+
+/** Undefined for what cannot be read: it is not for us, or of a version to come. */
+function read<T>(schema: z.ZodType<T>, payload: Uint8Array): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
+  } catch {
+    return undefined;
+  }
+}

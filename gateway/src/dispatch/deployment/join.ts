@@ -1,0 +1,93 @@
+/**
+ * Before a gateway works on a plane that it shares, it makes sure that the plane belongs to its deployment, and that the
+ * gateways that are there use the same database. A restored copy that joined would take the live nodes' work, and account for
+ * it in books that nobody reads. While the plane is away the gateway starts without it, and looks as soon as it is back.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Plane } from "../plane.ts";
+import { answerInquiries, inquire } from "./inquiry.ts";
+import type { DeploymentRecord } from "./record.ts";
+
+const LOOK_AGAIN_MS = 1_000;
+const DRILL = "for a drill give it a new id (tollgate admin deployment fork) and a plane of its own";
+
+/** This database has no business on that plane. */
+export class WrongPlane extends Error {
+  override name = "WrongPlane";
+}
+
+interface JoinOptions {
+  plane: Plane;
+  record: DeploymentRecord;
+  gatewayId: string;
+  clock: Clock;
+  log: Log;
+  /** The plane was away at the start, and now it turns out that the gateway must not be there. */
+  refused: (error: WrongPlane) => void;
+}
+
+/** Throws `WrongPlane`. Resolves with the deployment's id, and the way out. */
+export async function joinPlane(options: JoinOptions): Promise<{ deployment: string; leave: () => void }> {
+  const { plane, record, clock, log } = options;
+  const { id: deployment } = await record.read();
+  if (plane.ownership === undefined) return { deployment, leave: () => {} };
+  const stopAnswering = answerInquiries({ ...options, hasMark: (mark) => record.hasMark(mark) });
+  let stopLooking = (): void => {};
+  const leave = (): void => {
+    stopAnswering();
+    stopLooking();
+  };
+
+  /** Whether the plane was there to look at. */
+  const look = async (): Promise<boolean> => {
+    if (plane.health.isAway) return false;
+    try {
+      await check(options, deployment);
+      return true;
+    } catch (error) {
+      if (error instanceof WrongPlane) throw error;
+      log.warn({ err: error }, "whether the plane belongs to this deployment cannot be told yet");
+      return false;
+    }
+  };
+  const lookLater = (): void => {
+    stopLooking = clock.after(LOOK_AGAIN_MS, () => {
+      look().then(
+        (done) => {
+          if (!done) lookLater();
+        },
+        (error) => options.refused(error),
+      );
+    });
+  };
+
+  try {
+    if (!(await look())) lookLater();
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  return { deployment, leave };
+}
+
+async function check(options: JoinOptions, deployment: string): Promise<void> {
+  const { plane, record, log } = options;
+  const owner = await plane.ownership?.claim(deployment);
+  if (owner !== deployment) {
+    throw new WrongPlane(
+      `the NATS plane belongs to deployment ${owner}, and this database is ${deployment}: point NATS_URL and the seeds to ` +
+        "its own plane (tollgate admin plane init), or, if that deployment is gone for good, take its plane over " +
+        "(tollgate admin deployment adopt)",
+    );
+  }
+  const found = await inquire(options, await record.mark());
+  if (found === "other") {
+    throw new WrongPlane(
+      `this database is a copy: gateways on the NATS plane use another one of the same deployment ${deployment}. Point ` +
+        `DATABASE_URL to theirs, or stop them first if this one takes its place; ${DRILL}`,
+    );
+  }
+  if (found === "unknown")
+    log.warn("the gateways on the plane cannot tell whether they use the same database; going on");
+}

@@ -1,0 +1,64 @@
+/**
+ * Which deployment a database is, as it says itself. A copy says the same; what is written here after the copy was made is in
+ * one of them only.
+ */
+import type pg from "pg";
+import type { z } from "zod";
+import type { NewId, Uuid } from "../../base/ids.ts";
+import { column, queryOne, queryRow, row } from "../../db/rows.ts";
+
+const Deployment = row({
+  id: column.uuid,
+  createdAt: column.moment,
+  /** The deployment that it was a copy of, and when it became another. */
+  forkedFrom: column.uuid.nullable(),
+  forkedAt: column.moment.nullable(),
+});
+export type Deployment = z.infer<typeof Deployment>;
+
+const Id = row({ id: column.uuid });
+const Count = row({ count: column.count });
+const COLUMNS = `id, created_at as "createdAt", forked_from as "forkedFrom", forked_at as "forkedAt"`;
+/** Marks are looked for within seconds. */
+const MARKS_FOR = "1 hour";
+
+export interface DeploymentRecord {
+  read(): Promise<Deployment>;
+  /** Leaves a mark that no other database has. */
+  mark(): Promise<Uuid>;
+  hasMark(mark: string): Promise<boolean>;
+  /** How many gateways are connected to the database, and whether one of them has a request under way. */
+  inUse(): Promise<{ gateways: number; requests: number }>;
+  /** From now on the database is another deployment. */
+  fork(): Promise<Deployment>;
+}
+
+export function openDeploymentRecord({ pool, newId }: { pool: pg.Pool; newId: NewId }): DeploymentRecord {
+  const count = async (sql: string): Promise<number> => (await queryOne(pool, Count, sql)).count;
+  return {
+    read: () => queryOne(pool, Deployment, `select ${COLUMNS} from deployment`),
+    async mark() {
+      await pool.query(`delete from deployment_mark where made_at < now() - interval '${MARKS_FOR}'`);
+      return (await queryOne(pool, Id, "insert into deployment_mark (id) values ($1) returning id", [newId()])).id;
+    },
+    async hasMark(mark) {
+      return (await queryRow(pool, Id, "select id from deployment_mark where id = $1", [mark])) !== undefined;
+    },
+    async inUse() {
+      return {
+        // Every gateway listens on a connection of its own.
+        gateways: await count(
+          `select count(*)::int as count from pg_stat_activity
+            where datname = current_database() and application_name = 'tollgate broadcast'`,
+        ),
+        requests: await count("select count(*)::int as count from hold where expires_at > now()"),
+      };
+    },
+    fork: () =>
+      queryOne(
+        pool,
+        Deployment,
+        `update deployment set id = gen_random_uuid(), forked_from = id, forked_at = now() returning ${COLUMNS}`,
+      ),
+  };
+}

@@ -1,0 +1,68 @@
+/** Whose a plane on NATS is: kept by the servers, agreed on by gateways that start at once, safe from other writes. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
+import { connectClient } from "../hub/testing.ts";
+import type { Plane, PlaneOwnership } from "../plane.ts";
+import { type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+
+describe("whose a plane on NATS is", { skip: skipWithoutNats }, () => {
+  let server: NatsServer;
+  beforeEach(async () => {
+    server = await startNatsServer();
+  });
+  afterEach(async () => {
+    await server.kill();
+    await server.remove();
+  });
+
+  const open = async (t: TestContext): Promise<Plane & { ownership: PlaneOwnership }> => {
+    const plane = await openTestPlane(t, server);
+    assert.ok(plane.ownership !== undefined);
+    return plane as Plane & { ownership: PlaneOwnership };
+  };
+
+  test("gateways of one deployment that start at once claim it together, and it outlives them and the server", async (t) => {
+    const planes = [await open(t), await open(t), await open(t)];
+    assert.equal(await planes[0]?.ownership.owner(), undefined);
+    assert.deepEqual(await Promise.all(planes.map(({ ownership }) => ownership.claim("one"))), ["one", "one", "one"]);
+    for (const plane of planes) await plane.close();
+    await server.kill();
+    await server.start();
+    const later = await open(t);
+    assert.deepEqual([await later.ownership.owner(), await later.ownership.claim("two")], ["one", "one"]);
+  });
+
+  test("of two deployments that start at once one has it, and both know which", async (t) => {
+    const planes = [await open(t), await open(t)];
+    const owners = await Promise.all(planes.map(({ ownership }, i) => ownership.claim(`deployment ${i}`)));
+    assert.equal(owners[0], owners[1]);
+  });
+
+  test("revocations and the claim are written at once, by several, and none of them is lost", async (t) => {
+    const planes = [await open(t), await open(t)];
+    const old = await Promise.all(["n1", "n2", "n3", "n4"].map((node) => (planes[0] as Plane).mint(node)));
+    const revoking = ["n1", "n2", "n3", "n4"].map((node, i) => (planes[i % 2] as Plane).revoke(node));
+    const claiming = planes.map(({ ownership }) => ownership.claim("one"));
+    assert.deepEqual(await Promise.all(claiming), ["one", "one"]);
+    await Promise.all(revoking);
+    const [first] = planes;
+    await first?.revoke("n5");
+    assert.equal(await first?.ownership.owner(), "one");
+    for (const credentials of old) await assert.rejects(connectClient(t, credentials), /Authorization Violation/);
+  });
+
+  test("it can be taken over", async (t) => {
+    const [before, after] = [await open(t), await open(t)];
+    await before.ownership.claim("lost");
+    await after.ownership.take("found");
+    await before.revoke("n1");
+    assert.equal(await after.ownership.owner(), "found", "a gateway that wrote since leaves it so");
+  });
+
+  test("servers that are away cannot say", async (t) => {
+    const plane = await open(t);
+    await server.kill();
+    await assert.rejects(plane.ownership.owner());
+    await assert.rejects(plane.ownership.claim("one"));
+  });
+});

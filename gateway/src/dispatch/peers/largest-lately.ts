@@ -1,0 +1,21 @@
+/** The largest number that was told within the last while. */
+export class LargestLately {
+  readonly #forMs: number;
+  /** Oldest first, and each larger than all that follow: what is smaller than a later one can never be the largest again. */
+  readonly #told: { at: number; value: number }[] = [];
+
+  constructor(forMs: number) {
+    this.#forMs = forMs;
+  }
+
+  note(value: number, at: number): void {
+    while ((this.#told.at(-1)?.value ?? Number.POSITIVE_INFINITY) <= value) this.#told.pop();
+    this.#told.push({ at, value });
+  }
+
+  /** Zero when nothing was told. */
+  at(now: number): number {
+    while ((this.#told[0]?.at ?? now) < now - this.#forMs) this.#told.shift();
+    return this.#told[0]?.value ?? 0;
+  }
+}

@@ -1,0 +1,188 @@
+/** Gateways on one plane: who is there, what each counts, and what one tells the others of nodes. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { nodePermissions } from "@tollgate/protocol/subjects.ts";
+import { z } from "zod";
+import type { Uuid } from "../../base/ids.ts";
+import { createLog } from "../../base/log.ts";
+import { systemRandom } from "../../base/random.ts";
+import { type ManualClock, manualClock } from "../../base/testing.ts";
+import { type Dispatcher, openDispatcher } from "../dispatcher.ts";
+import { PEERS, toPeer } from "../gateway-subjects.ts";
+import { Roster } from "../roster.ts";
+import { covers } from "../subjects-match.ts";
+import { FakeNode, MemoryPlane } from "../testing.ts";
+import { openPeers, type Peers } from "./peers.ts";
+import type { Tell } from "./topic.ts";
+
+const MODEL = "tiny-3b";
+const log = createLog("silent");
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface TestGateway {
+  peers: Peers;
+  roster: Roster;
+  dispatcher: Dispatcher;
+  /** What it heard, and a way to tell the others. */
+  heard: { node: string; at: number; isHeld: boolean }[];
+  tell: Tell<{ at: number }>;
+}
+
+describe("peers", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let sent: number;
+
+  beforeEach(() => {
+    [clock, plane, sent] = [manualClock(), new MemoryPlane(), 0];
+    plane.subscribe(PEERS, () => {
+      sent += 1;
+    });
+  });
+
+  const open = (gatewayId: string, knows: string[] = []): TestGateway => {
+    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: [MODEL] });
+    const roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    const peers = openPeers({ plane, roster, gatewayId, clock, log });
+    const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs: 10_000, peers });
+    const heard: TestGateway["heard"] = [];
+    const tell = peers.exchange({
+      name: "seen",
+      itemsMax: 3,
+      item: z.object({ at: z.number() }),
+      hear: (node, items, { shiftMs, isHeld }) => {
+        for (const { at } of items) heard.push({ node, at: at + shiftMs, isHeld });
+      },
+      held: (node) => (knows.includes(node) ? [{ at: 7 }] : []),
+    });
+    return { peers, roster, dispatcher, heard, tell };
+  };
+  const join = async (id: string, slots = 4): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id, gatewayId: "a" });
+    node.report({ models: [MODEL], slots });
+    await turn();
+    return node;
+  };
+  const measured = ({ dispatcher }: TestGateway, nodeId: string, ttftMs: number): void => {
+    const pace = { nodeId, ttftMs, spanMs: ttftMs + 1000, outputMs: 1000 };
+    const result = { end: "finished", finish: "stop", server: null, attempts: 1, queueMs: 1, ttftMs, pace } as const;
+    dispatcher.measured(MODEL, result, { prompt: 3, output: 11 });
+  };
+
+  test("each counts those that live: who comes is known at once, who leaves too, who is silent after ten seconds", () => {
+    const a = open("a");
+    assert.equal(a.peers.gateways(), 1);
+    const b = open("b");
+    const c = open("c");
+    assert.deepEqual(
+      [a, b, c].map(({ peers }) => peers.gateways()),
+      [3, 3, 3],
+    );
+    c.peers.close();
+    assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2]);
+    plane.publish(PEERS, Buffer.from(JSON.stringify({ from: "frozen", at: 1 })));
+    assert.equal(a.peers.gateways(), 3);
+    clock.advance(10_000);
+    assert.equal(a.peers.gateways(), 3);
+    clock.advance(1);
+    assert.deepEqual([a.peers.gateways(), b.peers.gateways()], [2, 2], "those that speak are still there");
+  });
+
+  test("a gateway that sees fewer nodes takes the count of the one that sees most, for a minute", async () => {
+    const a = open("a");
+    await join("n1", 30);
+    const b = open("b");
+    assert.equal(b.roster.slots(MODEL), 0, "no node has told it yet");
+    assert.equal(b.dispatcher.slots(MODEL), 30);
+    for (let i = 0; i < 3; i++) clock.advance(5_000);
+    a.roster.close();
+    plane.drop("n1");
+    clock.advance(55_000);
+    assert.equal(b.dispatcher.slots(MODEL), 30);
+    clock.advance(10_000);
+    assert.deepEqual([a.dispatcher.slots(MODEL), b.dispatcher.slots(MODEL)], [0, 0], "and it is not told in circles");
+  });
+
+  test("speeds measured at one are known at the others, and a newcomer gets what they hold", async () => {
+    const [a, b] = [open("a"), open("b")];
+    const node = await join("n1");
+    for (const ms of [10, 20, 30]) measured(a, "n1", ms);
+    measured(b, "n1", 100);
+    measured(a, "not connected", 5);
+    clock.advance(250);
+    for (const { dispatcher } of [a, b]) {
+      assert.deepEqual(dispatcher.speedOfNode("n1", MODEL), { ttftMs: 25, tokensPerSecond: 10 });
+    }
+    assert.equal(b.dispatcher.speedOfNode("not connected", MODEL).ttftMs, null);
+    const c = open("c");
+    node.report({ models: [MODEL], slots: 4 });
+    await turn();
+    assert.equal(c.dispatcher.speedOfNode("n1", MODEL).ttftMs, null);
+    clock.advance(250);
+    assert.deepEqual(c.dispatcher.speedOfNode("n1", MODEL), { ttftMs: 25, tokensPerSecond: 10 });
+    assert.equal(a.dispatcher.speedOfNode("n1", MODEL).ttftMs, 25, "who had some takes nothing twice");
+  });
+
+  test("what is told is gathered and bounded, and times arrive in the hearer's own", () => {
+    const [a, b] = [open("a"), open("b")];
+    const before = sent;
+    for (let i = 0; i < 100; i++) a.tell("n1", { at: clock.monotonic() - i });
+    clock.advance(250);
+    assert.equal(sent - before, 1);
+    assert.deepEqual(
+      b.heard.map(({ at }) => clock.monotonic() - at),
+      [347, 348, 349],
+      "the last three of that node matter",
+    );
+    const strange = { from: "x", at: 1_000, news: { seen: { n2: [{ at: 400, later: "field" }, { broken: true }] } } };
+    plane.publish(PEERS, Buffer.from(JSON.stringify({ ...strange, unheard: { of: 1 } })));
+    assert.deepEqual(b.heard.at(-1), { node: "n2", at: clock.monotonic() - 600, isHeld: false });
+    assert.equal(b.heard.length, 4);
+  });
+
+  test("of a node that joins, the others are asked, and they answer only the one that asked", async () => {
+    const [a, b] = [open("a"), open("b", ["n1", "n2"])];
+    a.roster.close();
+    await join("n1");
+    clock.advance(250);
+    assert.deepEqual([a.heard, b.heard], [[], []], "n1 joined b alone, which knows it");
+    const c = open("c");
+    await join("n2");
+    clock.advance(250);
+    assert.deepEqual(
+      c.heard.map(({ node, isHeld }) => [node, isHeld]),
+      [["n2", true]],
+    );
+    assert.deepEqual(a.heard, []);
+  });
+
+  test("while the plane is away nothing is sent; what was told goes out when it is back", () => {
+    const [a, b] = [open("a"), open("b")];
+    (plane.health as { isAway: boolean }).isAway = true;
+    a.tell("n1", { at: 1 });
+    clock.advance(1_000);
+    assert.deepEqual(b.heard, []);
+    (plane.health as { isAway: boolean }).isAway = false;
+    clock.advance(250);
+    assert.equal(b.heard.length, 1);
+  });
+
+  test("alone it tells nothing, and a message that cannot be read changes nothing", () => {
+    const a = open("a");
+    const before = sent;
+    for (let i = 0; i < 100; i++) a.tell("n1", { at: i });
+    clock.advance(1_000);
+    assert.equal(sent - before, 0);
+    for (const text of ["", "{", "7", "{}", '{"from":"x","at":"noon"}', '{"from":"x","at":1,"news":[]}']) {
+      plane.publish(PEERS, Buffer.from(text));
+    }
+    assert.equal(a.peers.gateways(), 1);
+  });
+
+  test("no node may speak or listen there", () => {
+    const { publish, subscribe } = nodePermissions("node_1");
+    for (const pattern of [...publish, ...subscribe]) {
+      for (const subject of [PEERS, toPeer("a"), toPeer("node_1")]) assert.equal(covers(pattern, subject), false);
+    }
+  });
+});

@@ -1,0 +1,230 @@
+/**
+ * The other gateways on the plane. They tell each other that they live, how many slots they count, and what they see of the
+ * nodes, so that what one of them knows all of them know soon. Nothing waits for it and nothing breaks without it: messages
+ * may be lost, and a gateway that is alone says little to nobody.
+ *
+ * What is told of a node is gathered for a moment and bounded, by topic and node, to what matters. A node that joins here,
+ * because it is new, or this gateway is, or the plane was away, is asked for: the others answer with what they hold of it.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
+import { PEERS, toPeer } from "../gateway-subjects.ts";
+import type { Plane } from "../plane.ts";
+import type { Roster } from "../roster.ts";
+import { LargestLately } from "./largest-lately.ts";
+import { type PeerMessage, readMessage, type Told, writeMessage } from "./messages.ts";
+import type { Tell, Topic } from "./topic.ts";
+
+const ALIVE_EVERY_MS = 2_000;
+const GONE_AFTER_MS = 10_000;
+const SLOTS_FOR_MS = 60_000;
+/** What is told waits this long for more, so that a busy gateway sends four messages a second and not thousands. */
+const GATHER_MS = 250;
+/** In one message, so that it stays well below what the plane carries. What is beyond waits for the next. */
+const ITEMS_MAX = 2_000;
+const ASKED_MAX = 64;
+
+interface PeersOptions {
+  plane: Plane;
+  roster: Roster;
+  gatewayId: string;
+  clock: Clock;
+  log: Log;
+}
+
+export interface Peers {
+  /** How many gateways live on this plane, with this one. */
+  gateways(): number;
+  /** The most slots for the model that another gateway counted within the last minute. */
+  slotsTold(model: string): number;
+  /** From now on the topic is exchanged with the others. Returns how to tell them of something seen here. */
+  exchange<Item>(topic: Topic<Item>): Tell<Item>;
+  close(): void;
+}
+
+export function openPeers(options: PeersOptions): Peers {
+  return new OpenPeers(options);
+}
+
+interface OpenTopic {
+  name: string;
+  /** Told and not sent yet, by node. */
+  waiting: Map<string, unknown[]>;
+  /** Returns how many items could not be read. */
+  hear(nodeId: string, items: unknown[], how: { shiftMs: number; isHeld: boolean }): number;
+  held(nodeId: string): unknown[];
+}
+
+class OpenPeers implements Peers {
+  readonly #options: PeersOptions;
+  readonly #log: SparingLog;
+  /** When each of the others was last heard, in monotonic milliseconds. */
+  readonly #seenAt = new Map<string, number>();
+  readonly #slots = new Map<string, LargestLately>();
+  readonly #topics: OpenTopic[] = [];
+  /** Nodes that joined here and were not asked for yet. */
+  readonly #toAsk = new Set<string>();
+  readonly #stop: (() => void)[];
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+    const { plane, roster, clock, log, gatewayId } = options;
+    this.#log = sparingLog(log, clock);
+    const receive = (_subject: string, payload: Uint8Array): void => this.#receive(payload);
+    this.#stop = [
+      plane.subscribe(PEERS, receive),
+      plane.subscribe(toPeer(gatewayId), receive),
+      clock.every(ALIVE_EVERY_MS, () => this.#alive()),
+      clock.every(GATHER_MS, () => this.#flush()),
+    ];
+    roster.onJoin(({ id }) => this.#toAsk.add(id));
+    this.#send(PEERS, { hello: true });
+  }
+
+  gateways(): number {
+    const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
+    let living = 1;
+    for (const seenAt of this.#seenAt.values()) if (seenAt >= oldest) living += 1;
+    return living;
+  }
+
+  slotsTold(model: string): number {
+    return this.#slots.get(model)?.at(this.#options.clock.monotonic()) ?? 0;
+  }
+
+  exchange<Item>({ name, itemsMax, item: schema, hear, held }: Topic<Item>): Tell<Item> {
+    const waiting = new Map<string, Item[]>();
+    this.#topics.push({
+      name,
+      waiting,
+      held,
+      hear(nodeId, raw, how) {
+        const items = raw.flatMap((one) => schema.safeParse(one).data ?? []);
+        if (items.length > 0) hear(nodeId, items, how);
+        return raw.length - items.length;
+      },
+    });
+    return (nodeId, item) => {
+      // Who comes later asks.
+      if (this.#seenAt.size === 0) return;
+      const items = waiting.get(nodeId);
+      if (items === undefined) waiting.set(nodeId, [item]);
+      else if (items.push(item) > itemsMax) items.shift();
+    };
+  }
+
+  close(): void {
+    this.#flush();
+    for (const stop of this.#stop) stop();
+    this.#send(PEERS, { bye: true });
+  }
+
+  #alive(): void {
+    const oldest = this.#options.clock.monotonic() - GONE_AFTER_MS;
+    for (const [id, seenAt] of this.#seenAt) if (seenAt < oldest) this.#seenAt.delete(id);
+    this.#send(PEERS, { slots: this.#countSlots() });
+  }
+
+  #flush(): void {
+    // What is told while the plane is away waits, within its bounds.
+    if (this.#options.plane.health.isAway) return;
+    const ask = [...this.#toAsk].slice(0, ASKED_MAX);
+    for (const id of ask) this.#toAsk.delete(id);
+    const news = this.#gathered();
+    if (ask.length === 0 && news === undefined) return;
+    this.#send(PEERS, { ...(ask.length > 0 && { ask }), ...(news !== undefined && { news }) });
+  }
+
+  #gathered(): Told | undefined {
+    const news: Told = {};
+    let count = 0;
+    for (const { name, waiting } of this.#topics) {
+      for (const [nodeId, items] of waiting) {
+        if (count >= ITEMS_MAX) break;
+        news[name] ??= {};
+        news[name][nodeId] = items;
+        count += items.length;
+        waiting.delete(nodeId);
+      }
+    }
+    return count === 0 ? undefined : news;
+  }
+
+  #receive(payload: Uint8Array): void {
+    const message = readMessage(payload);
+    if (message === undefined) {
+      this.#log.warn("", {}, "another gateway's message cannot be read");
+      return;
+    }
+    const { from, hello, bye, slots, ask } = message;
+    if (from === this.#options.gatewayId) return;
+    const now = this.#options.clock.monotonic();
+    if (bye) {
+      this.#seenAt.delete(from);
+      return;
+    }
+    this.#seenAt.set(from, now);
+    for (const [model, count] of Object.entries(slots ?? {})) this.#noteSlots(model, count, now);
+    this.#hear(message, now);
+    if (hello) this.#send(toPeer(from), { slots: this.#countSlots() });
+    if (ask !== undefined) this.#answer(from, ask);
+  }
+
+  #hear({ from, at, news, held }: PeerMessage, now: number): void {
+    let unread = 0;
+    for (const [told, isHeld] of [
+      [news, false],
+      [held, true],
+    ] as const) {
+      for (const [name, nodes] of Object.entries(told ?? {})) {
+        const topic = this.#topics.find((one) => one.name === name);
+        if (topic === undefined) continue;
+        const how = { shiftMs: now - at, isHeld };
+        for (const [nodeId, items] of Object.entries(nodes)) unread += topic.hear(nodeId, items, how);
+      }
+    }
+    if (unread > 0) this.#log.warn(from, { from, unread }, "a part of another gateway's message cannot be read");
+  }
+
+  #answer(to: string, nodeIds: string[]): void {
+    let held: Told = {};
+    let count = 0;
+    const send = (): void => {
+      if (count > 0) this.#send(toPeer(to), { held });
+      [held, count] = [{}, 0];
+    };
+    for (const nodeId of nodeIds) {
+      for (const topic of this.#topics) {
+        const items = topic.held(nodeId);
+        if (items.length === 0) continue;
+        held[topic.name] ??= {};
+        (held[topic.name] as Told[string])[nodeId] = items;
+        count += items.length;
+      }
+      if (count >= ITEMS_MAX) send();
+    }
+    send();
+  }
+
+  #noteSlots(model: string, count: number, now: number): void {
+    const slots = this.#slots.get(model) ?? new LargestLately(SLOTS_FOR_MS);
+    this.#slots.set(model, slots);
+    slots.note(count, now);
+  }
+
+  /** What is connected now: were it what others told, a number could be told in circles for ever. */
+  #countSlots(): Record<string, number> {
+    const slots: Record<string, number> = {};
+    for (const node of this.#options.roster.nodes()) {
+      if (node.draining) continue;
+      for (const model of node.models) slots[model] = (slots[model] ?? 0) + node.slots;
+    }
+    return slots;
+  }
+
+  #send(subject: string, parts: Omit<PeerMessage, "from" | "at">): void {
+    const { plane, gatewayId, clock } = this.#options;
+    plane.publish(subject, writeMessage({ from: gatewayId, at: clock.monotonic(), ...parts }));
+  }
+}

@@ -1,0 +1,151 @@
+/** Three gateways keep one record of each node: what each of them saw counts at all of them. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import type { Failure } from "../dispatch/offers.ts";
+import { openPeers } from "../dispatch/peers/peers.ts";
+import { Roster } from "../dispatch/roster.ts";
+import { FakeNode, MemoryPlane } from "../dispatch/testing.ts";
+import { keepRecords, type Records } from "./records.ts";
+import type { Verdict } from "./reliability.ts";
+
+const log = createLog("silent");
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface TestGateway {
+  records: Records;
+  clock: Clock;
+  judged: Verdict[];
+}
+
+describe("records of several gateways", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let gateways: [TestGateway, TestGateway, TestGateway];
+  let jobs: number;
+
+  /** Processes started at different times: their monotonic clocks have nothing in common. */
+  const open = (gatewayId: string, startedMs: number): TestGateway => {
+    const own = { ...clock, monotonic: () => clock.monotonic() - startedMs };
+    const licence = async (id: string) => ({ nodeId: id as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });
+    const roster = new Roster({ plane, clock: own, random: systemRandom(), log, licence });
+    const peers = openPeers({ plane, roster, gatewayId, clock: own, log });
+    const judged: Verdict[] = [];
+    const records = keepRecords({ peers, clock: own, judged: (_node, verdict) => judged.push(verdict) });
+    return { records, clock: own, judged };
+  };
+  beforeEach(() => {
+    [clock, plane, jobs] = [manualClock(), new MemoryPlane(), 0];
+    gateways = [open("a", 0), open("b", 1e9), open("c", -5e8)];
+  });
+
+  /** A job that lasted so long and ends now. */
+  const end = ({ records, clock: own }: TestGateway, failure: Failure | null, ms = 100): Verdict | undefined => {
+    const endedAt = own.monotonic();
+    return records.note("n", { job: `job-${jobs++}`, failure, offeredAt: endedAt - ms, endedAt });
+  };
+  const counts = () => gateways.map(({ records }) => records.of("n").count());
+  const all = <T>(value: T): T[] => [value, value, value];
+
+  test("five failures spread over three gateways are too many, wherever the last of them was", () => {
+    const [a, b, c] = gateways;
+    for (const gateway of [a, b, c, a]) {
+      assert.equal(end(gateway, "engine"), undefined);
+      clock.advance(1_000);
+    }
+    assert.deepEqual(counts(), all({ jobs: 4, failures: 4 }));
+    assert.deepEqual(end(b, "agent")?.evidence, { jobs: 5, failures: 5, kinds: { engine: 4, agent: 1 } });
+    clock.advance(1_000);
+    assert.deepEqual([a.judged.length, c.judged.length], [1, 1], "the others come to know, too");
+  });
+
+  test("five that nobody saw together are found once they are told", () => {
+    const [a, b, c] = gateways;
+    for (const gateway of [a, a, b, b, c]) assert.equal(end(gateway, "engine"), undefined);
+    clock.advance(1_000);
+    assert.deepEqual(
+      gateways.map(({ judged }) => judged.map(({ reason }) => reason)),
+      all(["failures"]),
+    );
+  });
+
+  test("the window is of the last twenty jobs, by when they ended", () => {
+    const [a, b, c] = gateways;
+    for (let i = 0; i < 4; i++) end(a, "engine");
+    clock.advance(1_000);
+    for (let i = 0; i < 30; i++) {
+      end(i % 2 === 0 ? b : c, null);
+      clock.advance(100);
+    }
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 20, failures: 0 }));
+  });
+
+  test("jobs under way at several gateways when a node falls silent are one failure together", () => {
+    for (const [i, gateway] of gateways.entries()) {
+      end(gateway, i === 1 ? "lost" : "silent", 2_000);
+      clock.advance(50);
+    }
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
+    for (const gateway of gateways) end(gateway, "silent", 500);
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }));
+  });
+
+  test("a node that was barred starts anew everywhere, and what is told late of before does not count", () => {
+    const [a, b] = gateways;
+    for (let i = 0; i < 3; i++) end(a, "engine");
+    clock.advance(1_000);
+    end(b, "engine");
+    clock.advance(1);
+    a.records.startAnew("n");
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 0, failures: 0 }));
+    end(b, null);
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 1, failures: 0 }));
+  });
+
+  test("misses forgiven by one are forgiven by all", () => {
+    const [a, b] = gateways;
+    for (const failure of ["miss", "engine", "miss"] as const) end(b, failure);
+    clock.advance(1_000);
+    a.records.forgetMisses("n");
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
+  });
+
+  test("one builder's refused prompts are bounded over all gateways", () => {
+    const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
+      const at = own.monotonic();
+      const origin = { accountId, contextPart: 0.5 };
+      return records.note("n", { job: `job-${jobs++}`, failure: "prompt", offeredAt: at, endedAt: at, origin });
+    };
+    for (let i = 0; i < 30; i++) {
+      refuse(gateways[i % 3] as TestGateway, "one builder");
+      clock.advance(300);
+    }
+    assert.deepEqual(counts(), all({ jobs: 3, failures: 0 }));
+  });
+
+  test("a gateway that comes later has the window as soon as the node has joined it, and only once", async () => {
+    const [a, b] = gateways;
+    for (const gateway of [a, b, a]) end(gateway, "engine");
+    end(b, null);
+    clock.advance(1_000);
+    const late = open("late", 7e7);
+    new FakeNode(plane, { id: "n", gatewayId: "a" }).report({ models: ["m"], slots: 1 });
+    await turn();
+    clock.advance(1_000);
+    assert.deepEqual(late.records.of("n").count(), { jobs: 4, failures: 3 });
+    end(late, "engine");
+    assert.equal(end(late, "engine")?.reason, "failures");
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 6, failures: 5 }));
+  });
+});

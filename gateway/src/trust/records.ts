@@ -1,0 +1,114 @@
+/**
+ * The records of all nodes' reliability. Gateways tell each other how every job ended, so that a record is the fleet's,
+ * whichever gateway the jobs went through.
+ */
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { Failure } from "../dispatch/offers.ts";
+import type { Peers } from "../dispatch/peers/peers.ts";
+import { JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
+
+const FAILURES: Record<Failure, true> = {
+  engine: true,
+  agent: true,
+  prompt: true,
+  protocol: true,
+  silent: true,
+  lost: true,
+  miss: true,
+};
+
+/** As gateways tell each other of it. Times are the teller's. */
+const ToldEnd = z.object({
+  job: z.string(),
+  failure: z.enum(Object.keys(FAILURES) as [Failure, ...Failure[]]).nullable(),
+  offered: z.number(),
+  ended: z.number(),
+  /** The builder, and the part of the context: only where they matter. */
+  account: z.string().optional(),
+  part: z.number().optional(),
+});
+/** The node was barred then. */
+const ToldBarring = z.object({ barred: z.number() });
+/** It gave us an answer then, and its misses are forgotten. */
+const ToldForgiving = z.object({ forgiven: z.number() });
+const ToldItem = z.union([ToldEnd, ToldBarring, ToldForgiving]);
+type ToldEnd = z.infer<typeof ToldEnd>;
+type ToldItem = z.infer<typeof ToldItem>;
+
+/** A window of ends, and what else may have happened meanwhile. */
+const ITEMS_MAX = JOBS_WINDOW + 2;
+
+interface RecordsOptions {
+  /** The other gateways. Absent: there are none. */
+  peers: Pick<Peers, "exchange"> | undefined;
+  clock: Clock;
+  /** What another gateway told of a job made it one too many. */
+  judged: (nodeId: string, verdict: Verdict) => void;
+}
+
+export interface Records {
+  /** A job of this gateway ended. The verdict when it was one too many. */
+  note(nodeId: string, end: JobEnd & { job: string }): Verdict | undefined;
+  /** The node was barred. */
+  startAnew(nodeId: string): void;
+  forgetMisses(nodeId: string): void;
+  of(nodeId: string): Pick<Reliability, "count" | "restsOnMisses">;
+}
+
+export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
+  const records = new Map<string, Reliability>();
+  const recordOf = (nodeId: string): Reliability => {
+    const record = records.get(nodeId) ?? new Reliability();
+    records.set(nodeId, record);
+    return record;
+  };
+
+  const hear = (nodeId: string, items: ToldItem[], { shiftMs }: { shiftMs: number }): void => {
+    const record = recordOf(nodeId);
+    for (const item of items) {
+      if ("barred" in item) record.startAnew(item.barred + shiftMs);
+      else if ("forgiven" in item) record.forgetMisses(item.forgiven + shiftMs);
+      else {
+        const verdict = record.note(endOf(item, shiftMs));
+        if (verdict !== undefined) judged(nodeId, verdict);
+      }
+    }
+  };
+  const held = (nodeId: string): ToldItem[] => {
+    const { jobs, since, missesSince } = recordOf(nodeId).window;
+    const items: ToldItem[] = jobs.flatMap(({ job, ...end }) => (job === undefined ? [] : told({ job, ...end })));
+    if (Number.isFinite(since)) items.push({ barred: since });
+    if (Number.isFinite(missesSince)) items.push({ forgiven: missesSince });
+    return items;
+  };
+  const tell = peers?.exchange({ name: "jobs", itemsMax: ITEMS_MAX, item: ToldItem, hear, held });
+
+  return {
+    note(nodeId, end) {
+      tell?.(nodeId, told(end));
+      return recordOf(nodeId).note(end);
+    },
+    startAnew(nodeId) {
+      const barred = clock.monotonic();
+      recordOf(nodeId).startAnew(barred);
+      tell?.(nodeId, { barred });
+    },
+    forgetMisses(nodeId) {
+      const forgiven = clock.monotonic();
+      recordOf(nodeId).forgetMisses(forgiven);
+      tell?.(nodeId, { forgiven });
+    },
+    of: (nodeId) => records.get(nodeId) ?? new Reliability(),
+  };
+}
+
+function told({ job, failure, offeredAt, endedAt, origin }: JobEnd & { job: string }): ToldEnd {
+  const whose = failure === "prompt" && origin !== undefined && { account: origin.accountId, part: origin.contextPart };
+  return { job, failure, offered: Math.round(offeredAt), ended: Math.round(endedAt), ...whose };
+}
+
+function endOf({ job, failure, offered, ended, account, part }: ToldEnd, shiftMs: number): JobEnd {
+  const origin = account === undefined || part === undefined ? undefined : { accountId: account, contextPart: part };
+  return { job, failure, offeredAt: offered + shiftMs, endedAt: ended + shiftMs, origin };
+}
