@@ -5,6 +5,7 @@
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
+import { sparingLog } from "./base/sparing-log.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
@@ -99,7 +100,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     receiptSeed: config.receiptSeed,
     planeSeed: config.plane.seed,
   });
-  const broadcast = await openBroadcast({ pool, connection: store.connection, clock, log });
+  const broadcast = await openBroadcast({ ...store, clock, log });
   onClose(() => broadcast.close());
   const { meter, tables } = await openMeters(context);
   const reading = openReading({ log, tables, base64Compat: config.embeddingsBase64Compat });
@@ -117,8 +118,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
+    dependencies: () => [store.guard.health, limits.health, plane.health],
+    clockOffsetMs: () => store.guard.clocks.offsetMs,
   });
-  const limits = await openLimits(context, { gateways: () => peers.gateways(), unavailable: metrics.limitsUnavailable });
+  const limits = await openLimits(context, {
+    gateways: () => peers.gateways(),
+    unavailable: metrics.limitsUnavailable,
+  });
   const gateway: Gateway = {
     clock,
     log,
@@ -149,6 +155,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       clock,
       newId,
       log,
+      troubles: sparingLog(log, clock),
       bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
       trustedProxies: config.trustedProxies,
     },
@@ -187,7 +194,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const health = healthOf({
     metrics,
     dependencies: [
-      { of: store.health, isNeeded: true },
+      { of: store.guard.health, isNeeded: true },
       { of: limits.health, isNeeded: config.limitsWhenAway === "refuse" },
       { of: plane.health, isNeeded: !config.plane.absent },
     ],

@@ -28,7 +28,7 @@ const TITLES: Record<number, string> = {
   500: "A fault of ours. The message holds the request's id.",
   501: "This platform does not have it.",
   502: "Something that the gateway depends on failed.",
-  503: "There is no room for it now. A body over 64 KiB may find that too many large ones are being read.",
+  503: "It cannot be done now: something that the platform needs is away, or, for a body over 64 KiB, too many large ones are being read.",
 };
 
 /** Everything that the route refuses with, in the order of the checks. */
@@ -38,12 +38,15 @@ export function faultsOf(route: Route): Refusal[] {
   const own = [...access.faults, ...faults];
   const wrong = [
     ...(query === undefined ? [] : [wrongQuery(query)]),
-    ...(body === undefined ? [] : ofBody(body.fields, access.open)),
+    ...(body === undefined ? [] : ofBody(body.fields)),
   ];
-  // Of several uncoded faults of a status the last is the most telling.
+  // Anything may find that the store is away. Of several uncoded faults of a status the last is the most telling.
   return [
     ...new Map(
-      [...own, ...wrong, ...codes("internal_error")].map((one) => [`${one.status} ${one.code ?? ""}`, one]),
+      [...own, ...wrong, ...codes("internal_error", "no_capacity")].map((one) => [
+        `${one.status} ${one.code ?? ""}`,
+        one,
+      ]),
     ).values(),
   ];
 }
@@ -53,11 +56,9 @@ function wrongQuery(query: z.ZodObject): Refusal {
   return wrong.find((one) => one !== undefined) ?? wrongField(null, "A field of the query is wrong.");
 }
 
-function ofBody(fields: z.ZodType, open: boolean): Refusal[] {
+function ofBody(fields: z.ZodType): Refusal[] {
   const wrong = refusalBy(fields, {}) ?? wrongField(null, "The body must be a JSON object.");
-  // Of strangers only small bodies are read, which always find room.
-  const noRoom = open ? [] : codes("no_capacity");
-  return [wrong, ...codes("request_too_large"), compressedBody("gzip"), ...noRoom];
+  return [wrong, ...codes("request_too_large"), compressedBody("gzip")];
 }
 
 /** What the schema itself says. */

@@ -1,6 +1,7 @@
 /** One question to better-auth, as the HTTP request it expects, and its answer without its own words and codes. */
 import { AUTH_PATH, type Auth, CLIENT_ADDRESS_HEADER } from "./auth.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
+import type { Witness } from "./witness.ts";
 
 /** Who asks. */
 export interface Caller {
@@ -58,7 +59,7 @@ const REASONS: Record<string, RefusalReason> = {
   PROVIDER_AWAY: "provider_away",
 };
 
-export function openAsk(auth: Auth): Ask {
+export function openAsk(auth: Auth, witness: Witness): Ask {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
@@ -67,8 +68,13 @@ export function openAsk(auth: Auth): Ask {
     if (caller.cookie !== undefined) headers.set("cookie", caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);
     if (body !== undefined) headers.set("content-type", "application/json");
-    const response = await auth.handler(
-      new Request(url, body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) }),
+    const request = new Request(
+      url,
+      body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
+    );
+    const response = await witness.ask(
+      () => auth.handler(request),
+      ({ status }) => status >= 400,
     );
     const text = await response.text();
     const parsed = text === "" ? null : JSON.parse(text);

@@ -13,10 +13,12 @@ import type pg from "pg";
 import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
+import { isStorageTrouble } from "../db/errors.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
+import type { Witness } from "./witness.ts";
 
 /** Where its requests live. */
 export const AUTH_PATH = "/console/api/auth";
@@ -82,6 +84,8 @@ const TWO_FACTOR_TABLES = {
 
 interface AuthOptions {
   pool: pg.Pool;
+  /** Gives the library its connections. */
+  witness: Pick<Witness, "pool">;
   newId: NewId;
   log: Log;
   /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
@@ -103,7 +107,7 @@ export function openAuth(options: AuthOptions) {
   const { pool, newId, secret, publicUrl, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
-    database: pool,
+    database: options.witness.pool,
     secret,
     // Its scheme and its links matter; the path is what requests are matched by.
     baseURL: originOf(publicUrl),
@@ -228,20 +232,25 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
-/** Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. */
+/**
+ * Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. What the store
+ * could not do is told where it is answered.
+ */
 function logging(log: Log) {
   const words = (error: unknown) =>
     error instanceof Error ? { type: error.name, message: error.message, stack: error.stack } : undefined;
   return {
     logger: {
       level: "error" as const,
-      log: (level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) =>
-        log[level]({ err: words(details.find((detail) => detail instanceof Error)) }, `identities: ${message}`),
+      log(level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) {
+        const error = details.find((detail) => detail instanceof Error);
+        log[isStorageTrouble(error) ? "debug" : level]({ err: words(error) }, `identities: ${message}`);
+      },
     },
     onAPIError: {
       onError(error: unknown) {
         if (isAPIError(error)) return;
-        log.error({ err: words(error) }, "identities: a request failed");
+        log[isStorageTrouble(error) ? "debug" : "error"]({ err: words(error) }, "identities: a request failed");
         // Without an answer from here the library prints the error as it is, past the log: rows of tables may be in it.
         throw new APIError("INTERNAL_SERVER_ERROR", { code: "REQUEST_FAILED" });
       },

@@ -23,6 +23,7 @@ import { openPasswords, type Passwords } from "./passwords.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
+import { openWitness } from "./witness.ts";
 
 export { IdentityError } from "./enrolment.ts";
 
@@ -86,11 +87,13 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
   const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
-  const auth = openAuth({ pool, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash });
+  const witness = openWitness(pool);
+  const library = { pool, witness, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash };
+  const auth = openAuth(library);
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
   const { checkSchema } = await auth.$context;
   await checkSchema?.();
-  const ask = openAsk(auth);
+  const ask = openAsk(auth, witness);
   const attempts = openAttempts({ pool, secret });
   const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
 
@@ -99,7 +102,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     own: (identityId, accountId) => own(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
-      const found = await auth.api.getSession({ headers, query: { disableRefresh: true } });
+      const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
       if (found === null) return undefined;
       const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
       return {

@@ -18,6 +18,7 @@ import { openSignIn, type SignIn } from "./sign-in.ts";
 import { cheapHash } from "./testing/cheap-hash.ts";
 import { totp } from "./testing/totp.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
+import { openWitness } from "./witness.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -53,7 +54,8 @@ after(async () => {
 async function openGateway(): Promise<Gateway> {
   const pool = checkRows(openPool(database.connection, { log, sizeMax: 8, connectMsMax: PATIENCE_MS }));
   ends.push(() => pool.end());
-  const options = { pool, newId, log, secret, publicUrl: undefined };
+  const witness = openWitness(pool);
+  const options = { pool, witness, newId, log, secret, publicUrl: undefined };
   const auth = openAuth({
     ...options,
     letters: undefined,
@@ -62,7 +64,7 @@ async function openGateway(): Promise<Gateway> {
     passwordHash: cheapHash,
   });
   await auth.$context;
-  const asked = openAsk(auth);
+  const asked = openAsk(auth, witness);
   const ask: Ask = (caller, question) => {
     const isGuess = GUESSED.test(question.path) || JSON.stringify(question.body)?.includes(PASSWORD_GUESSED);
     if (isGuess) evaluated++;

@@ -9,12 +9,14 @@ export interface Dependency {
   readonly isAway: boolean;
   /** The last measured round trip; null where there was none, or nothing travels. */
   readonly latencyMs: number | null;
+  /** Asks that were refused because it was away, since the start; not told where nobody counts them. */
+  readonly refused?: number;
 }
 
 /** Of something that lives in this process. */
 export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway: false, latencyMs: null });
 
-/** Something we need is away: what was asked was not done, and may be asked again. */
+/** Something we need is away: what was asked was not done, or its answer never came. It may be asked again. */
 export class Away extends Error {
   override name = "Away";
   readonly dependency: DependencyName;

@@ -7,6 +7,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type Config, parseConfig } from "../config.ts";
 import { announce, type Broadcast, NODE_TOPIC, openBroadcast } from "../db/broadcast.ts";
+import { StoreGuard } from "../db/guard.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
@@ -37,7 +38,8 @@ describe("two gateways", () => {
 
   const open = async (config: Config): Promise<Running> => {
     const { pool, connection } = db;
-    const broadcast: Broadcast = await openBroadcast({ pool, connection, clock: systemClock, log });
+    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    const broadcast: Broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
     stops.push(() => broadcast.close());
     const context = {
       config,

@@ -2,10 +2,11 @@
 
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
-import { alwaysThere, type Dependency } from "../base/dependency.ts";
 import { startPrivatePostgres } from "../db/embedded.ts";
+import { StoreGuard } from "../db/guard.ts";
+import { openGuardedPool } from "../db/guarded-pool.ts";
 import { migrate } from "../db/migrate.ts";
-import { type Connection, openPool } from "../db/pool.ts";
+import type { Connection } from "../db/pool.ts";
 import type { Context } from "./context.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
@@ -13,7 +14,8 @@ const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 export interface Store {
   pool: pg.Pool;
   connection: Connection;
-  health: Dependency;
+  /** Knows whether the store is there. */
+  guard: StoreGuard;
   /** Of the private PostgreSQL; null when the store is another. */
   pid: number | null;
 }
@@ -29,9 +31,12 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   } else {
     connection = { connectionString: config.databaseUrl };
   }
-  const pool = openPool(connection, { log, sizeMax: config.databasePoolMax });
+  const guard = new StoreGuard({ connection, clock, log });
+  onClose(() => guard.stop());
+  const pool = openGuardedPool(connection, { guard, log, sizeMax: config.databasePoolMax });
   onClose(() => pool.end());
   progress("bringing the database up to date");
   await migrate(pool, { directory: SQL_DIRECTORY, log });
-  return { pool, connection, health: alwaysThere("database"), pid };
+  guard.watch();
+  return { pool, connection, guard, pid };
 }

@@ -7,6 +7,7 @@
  * bad operation never fails its neighbours.
  */
 import { type Clock, sleep } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 
 interface BatcherOptions {
@@ -15,6 +16,8 @@ interface BatcherOptions {
   retryForMs: number;
   /** Whether an error says that the connection was lost, so that the outcome is unknown and a repeat may help. */
   isConnectionLoss: (error: unknown) => boolean;
+  /** While the store is known to be away. Where somebody waits for the outcome it is better refused at once. */
+  whenAway?: "retry" | "refuse";
 }
 
 interface Waiting<Op, Result> {
@@ -72,13 +75,14 @@ export class Batcher<Op, Result> {
   }
 
   async #sendThroughLoss(ops: Op[]): Promise<Result[]> {
-    const { clock, retryForMs, isConnectionLoss } = this.#options;
+    const { clock, retryForMs, isConnectionLoss, whenAway = "retry" } = this.#options;
     const deadline = clock.monotonic() + retryForMs;
     for (;;) {
       try {
         return await this.#send(ops);
       } catch (error) {
         if (!isConnectionLoss(error) || clock.monotonic() >= deadline) throw error;
+        if (whenAway === "refuse" && error instanceof Away) throw error;
         await sleep(clock, RETRY_PAUSE_MS);
       }
     }

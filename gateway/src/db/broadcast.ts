@@ -5,7 +5,8 @@
 import pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
-import type { Connection } from "./pool.ts";
+import type { StoreGuard } from "./guard.ts";
+import { type Connection, clientConfig } from "./pool.ts";
 
 const CHANNEL = "tollgate";
 const RETRY_MS = 1_000;
@@ -27,6 +28,7 @@ export interface Broadcast {
 export async function openBroadcast(options: {
   pool: pg.Pool;
   connection: Connection;
+  guard: Guard;
   clock: Clock;
   log: Log;
 }): Promise<Broadcast> {
@@ -39,18 +41,28 @@ export async function openBroadcast(options: {
   };
 }
 
+/** What it needs to know of the store. */
+type Guard = { health: Pick<StoreGuard["health"], "isAway" | "suspect"> } & Pick<StoreGuard, "adopt">;
+
+interface ListenerOptions {
+  connection: Connection;
+  guard: Guard;
+  clock: Clock;
+  log: Log;
+}
+
 /** For one who has something to say and need not listen. */
 export async function announce(pool: pg.Pool, topic: string, text: string): Promise<void> {
   await pool.query("select pg_notify($1, $2)", [CHANNEL, `${topic} ${text}`]);
 }
 
 class Listener {
-  readonly #options: { connection: Connection; clock: Clock; log: Log };
+  readonly #options: ListenerOptions;
   readonly #runs = new Map<string, ((text: string | undefined) => void)[]>();
   #client: pg.Client | undefined;
   #closed = false;
 
-  constructor(options: { connection: Connection; clock: Clock; log: Log }) {
+  constructor(options: ListenerOptions) {
     this.#options = options;
   }
 
@@ -59,13 +71,16 @@ class Listener {
   }
 
   async listen(): Promise<void> {
-    const client = new pg.Client({ ...this.#options.connection, application_name: "tollgate broadcast" });
+    const { connection, guard, log } = this.#options;
+    const client = new pg.Client(clientConfig(connection, "tollgate broadcast"));
+    // A network that went away may take long to tell an idle connection; what was missed on it would stay missed.
+    guard.adopt(client);
     client.on("notification", ({ payload = "" }) => {
       const space = payload.indexOf(" ");
       for (const run of this.#runs.get(payload.slice(0, space)) ?? []) run(payload.slice(space + 1));
     });
     // "end" follows, which is where the loss is dealt with.
-    client.on("error", (error) => this.#options.log.debug({ err: error }, "the broadcast connection broke"));
+    client.on("error", (error) => log.debug({ err: error }, "the broadcast connection broke"));
     await client.connect();
     await client.query(`listen ${CHANNEL}`);
     this.#client = client;
@@ -78,11 +93,13 @@ class Listener {
   }
 
   async #recover(): Promise<void> {
-    const { clock, log } = this.#options;
+    const { clock, log, guard } = this.#options;
     if (this.#closed) return;
-    log.warn("the broadcast connection was lost; connecting again");
+    // While the store is away that has been said.
+    if (!(await guard.health.suspect())) log.warn("the broadcast connection was lost; connecting again");
     while (!this.#closed) {
       await sleep(clock, RETRY_MS);
+      if (guard.health.isAway) continue;
       try {
         await this.listen();
         for (const runs of this.#runs.values()) for (const run of runs) run(undefined);

@@ -1,16 +1,65 @@
-/** Telling a lost connection from a refused statement. */
+/**
+ * What an error of the store says: that the statement was wrong, which is a bug of ours, or that the store cannot do it
+ * now. Of the latter some leave the outcome open: the connection was lost before the answer came.
+ */
+import { Away } from "../base/dependency.ts";
 
-/** Class 08 (connection), 57P01–57P03 (server shutting down or starting), 53300 (too many connections). */
-const CODES = /^(08...|57P0[123]|53300)$/;
-const SYSTEM_CODES = new Set(["ECONNRESET", "ECONNREFUSED", "EPIPE", "ENOENT", "ETIMEDOUT", "EAI_AGAIN"]);
+/**
+ * Class 08 (connection), 57P01–57P05 (server shutting down, starting, or ending a session), 53300 (too many connections),
+ * 25006 (read-only: what was the primary no longer is), 25P03 (idle too long in a transaction).
+ */
+const LOSS = /^(08...|57P0[1-5]|53300|25006|25P03)$/;
+/**
+ * Classes of statements that would fail again whatever the store's state: unsupported, wrong values, broken constraints,
+ * wrong SQL, what our own functions raise. A right that is missing is not among them: the operator can grant it.
+ */
+const BUG = /^(0A|21|22|23|44|P0)...$|^42(?!501)...$/;
+/** SQLSTATE. No class of them begins with an E, as the system's codes do. */
+const STATE = /^[0-9FHPX][0-9A-Z]{4}$/;
+/** Of sockets. */
+const SOCKET_CODES = new Set([
+  ...["ECONNRESET", "ECONNREFUSED", "ECONNABORTED", "EPIPE", "ETIMEDOUT", "EAI_AGAIN", "ENOTFOUND"],
+  ...["EHOSTUNREACH", "EHOSTDOWN", "ENETUNREACH", "ENETDOWN", "EADDRNOTAVAIL"],
+]);
+/** Of disks, and of what runs out. */
+const SHORTAGE_CODES = new Set(["ENOSPC", "EDQUOT", "EIO", "EROFS", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS"]);
+/** node-postgres has no code for these. */
+const WORDS =
+  /^(connection terminated|timeout exceeded when trying to connect|timeout expired|query read timeout|client (has encountered a connection error|was closed))/i;
+const CAUSES_MAX = 5;
 
 /** The outcome of the statement is unknown or it was never run: the same idempotent statement may be sent again. */
 export function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = "code" in error && typeof error.code === "string" ? error.code : "";
-  if (CODES.test(code) || SYSTEM_CODES.has(code)) return true;
-  // node-postgres has no code for these.
-  return /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error/i.test(
-    error.message,
-  );
+  return chainOf(error).some((one) => {
+    const code = codeOf(one);
+    return isAway(one) || LOSS.test(code) || SOCKET_CODES.has(code) || isMissingSocket(one) || WORDS.test(one.message);
+  });
 }
+
+/** A database or socket error that does not prove a bug: the same thing may go well later. */
+export function isStorageTrouble(error: unknown): boolean {
+  return chainOf(error).some((one) => {
+    const code = codeOf(one);
+    return isConnectionLoss(one) || SHORTAGE_CODES.has(code) || (STATE.test(code) && !BUG.test(code));
+  });
+}
+
+/** The same thing would fail again. */
+export const provesBug = (error: unknown): boolean => !isStorageTrouble(error);
+
+/** It was refused, or cut off, because the store is known to be away: the breaker's line in the log says all there is to say. */
+export const isAway = (error: unknown): boolean =>
+  chainOf(error).some((one) => one instanceof Away && one.dependency === "database");
+
+/** The error and what brought it about. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let one = error; one instanceof Error && chain.length < CAUSES_MAX; one = one.cause) chain.push(one);
+  return chain;
+}
+
+const codeOf = (error: Error): string => ("code" in error && typeof error.code === "string" ? error.code : "");
+
+/** A socket file that is not there; any other file that is missing is another matter. */
+const isMissingSocket = (error: Error): boolean =>
+  codeOf(error) === "ENOENT" && "syscall" in error && error.syscall === "connect";

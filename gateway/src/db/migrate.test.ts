@@ -3,8 +3,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, beforeEach, type TestContext, test } from "node:test";
 import pg from "pg";
+import { systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "./advisory.ts";
+import { StoreGuard } from "./guard.ts";
+import { openGuardedPool } from "./guarded-pool.ts";
 import { migrate } from "./migrate.ts";
 import { openPool } from "./pool.ts";
 import { MigrationError } from "./sql-files.ts";
@@ -99,6 +102,19 @@ test("a database newer than the program is refused", async (t) => {
   await migrate(database.pool, { directory: await files(t, TWO), log });
   const older = await files(t, { "0001_first.sql": TWO["0001_first.sql"] });
   await refuses(older, /^The database is newer than this program: it has migration 0002_second\.sql/);
+});
+
+test("a migration waits for locks as long as it needs, also where the gateway's statements do not", async (t) => {
+  const directory = await files(t, {
+    "0001_first.sql": "create table bound as select current_setting('lock_timeout') as lock",
+  });
+  const guard = new StoreGuard({ connection: database.connection, clock: systemClock, log });
+  const pool = openGuardedPool(database.connection, { guard, log, sizeMax: 1 });
+  t.after(() => pool.end());
+  await migrate(pool, { directory, log });
+  assert.deepEqual((await pool.query("select lock, current_setting('lock_timeout') as here from bound")).rows, [
+    { lock: "0", here: "4s" },
+  ]);
 });
 
 test("of two processes that start at once one migrates and the other waits", async (t) => {

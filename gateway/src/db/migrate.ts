@@ -87,15 +87,15 @@ async function readMigrations(directory: string): Promise<Migration[]> {
 const padded = (version: number): string => String(version).padStart(4, "0");
 
 async function takeLock(client: pg.PoolClient, log: Log): Promise<void> {
-  // A migration may take as long as it needs, unlike the gateway's statements.
-  await client.query("set statement_timeout = 0");
+  // A migration may take, and wait, as long as it needs, unlike the gateway's statements.
+  await client.query("set statement_timeout = 0; set lock_timeout = 0");
   const key = [LOCK_CLASS, LOCK.migration];
   const { taken } = await queryOne(client, Taken, "select pg_try_advisory_lock($1, $2) as taken", key);
   if (taken) return;
   log.info("waiting for another process that migrates the database");
   await client.query(`set lock_timeout = '${LOCK_WAIT}'`);
   await client.query("select pg_advisory_lock($1, $2)", key);
-  await client.query("reset lock_timeout");
+  await client.query("set lock_timeout = 0");
 }
 
 function readRecords(client: pg.PoolClient): Promise<MigrationRow[]> {

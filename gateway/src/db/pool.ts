@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
+import { isConnectionLoss } from "./errors.ts";
 
 /** Where the store is: the private PostgreSQL's `connection`, or a URL. */
 export type Connection = { host: string; port: number; user: string; database: string } | { connectionString: string };
@@ -20,19 +21,9 @@ interface PoolOptions {
   connectMsMax?: number;
 }
 
+/** For commands and for tests: it waits for a store that is slow. A gateway's is in guarded-pool.ts. */
 export function openPool(connection: Connection, options: PoolOptions): pg.Pool {
-  const pool = new pg.Pool({
-    ...connection,
-    // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
-    ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
-    types: { getTypeParser },
-    max: options.sizeMax,
-    application_name: "tollgate",
-    statement_timeout: STATEMENT_MS_MAX,
-    connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
-    idleTimeoutMillis: IDLE_MS_MAX,
-    keepAlive: true,
-  });
+  const pool = new pg.Pool(poolConfig(connection, options));
   // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
   pool.on("connect", (client) => {
     client.on("error", (error) => options.log.warn({ err: error }, "a connection to PostgreSQL was lost"));
@@ -40,6 +31,23 @@ export function openPool(connection: Connection, options: PoolOptions): pg.Pool 
   pool.on("error", () => options.log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
   return pool;
 }
+
+export const clientConfig = (connection: Connection, applicationName: string): pg.ClientConfig => ({
+  ...connection,
+  // A socket file speaks no TLS, whatever PGSSLMODE in the environment asks of other servers.
+  ...("host" in connection && connection.host.startsWith("/") ? { ssl: false } : {}),
+  types: { getTypeParser },
+  application_name: applicationName,
+  statement_timeout: STATEMENT_MS_MAX,
+  keepAlive: true,
+});
+
+export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
+  ...clientConfig(connection, "tollgate"),
+  max: options.sizeMax,
+  connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
+  idleTimeoutMillis: IDLE_MS_MAX,
+});
 
 /** `work` between begin and commit. Any error rolls back and is thrown on. */
 export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -59,6 +67,8 @@ export async function inTransaction<T>(pool: pg.Pool, work: (client: pg.PoolClie
       // The connection is in an unknown state. The first error tells more; this one closes the connection.
       broken = rollbackError instanceof Error ? rollbackError : new Error(String(rollbackError));
     }
+    // It may still roll back and yet be of no more use: what was the primary is not one any more.
+    if (isConnectionLoss(error)) broken ??= error as Error;
     throw error;
   } finally {
     client.release(broken);

@@ -43,7 +43,7 @@ export function openRefusals(options: { pool: pg.Pool; clock: Clock }): Refusals
       await pool.query({ name: "history_refuse", text: SQL, values: parameters(batch) });
       return batch.map(() => undefined);
     },
-    { clock, sizeMax: BATCH_SIZE_MAX, retryForMs: RETRY_MS, isConnectionLoss },
+    { clock, sizeMax: BATCH_SIZE_MAX, retryForMs: RETRY_MS, isConnectionLoss, whenAway: "refuse" },
   );
   return { record: (refusal) => batcher.add(refusal), idle: () => batcher.idle() };
 }

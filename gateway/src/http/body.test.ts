@@ -3,21 +3,12 @@ import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { systemClock } from "../base/clock.ts";
-import { newIds } from "../base/ids.ts";
-import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
 import { BODY_BYTES_MAX, VALUES_MAX } from "./body.ts";
 import { openBodyBudget } from "./body-budget.ts";
 import { answer, openCall } from "./door.ts";
-import { testBodies } from "./testing/door.ts";
+import { testBodies, testDoor } from "./testing/door.ts";
 
-const door = {
-  clock: systemClock,
-  newId: newIds(systemClock, systemRandom()),
-  log: createLog("silent"),
-  bodies: testBodies(),
-};
+const door = testDoor();
 
 /** Room for one large body of a payer, and for two of all. */
 const [GATEWAY_BYTES, PAYER_BYTES] = [200_000, 100_000];

@@ -1,12 +1,15 @@
 /**
- * From a socket to a call and back. Every response carries the request's id; every fault becomes the error envelope; what
- * is not a fault is a bug, logged with its cause and answered with the id alone.
+ * From a socket to a call and back. Every response carries the request's id; every fault becomes the error envelope, and so
+ * does what the store cannot do now: try again. What is neither is a bug, logged with its cause and answered with the id alone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { SparingLog } from "../base/sparing-log.ts";
+import { isAway, isStorageTrouble } from "../db/errors.ts";
 import { Fault, fault } from "../faults.ts";
 import type { Body, Call } from "../inference/call.ts";
 import type { Sdk } from "../inference/endpoint.ts";
@@ -29,6 +32,8 @@ export interface DoorOptions {
   clock: Clock;
   newId: NewId;
   log: Log;
+  /** For what the store could not do: it fails in floods. */
+  troubles: SparingLog;
   bodies: Bodies;
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
@@ -55,7 +60,7 @@ export interface OpenCall extends Call {
   readBytes(payer: string, bytesMax: number): Promise<Uint8Array>;
   /** The caller's address, seen through the proxies that are trusted. */
   address(): string;
-  /** What the client is told of it. What is no fault is a bug: it is logged with its cause, and answered with the id alone. */
+  /** What the client is told of it. What is no fault and no outage is a bug: logged with its cause, answered with the id alone. */
   faultOf(error: unknown): Fault;
   /** When the answer goes out: what is left of the body is let go. */
   close(): void;
@@ -140,7 +145,7 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
     reply,
     request,
     address: () => clientAddress(request, door.trustedProxies ?? 0),
-    faultOf: (error) => (error instanceof Fault ? error : unexpected(door.log, id, error)),
+    faultOf: (error) => faultOf(door, { id, path: request.url ?? "" }, error),
     close() {
       stopWatching();
       letGo();
@@ -192,6 +197,27 @@ function bodyOf(
 /** Among other things, perhaps. An older client does not know of it. */
 const expectsContinue = ({ headers, httpVersionMinor }: IncomingMessage): boolean =>
   httpVersionMinor > 0 && /(^|\W)100-continue($|\W)/i.test(headers.expect ?? "");
+
+interface Asked {
+  id: Uuid;
+  path: string;
+}
+
+function faultOf({ log, troubles }: DoorOptions, { id, path }: Asked, error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!(error instanceof Away) && !isStorageTrouble(error)) return unexpected(log, id, error);
+  // Of what is known to be away its breaker tells, once.
+  if (!(error instanceof Away) && !isAway(error)) {
+    const { message, code = "" } = error as Error & { code?: string };
+    const fields = { request: publicId("req", id), code, reason: message };
+    troubles.warn(code || message, fields, "the store could not do what a request needs");
+  }
+  const isInference = path.startsWith("/v1/");
+  return fault("no_capacity", { message: isInference ? NOTHING_BILLED : TRY_AGAIN, cause: error });
+}
+
+const NOTHING_BILLED = "The platform cannot do this right now. Nothing was billed; it is safe to try again.";
+const TRY_AGAIN = "The platform cannot do this right now. Try again in a moment.";
 
 function unexpected(log: Log, id: Uuid, error: unknown): Fault {
   const name = publicId("req", id);

@@ -10,6 +10,11 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     holds: () => 5,
     models: () => ["tiny-3b"],
     capacityOf: () => ({ slots: 8, busy }),
+    dependencies: () => [
+      { name: "database", isAway: true, latencyMs: 2, refused: 7 },
+      { name: "plane", isAway: false, latencyMs: null },
+    ],
+    clockOffsetMs: () => -1500,
   });
   const request = {
     endpoint: "chat",
@@ -49,8 +54,15 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_requests_in_flight", 5],
     ['tollgate_slots{model="tiny-3b"}', 8],
     ['tollgate_slots_busy{model="tiny-3b"}', 3],
+    ['tollgate_dependency_up{dependency="database"}', 0],
+    ['tollgate_dependency_up{dependency="plane"}', 1],
+    ['tollgate_dependency_latency_seconds{dependency="database"}', 0.002],
+    ['tollgate_refused_away_total{dependency="database"}', 7],
+    ['tollgate_refused_away_total{dependency="plane"}', 0],
+    ["tollgate_clock_offset_seconds", -1.5],
   ];
   for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
+  assert.ok(!lines.has('tollgate_dependency_latency_seconds{dependency="plane"}'), "nothing travels to it");
   busy = 0;
   assert.equal((await told()).get('tollgate_slots_busy{model="tiny-3b"}'), "0");
 });

@@ -1,5 +1,6 @@
 /** What the internal port tells of the traffic, for graphs and alarms. What was spent to the last digit is in the books. */
 import prometheus from "prom-client";
+import type { Dependency } from "../base/dependency.ts";
 import type { Pico } from "../base/money.ts";
 import type { EndedRequest, Watch } from "../inference/gateway.ts";
 import type { UnavailableCause } from "../limits/limits.ts";
@@ -11,6 +12,9 @@ interface MetricFacts {
   holds: () => number;
   models: () => Iterable<string>;
   capacityOf: (model: string) => { slots: number; busy: number };
+  dependencies: () => readonly Dependency[];
+  /** How far the database's clock is ahead of ours; null while they were not compared. */
+  clockOffsetMs: () => number | null;
 }
 
 export interface Metrics {
@@ -44,6 +48,8 @@ export function openMetrics(facts: MetricFacts): Metrics {
   };
   gauge("tollgate_slots", "Requests that the connected nodes of a model take at once.", ofModels("slots"), ["model"]);
   gauge("tollgate_slots_busy", "Those of them that are taken.", ofModels("busy"), ["model"]);
+
+  tellOfDependencies(facts, { gauge, registers });
 
   const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
     new prometheus.Counter({ name, help, labelNames, registers });
@@ -80,6 +86,47 @@ export function openMetrics(facts: MetricFacts): Metrics {
   };
   const page = async () => ({ contentType: registry.contentType, text: await registry.metrics() });
   return { watch, limitsUnavailable, page };
+}
+
+interface Tools {
+  gauge: (name: string, help: string, collect: (gauge: prometheus.Gauge) => void, labelNames?: string[]) => void;
+  registers: prometheus.Registry[];
+}
+
+function tellOfDependencies({ dependencies, clockOffsetMs }: MetricFacts, { gauge, registers }: Tools): void {
+  const ofEach = (pick: (one: Dependency) => number | null) => (it: prometheus.Gauge) => {
+    for (const one of dependencies()) {
+      const value = pick(one);
+      if (value !== null) it.set({ dependency: one.name }, value);
+    }
+  };
+  const label = ["dependency"];
+  gauge(
+    "tollgate_dependency_up",
+    "1 where it answers, 0 while it is away.",
+    ofEach((one) => (one.isAway ? 0 : 1)),
+    label,
+  );
+  gauge(
+    "tollgate_dependency_latency_seconds",
+    "The last measured round trip to it.",
+    ofEach(({ latencyMs }) => (latencyMs === null ? null : latencyMs / 1000)),
+    label,
+  );
+  new prometheus.Counter({
+    name: "tollgate_refused_away_total",
+    help: "Asks that were refused at once because what they need was away.",
+    labelNames: label,
+    registers,
+    collect() {
+      this.reset();
+      for (const { name, refused = 0 } of dependencies()) this.inc({ dependency: name }, refused);
+    },
+  });
+  gauge("tollgate_clock_offset_seconds", "How far the database's clock is ahead of this machine's.", (it) => {
+    const offsetMs = clockOffsetMs();
+    if (offsetMs !== null) it.set(offsetMs / 1000);
+  });
 }
 
 const micro = (amount: Pico): number => Number(amount) / PICO_PER_MICRO;

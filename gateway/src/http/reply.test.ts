@@ -3,22 +3,15 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import { newIds } from "../base/ids.ts";
-import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { fault } from "../faults.ts";
 import { answer, type OpenCall, openCall } from "./door.ts";
-import { testBodies } from "./testing/door.ts";
-
-const newId = newIds(systemClock, systemRandom());
-const log = createLog("silent");
+import { testDoor } from "./testing/door.ts";
 
 /** One request by a raw client against a handler; the client reads only when told to. */
 async function request(t: TestContext, clock: typeof systemClock, handle: (call: OpenCall) => Promise<void>) {
   const server: Server = createServer(
-    (request, response) =>
-      void answer(openCall({ clock, newId, log, bodies: testBodies() }, { request, response }), handle),
+    (request, response) => void answer(openCall(testDoor({ clock }), { request, response }), handle),
   );
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {

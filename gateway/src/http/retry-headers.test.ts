@@ -3,20 +3,11 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { systemClock } from "../base/clock.ts";
-import { newIds } from "../base/ids.ts";
-import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
 import { type Fault, fault, invalidRequest, notFound, wrongMethod } from "../faults.ts";
 import { answer, openCall } from "./door.ts";
-import { testBodies } from "./testing/door.ts";
+import { testDoor } from "./testing/door.ts";
 
-const door = {
-  clock: systemClock,
-  newId: newIds(systemClock, systemRandom()),
-  log: createLog("silent"),
-  bodies: testBodies(),
-};
+const door = testDoor();
 const wait = (seconds: number): { headers: Record<string, string> } => ({
   headers: { "retry-after": String(seconds) },
 });

@@ -3,10 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { systemClock } from "../base/clock.ts";
-import { newIds, type Uuid } from "../base/ids.ts";
-import { createLog } from "../base/log.ts";
-import { systemRandom } from "../base/random.ts";
+import type { Uuid } from "../base/ids.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import { UnderWay } from "../inference/under-way.ts";
@@ -14,7 +11,7 @@ import { memoryLimits } from "../limits/memory.ts";
 import { type OpenCall, takeOver } from "./door.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { bareServer } from "./server.ts";
-import { testBodies } from "./testing/door.ts";
+import { testDoor } from "./testing/door.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 
 /** As long as any machine takes for what these tests send. */
@@ -39,7 +36,7 @@ interface Door {
 /** The server with the public API on it. Its gateway lets one request in at a time, and holds nothing. */
 async function open(t: TestContext, patience = PATIENT): Promise<Door> {
   const clock = manualClock();
-  const door = { clock, newId: newIds(systemClock, systemRandom()), log: createLog("silent"), bodies: testBodies() };
+  const door = testDoor({ clock });
   const overrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: 1 };
   const holder = { id: "a-key" as Uuid, accountId: "an-account" as Uuid, name: "a key", overrides };
   const limits = memoryLimits({ clock });

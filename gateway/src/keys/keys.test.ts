@@ -7,6 +7,7 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
+import { StoreGuard } from "../db/guard.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { openApiKeys, openHostTokens, type Secrets } from "./keys.ts";
 
@@ -25,7 +26,9 @@ describe("keys", () => {
   before(async () => {
     db = await openTestDatabase();
     clock = manualClock();
-    const open = () => openBroadcast({ pool: db.pool, connection: db.connection, clock: systemClock, log });
+    const { pool, connection } = db;
+    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    const open = () => openBroadcast({ pool, connection, guard, clock: systemClock, log });
     broadcasts = [await open(), await open()];
     const options = { pool: db.pool, pepper, clock, random: systemRandom(), newId, log };
     here = openApiKeys({ ...options, broadcast: broadcasts[0] as Broadcast });

@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { plainArray } from "../db/arrays.ts";
+import { isAway } from "../db/errors.ts";
 
 const WRITE_EVERY_MS = 10_000;
 
@@ -23,21 +24,29 @@ export function keepLastUsed(
     if (used.size === 0) return;
     const batch = used;
     used = new Map();
-    await pool.query(
+    const write = pool.query(
       `update ${table} k set last_used_at = greatest(k.last_used_at, to_timestamp(u.ms / 1000.0))
          from unnest($1::text::uuid[], $2::text::bigint[]) as u (id, ms) where k.id = u.id`,
       [plainArray([...batch.keys()]), plainArray([...batch.values()])],
     );
+    await write.catch((error) => {
+      // The next time, with what was used since.
+      used = new Map([...batch, ...used]);
+      throw error;
+    });
   };
-  const stop = clock.every(WRITE_EVERY_MS, () => {
-    flush().catch((error) => log.warn({ err: error }, "the last use of keys could not be written"));
-  });
+  const tryToFlush = (): Promise<void> =>
+    flush().catch((error) =>
+      log[isAway(error) ? "debug" : "warn"]({ err: error }, "the last use of keys could not be written"),
+    );
+  const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
   return {
     touch: (id) => void used.set(id, clock.now()),
     flush,
     async close() {
       stop();
-      await flush();
+      // Nothing of it is worth keeping a gateway from stopping.
+      await tryToFlush();
     },
   };
 }

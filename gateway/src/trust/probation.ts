@@ -3,6 +3,7 @@
  * platform's own jobs do not count, nor a host's test of its node. Nothing is written of a node that is trusted.
  */
 import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
 import type { Dispatcher, Measured } from "../dispatch/dispatcher.ts";
 import type { Roster } from "../dispatch/roster.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
@@ -32,7 +33,10 @@ export function countAnswers({ dispatcher, roster, activeModel, record, log }: P
       } catch (error) {
         // The next answer tries again with these.
         waiting.set(nodeId, (waiting.get(nodeId) ?? 0) + answers);
-        log.error({ err: error, node: nodeId }, "a node's honest answers are not counted yet");
+        log[isAway(error) ? "debug" : "error"](
+          { err: error, node: nodeId },
+          "a node's honest answers are not counted yet",
+        );
         return;
       }
     }

@@ -5,6 +5,7 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
+import { isStorageTrouble } from "../../db/errors.ts";
 import { Fault, fault } from "../../faults.ts";
 
 const LOOK_EVERY_MS = 1_000;
@@ -133,7 +134,8 @@ export class Live {
         for (const viewer of feed.viewers) viewer.show(frame(event, data));
       }
     } catch (error) {
-      this.#log.warn({ err: error instanceof Fault ? error.message : error }, "live numbers could not be read");
+      const level = isStorageTrouble(error) ? "debug" : "warn";
+      this.#log[level]({ err: error instanceof Fault ? error.message : error }, "live numbers could not be read");
     }
   }
 
@@ -141,6 +143,8 @@ export class Live {
     try {
       return await mayLook();
     } catch (error) {
+      // There is nothing new to see meanwhile; it is asked again with the next keep-alive.
+      if (isStorageTrouble(error)) return true;
       if (!(error instanceof Fault)) this.#log.warn({ err: error }, "who looks at live numbers could not be checked");
       return false;
     }

@@ -3,6 +3,7 @@ import { systemClock } from "../../base/clock.ts";
 import { newIds } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
+import { sparingLog } from "../../base/sparing-log.ts";
 import type { Reader } from "../../inference/call.ts";
 import { FORM_VALUES_MAX, parseJson } from "../body.ts";
 import { openBodyBudget } from "../body-budget.ts";
@@ -11,13 +12,17 @@ import { cutLongTexts } from "../long-texts.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
-export const testDoor = (more: Partial<DoorOptions> = {}): DoorOptions => ({
-  clock: systemClock,
-  newId: newIds(systemClock, systemRandom()),
-  log: createLog("silent"),
-  bodies: testBodies(),
-  ...more,
-});
+export const testDoor = (more: Partial<DoorOptions> = {}): DoorOptions => {
+  const { clock = systemClock, log = createLog("silent") } = more;
+  return {
+    clock,
+    newId: newIds(systemClock, systemRandom()),
+    log,
+    troubles: sparingLog(log, clock),
+    bodies: testBodies(),
+    ...more,
+  };
+};
 
 export const testBodies = (): Bodies => ({
   budget: openBodyBudget({ gatewayBytesMax: 256 * MEBIBYTE, payerBytesMax: 64 * MEBIBYTE }),

@@ -37,7 +37,7 @@ import { openCursors } from "../lists/cursors.ts";
 import type { Parts } from "../parts.ts";
 import { publicServer } from "../server.ts";
 import { PASSWORD } from "./browser.ts";
-import { NO_THREADS, testBodies } from "./door.ts";
+import { NO_THREADS, testDoor } from "./door.ts";
 
 export interface TestPlatform {
   app: FastifyInstance;
@@ -139,7 +139,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     }),
   };
   const parts: Parts = {
-    door: { clock, newId, log, bodies: testBodies(), trustedProxies, checkAnswers: true },
+    door: testDoor({ clock, newId, log, trustedProxies, checkAnswers: true }),
     pool,
     log,
     newId,

@@ -31,7 +31,7 @@ export interface Coverage {
   unmet(): string[];
 }
 
-/** A fault of ours, and bodies that find no room, cannot be asked for. */
+/** A fault of ours, a store that is away and bodies that find no room cannot be asked for. */
 const NOT_ASKED_FOR = / (500 internal_error|503 no_capacity)$/;
 
 export function openCoverage(api: Api): Coverage {

@@ -1,0 +1,58 @@
+/**
+ * better-auth answers what the store could not do in words of its own, as a failure or even as a refusal. What the store
+ * said is remembered here while a question is under way, so that an outage is told as one.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import type pg from "pg";
+import { isStorageTrouble } from "../db/errors.ts";
+
+export interface Witness {
+  /** The pool to give to the library. */
+  pool: pg.Pool;
+  /** Asks the library. Where it fails, and the store had failed it, rejects with what the store said. */
+  ask<T>(question: () => Promise<T>, isFailure?: (answer: T) => boolean): Promise<T>;
+}
+
+export function openWitness(pool: pg.Pool): Witness {
+  const heard = new AsyncLocalStorage<{ trouble?: unknown }>();
+  const listen = async <T>(asked: Promise<T>): Promise<T> => {
+    try {
+      return await asked;
+    } catch (error) {
+      const noted = heard.getStore();
+      if (noted !== undefined && isStorageTrouble(error)) noted.trouble ??= error;
+      throw error;
+    }
+  };
+  const connect = async (): Promise<pg.PoolClient> =>
+    replacing(
+      await listen(pool.connect()),
+      "query",
+      (client) => (text: string, values: unknown[]) => listen(client.query(text, values)),
+    );
+  return {
+    pool: replacing(pool, "connect", () => connect),
+    async ask(question, isFailure = () => false) {
+      const noted: { trouble?: unknown } = {};
+      try {
+        const answer = await heard.run(noted, question);
+        if (noted.trouble !== undefined && isFailure(answer)) throw noted.trouble;
+        return answer;
+      } catch (error) {
+        throw noted.trouble ?? error;
+      }
+    },
+  };
+}
+
+/** As `target`, but for one method. */
+function replacing<T extends object>(target: T, method: keyof T, replacement: (target: T) => unknown): T {
+  const own = replacement(target);
+  return new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(target, name) as unknown;
+      if (name === method) return own;
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { Breaker } from "./breaker.ts";
+import { Away } from "./dependency.ts";
+import { createLog } from "./log.ts";
+import { manualClock } from "./testing.ts";
+
+interface Line {
+  msg: string;
+  reason?: string;
+  refused?: number;
+  awayMs?: number;
+}
+
+function open() {
+  const clock = manualClock();
+  const lines: Line[] = [];
+  const probes: { answer: () => void; fail: (error: Error) => void; signal: AbortSignal }[] = [];
+  const told: string[] = [];
+  const breaker = new Breaker({
+    name: "database",
+    clock,
+    log: createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) }),
+    probe: (signal) => new Promise((resolve, reject) => probes.push({ answer: resolve, fail: reject, signal })),
+    onAway: (reason) => told.push(reason),
+  });
+  breaker.watch();
+  const last = () => {
+    const probe = probes.at(-1);
+    assert.ok(probe !== undefined, "nobody asked for a sign of life");
+    return probe;
+  };
+  /** Everything that is due in this turn of the event loop has happened. */
+  const settle = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  const pass = async (ms: number) => {
+    clock.advance(ms);
+    await settle();
+  };
+  return { clock, lines, probes, told, breaker, last, pass, settle };
+}
+
+describe("a breaker", () => {
+  test("lets everybody in while signs of life come, and says nothing", async () => {
+    const { breaker, lines, probes, last, pass } = open();
+    for (let i = 0; i < 5; i++) {
+      await pass(500);
+      assert.equal(probes.length, i + 1);
+      await pass(30);
+      last().answer();
+      await pass(0);
+    }
+    assert.deepEqual([breaker.isAway, breaker.latencyMs, lines], [false, 30, []]);
+  });
+
+  test("silence is an outage: told once, given up, refused at once", async () => {
+    const { breaker, lines, told, last, pass } = open();
+    await pass(500);
+    await pass(1_999);
+    assert.equal(breaker.isAway, false);
+    await pass(1);
+    assert.equal(breaker.isAway, true);
+    assert.equal(last().signal.aborted, true, "what hangs is let go");
+    assert.deepEqual(told, ["no answer within 2 s"]);
+    assert.deepEqual(
+      lines.map(({ msg, reason }) => [msg, reason]),
+      [["the database is away; what needs it is refused until it is back", "no answer within 2 s"]],
+    );
+    const refusal = breaker.refusal();
+    assert.ok(refusal instanceof Away && refusal.dependency === "database");
+  });
+
+  test("trouble that somebody had is looked into at once, and is no outage while signs of life come", async () => {
+    const { breaker, lines, probes, last } = open();
+    const first = breaker.suspect();
+    const second = breaker.suspect();
+    assert.equal(probes.length, 1, "one at a time");
+    last().answer();
+    assert.deepEqual([await first, await second, lines], [false, false, []]);
+    const third = breaker.suspect();
+    last().fail(Object.assign(new AggregateError([]), { code: "ECONNREFUSED" }));
+    assert.equal(await third, true);
+    assert.equal(lines[0]?.reason, "ECONNREFUSED");
+  });
+
+  test("while it is away one sign of life at a time is asked for, ever more seldom; the first one ends it", async () => {
+    const { breaker, lines, probes, last, pass } = open();
+    const known = breaker.suspect();
+    last().fail(new Error("refused"));
+    assert.equal(await known, true);
+    for (const pauseMs of [250, 500, 1_000, 1_000]) {
+      const before = probes.length;
+      await pass(pauseMs - 1);
+      assert.equal(await breaker.suspect(), true, "who asks meanwhile hurries nothing");
+      assert.equal(probes.length, before);
+      await pass(1);
+      assert.equal(probes.length, before + 1);
+      if (pauseMs !== 500) last().fail(new Error("refused"));
+      else await pass(2_000);
+      await pass(0);
+    }
+    for (let i = 0; i < 7; i++) breaker.refusal();
+    await pass(1_000);
+    last().answer();
+    await pass(0);
+    assert.equal(breaker.isAway, false);
+    assert.deepEqual(lines.map(({ msg, refused, awayMs }) => [msg, refused, awayMs]).slice(1), [
+      ["the database is back", 7, 5_750],
+    ]);
+    assert.equal(breaker.refused, 7);
+  });
+
+  test("a process that was stopped blames nobody for the silence", async () => {
+    const { clock, breaker, last, pass, settle } = open();
+    await pass(500);
+    clock.freeze(60_000);
+    await settle();
+    assert.equal(breaker.isAway, false);
+    last().answer();
+    await settle();
+    assert.equal(breaker.isAway, false);
+  });
+
+  test("one that is stopped asks for nothing more and says nothing of it", async () => {
+    const { breaker, lines, probes, pass } = open();
+    await pass(500);
+    breaker.stop();
+    await pass(10_000);
+    assert.deepEqual([probes.length, lines, breaker.isAway], [1, [], false]);
+    assert.equal(await breaker.suspect(), false);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * Keeps everybody from waiting for a store that is away. The heartbeat tells when it is; then whatever waits on a
+ * connection fails at once, the connections are closed, and new ones are refused until it answers again.
+ *
+ * A query that takes long is none of its business, nor a connection that was lost while the store answers others.
+ */
+import pg from "pg";
+import { Breaker } from "../base/breaker.ts";
+import type { Clock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
+import type { Log } from "../base/log.ts";
+import { ClockWatch } from "./clock-watch.ts";
+import { cut } from "./cut.ts";
+import { Heartbeat } from "./heartbeat.ts";
+import type { Connection } from "./pool.ts";
+
+export class StoreGuard {
+  readonly health: Breaker;
+  readonly clocks: ClockWatch;
+  readonly #heartbeat: Heartbeat;
+  readonly #connections = new Set<pg.Client>();
+  readonly #log: Log;
+  /** Lost since the store was last asked about it. */
+  #lost = 0;
+
+  constructor({ connection, clock, log }: { connection: Connection; clock: Clock; log: Log }) {
+    this.#log = log;
+    this.clocks = new ClockWatch({ clock, log });
+    this.#heartbeat = new Heartbeat({
+      connection,
+      clock,
+      clocks: this.clocks,
+      onLost: () => void this.health.suspect(),
+    });
+    this.health = new Breaker({
+      name: "database",
+      probe: (signal) => this.#heartbeat.beat(signal),
+      clock,
+      log,
+      onAway: (reason) => this.#cutAll(reason),
+    });
+  }
+
+  /** From now on. Before, as while the schema is brought up to date, the store may take its time. */
+  watch(): void {
+    this.health.watch();
+  }
+
+  stop(): void {
+    this.health.stop();
+    this.#heartbeat.close();
+  }
+
+  /** It ends with the store. */
+  adopt(client: pg.Client): void {
+    this.#connections.add(client);
+    client.once("end", () => this.#connections.delete(client));
+  }
+
+  /** A connection could not be made, or broke: one line for all of them, and none where it is the store that is away. */
+  lost(error: unknown): void {
+    this.#lost += 1;
+    if (this.#lost > 1) return;
+    void this.health.suspect().then((isAway) => {
+      const connections = this.#lost;
+      this.#lost = 0;
+      this.#log[isAway ? "debug" : "warn"]({ err: error, connections }, "a connection to PostgreSQL was lost");
+    });
+  }
+
+  #cutAll(reason: string): void {
+    for (const client of this.#connections) cut(client, new Away("database", reason));
+  }
+}
+
+/** Connections that the guard knows of from their first moment, and refuses while the store is away. */
+export function guardedClients(guard: StoreGuard) {
+  return class GuardedClient extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: (error: Error) => void): void;
+    override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+      if (guard.health.isAway) {
+        const refused = guard.health.refusal();
+        if (callback === undefined) return Promise.reject(refused);
+        // Not in this turn: the pool would go through all that wait for it in one stack.
+        process.nextTick(callback, refused);
+        return undefined;
+      }
+      guard.adopt(this);
+      if (callback === undefined) return super.connect();
+      super.connect(callback);
+      return undefined;
+    }
+  };
+}

@@ -1,0 +1,144 @@
+/** A store that hangs, refuses and comes back, seen by those who ask it. Times are the breaker's own tests' business. */
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
+import { createLog } from "../base/log.ts";
+import { StoreGuard } from "./guard.ts";
+import { openGuardedPool } from "./guarded-pool.ts";
+import { inTransaction } from "./pool.ts";
+import { type DatabaseProxy, openDatabaseProxy } from "./testing/proxy.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "./testing.ts";
+
+const isAway = (error: unknown): boolean => error instanceof Away && error.dependency === "database";
+
+describe("a guarded pool", () => {
+  let database: TestDatabase;
+  let proxy: DatabaseProxy;
+  let guard: StoreGuard;
+  let pool: pg.Pool;
+  let lines: { level: number; msg: string; refused?: number; connections?: number }[];
+  beforeEach(async () => {
+    database = await openTestDatabase();
+    proxy = await openDatabaseProxy(database.connection);
+    lines = [];
+    const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+    guard = new StoreGuard({ connection: proxy.connection, clock: systemClock, log });
+    pool = openGuardedPool(proxy.connection, { guard, log, sizeMax: 3 });
+    guard.watch();
+  });
+  afterEach(async () => {
+    await proxy.resume();
+    await pool.end();
+    guard.stop();
+    await proxy.close();
+    await database.close();
+  });
+
+  const away = () => eventually("it is known to be away", () => guard.health.isAway);
+  const back = () => eventually("it is known to be back", () => !guard.health.isAway);
+  const said = (text: string) => lines.filter(({ msg }) => msg.includes(text));
+
+  test("a store that hangs: what waits is refused and its connections end; new ones are refused; then all is well", async () => {
+    await eventually("signs of life come", () => guard.health.latencyMs !== null);
+    const held = await pool.connect();
+    await held.query("select 1");
+    const idle = await pool.connect();
+    idle.release();
+    proxy.hang();
+    // Two of these wait for an answer, one holds its connection, the others wait for a connection.
+    const asks = Array.from({ length: 5 }, () => pool.query("select 1"));
+    const transaction = inTransaction(pool, (client) => client.query("select 1"));
+    for (const ask of [...asks, transaction]) await assert.rejects(ask, isAway);
+    assert.equal(guard.health.isAway, true);
+    await assert.rejects(held.query("select 1"), /not queryable/);
+    held.release(true);
+    await eventually("no connection is left", () => pool.totalCount === 0);
+    await assert.rejects(pool.query("select 1"), isAway);
+    await assert.rejects(pool.connect(), isAway);
+    assert.equal(guard.health.refused >= 2, true);
+
+    await proxy.resume();
+    await back();
+    assert.equal((await pool.query("select 1 as one")).rows[0].one, 1);
+    assert.deepEqual(
+      lines.map(({ level, msg }) => [level, msg]),
+      [
+        [50, "the database is away; what needs it is refused until it is back"],
+        [30, "the database is back"],
+      ],
+    );
+  });
+
+  test("a store that is gone is known at once, and said in one line however many connections it took along", async () => {
+    const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
+    for (const client of clients) client.release();
+    await proxy.refuse();
+    await away();
+    await assert.rejects(pool.query("select 1"), isAway);
+    await proxy.resume();
+    await back();
+    await pool.query("select 1");
+    assert.deepEqual([said("database is away").length, said("database is back").length, lines.length], [1, 1, 2]);
+  });
+
+  test("a lost connection is no outage, nor is the heartbeat's", async () => {
+    const end = async (where: string): Promise<void> => {
+      await database.pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and ${where}`,
+      );
+    };
+    const client = await pool.connect();
+    await eventually("signs of life come", () => guard.health.latencyMs !== null);
+    await end("application_name = 'tollgate' and pid <> pg_backend_pid() and query not like '%pg_terminate%'");
+    await eventually("it was looked into", () => said("was lost").length > 0);
+    client.release(true);
+    await end("application_name = 'tollgate heartbeat'");
+    guard.health.latencyMs = null;
+    await eventually("signs of life come again", () => guard.health.latencyMs !== null);
+    await pool.query("select 1");
+    assert.deepEqual([said("was lost").length, said("is away").length], [1, 0]);
+  });
+
+  test("a query that takes long is no outage", async () => {
+    const slow = pool.query("select pg_sleep(4), 1 as one");
+    assert.equal((await slow).rows[0].one, 1);
+    assert.deepEqual(lines, []);
+  });
+
+  test("who waits for a connection, or for a lock, is told so before five seconds have passed", async () => {
+    await pool.query("create table thing (id int primary key); insert into thing values (1)");
+    const clients = await Promise.all(Array.from({ length: 3 }, () => pool.connect()));
+    const [first, second] = clients as [pg.PoolClient, pg.PoolClient];
+    const noConnection = pool.query("select 1");
+    await first.query("begin; select from thing for update");
+    const noLock = second.query("update thing set id = 2");
+    await assert.rejects(noConnection, /timeout exceeded when trying to connect/);
+    await assert.rejects(noLock, { code: "55P03" });
+    await first.query("rollback");
+    for (const client of clients) client.release();
+    assert.equal(guard.health.isAway, false);
+  });
+
+  test("a store that takes no writes any more is away", async () => {
+    await eventually("signs of life come", () => guard.health.latencyMs !== null);
+    await database.pool.query(
+      `do $$ begin execute format('alter database %I set default_transaction_read_only = on', current_database()); end $$`,
+    );
+    await proxy.refuse();
+    await proxy.resume();
+    await away();
+    await database.pool.query(
+      `set default_transaction_read_only = off;
+       do $$ begin execute format('alter database %I reset default_transaction_read_only', current_database()); end $$`,
+    );
+    await back();
+    await pool.query("create table thing ()");
+  });
+
+  test("the clocks are compared", async () => {
+    await eventually("they were", () => guard.clocks.offsetMs !== null);
+    assert.ok(Math.abs(guard.clocks.offsetMs as number) < 60_000);
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * A gateway's connections to its store. While the store is away every query is refused at once, and none waits for a
+ * connection or a lock for so long that somebody who waits for an answer would notice more than a refusal.
+ */
+import pg from "pg";
+import type { Log } from "../base/log.ts";
+import { isConnectionLoss } from "./errors.ts";
+import { guardedClients, type StoreGuard } from "./guard.ts";
+import { type Connection, poolConfig } from "./pool.ts";
+
+/** To open a connection, or to wait for a free one. Nobody is kept waiting for five seconds. */
+const CONNECT_MS_MAX = 4_000;
+const LOCK_MS_MAX = 4_000;
+
+interface GuardedPoolOptions {
+  guard: StoreGuard;
+  log: Log;
+  sizeMax: number;
+}
+
+export function openGuardedPool(connection: Connection, { guard, log, sizeMax }: GuardedPoolOptions): pg.Pool {
+  const pool = new GuardedPool(guard, {
+    ...poolConfig(connection, { sizeMax, connectMsMax: CONNECT_MS_MAX }),
+    lock_timeout: LOCK_MS_MAX,
+    Client: guardedClients(guard),
+  });
+  // Without a listener a lost connection would end the process. The pool replaces it; a query in flight fails.
+  pool.on("connect", (client) => {
+    client.once("error", (error) => guard.lost(error));
+    // The server's last words and the end of the line are two errors; the first says more.
+    client.on("error", () => {});
+  });
+  pool.on("error", () => log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
+  // What was asked of it failed, and the connection is not used again.
+  pool.on("release", (error) => {
+    if (error instanceof Error && isConnectionLoss(error)) void guard.health.suspect();
+  });
+  return pool;
+}
+
+type Given = (error: Error | undefined, client: pg.PoolClient | undefined, release: (error?: Error) => void) => void;
+
+/** Queries come by here too: each takes a connection from the pool. */
+class GuardedPool extends pg.Pool {
+  readonly #guard: StoreGuard;
+
+  constructor(guard: StoreGuard, config: pg.PoolConfig) {
+    super(config);
+    this.#guard = guard;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: Given): void;
+  override connect(callback?: Given): Promise<pg.PoolClient> | undefined {
+    const { health } = this.#guard;
+    if (!health.isAway) {
+      if (callback === undefined) return super.connect();
+      super.connect(callback);
+      return undefined;
+    }
+    if (callback === undefined) return Promise.reject(health.refusal());
+    callback(health.refusal(), undefined, () => {});
+    return undefined;
+  }
+}

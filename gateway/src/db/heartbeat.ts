@@ -1,0 +1,94 @@
+/**
+ * The store's sign of life: one small question on a connection of its own, so that neither a busy pool nor a slow report
+ * delays it. The answer brings the database's clock along.
+ */
+import pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { ClockWatch } from "./clock-watch.ts";
+import { cut } from "./cut.ts";
+import { isConnectionLoss } from "./errors.ts";
+import { type Connection, clientConfig } from "./pool.ts";
+import { queryOne, row } from "./rows.ts";
+
+const Life = row({ ms: z.number(), readOnly: z.boolean() });
+const QUESTION = {
+  name: "heartbeat",
+  text: `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
+                current_setting('transaction_read_only') = 'on' as "readOnly"`,
+};
+
+interface HeartbeatOptions {
+  connection: Connection;
+  clock: Clock;
+  clocks: ClockWatch;
+  /** Its connection ended while nobody asked anything. */
+  onLost: () => void;
+}
+
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  #client: pg.Client | undefined;
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  /** Rejects where the store does not answer or takes no writes. What hangs is let go with the signal. */
+  async beat(signal: AbortSignal): Promise<void> {
+    const known = this.#client;
+    if (known === undefined) return await this.#askOn(this.#newClient(), signal);
+    try {
+      await this.#askOn(known, signal);
+    } catch (error) {
+      // That a connection broke says little: whether another can be made is what matters.
+      if (signal.aborted || !isConnectionLoss(error)) throw error;
+      await this.#askOn(this.#newClient(), signal);
+    }
+  }
+
+  close(): void {
+    if (this.#client !== undefined) this.#drop(this.#client);
+  }
+
+  #newClient(): pg.Client {
+    const client = new pg.Client(clientConfig(this.#options.connection, "tollgate heartbeat"));
+    // Without a listener the end of an idle connection would end the process.
+    client.on("error", () => {
+      if (this.#client !== client) return;
+      this.#client = undefined;
+      this.#options.onLost();
+    });
+    return client;
+  }
+
+  async #askOn(client: pg.Client, signal: AbortSignal): Promise<void> {
+    const giveUp = (): void => this.#drop(client);
+    signal.addEventListener("abort", giveUp);
+    try {
+      if (this.#client !== client) await client.connect();
+      this.#client = client;
+      await this.#ask(client);
+    } catch (error) {
+      // Whatever is wrong with it, the next question begins with a connection that is new.
+      this.#drop(client);
+      throw error;
+    } finally {
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  async #ask(client: pg.Client): Promise<void> {
+    const { clock, clocks } = this.#options;
+    const [sentAt, began] = [clock.now(), clock.monotonic()];
+    const { ms, readOnly } = await queryOne(client, Life, QUESTION);
+    clocks.compare({ theirs: ms, sentAt, roundTripMs: clock.monotonic() - began });
+    // A primary that was replaced and came back as a standby, or one that was fenced off.
+    if (readOnly) throw new Error("it takes no writes");
+  }
+
+  #drop(client: pg.Client): void {
+    if (this.#client === client) this.#client = undefined;
+    cut(client, new Error("no longer used"));
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * For tests: a way to a database that can be cut. It passes bytes on, or holds them back as a frozen server or a network
+ * without an answer does, or refuses as a server that is gone does; afterwards it passes them on again.
+ */
+import { connect, createServer, type Server, type Socket } from "node:net";
+import pg from "pg";
+import type { Connection } from "../pool.ts";
+
+export interface DatabaseProxy {
+  /** The database through the proxy. */
+  connection: { connectionString: string };
+  /** Connections are taken and nothing is answered, on old ones neither. */
+  hang(): void;
+  /** Every connection is cut and every new one refused. */
+  refuse(): Promise<void>;
+  /** As before. What was held back arrives now. */
+  resume(): Promise<void>;
+  /** How many connections there are now. */
+  readonly open: number;
+  close(): Promise<void>;
+}
+
+export async function openDatabaseProxy(target: Connection): Promise<DatabaseProxy> {
+  const to = new pg.Client(target);
+  const path = to.host.startsWith("/") ? `${to.host}/.s.PGSQL.${to.port}` : undefined;
+  const sockets = new Set<Socket>();
+  let hanging = false;
+  let refusing = false;
+  const take = (socket: Socket): void => {
+    // It came in just before.
+    if (refusing) return void socket.destroy();
+    const beyond = path === undefined ? connect(to.port, to.host) : connect(path);
+    for (const [from, into] of [
+      [socket, beyond],
+      [beyond, socket],
+    ] as const) {
+      sockets.add(from);
+      if (hanging) from.pause();
+      from.setNoDelay?.(true);
+      from.on("data", (bytes) => into.write(bytes));
+      if (hanging) from.pause();
+      from.on("error", () => into.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        into.destroy();
+      });
+      from.on("end", () => into.end());
+    }
+  };
+  const server: Server = createServer(take);
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
+  const stop = (): Promise<void> => {
+    refusing = true;
+    const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
+    for (const socket of sockets) socket.destroy();
+    return stopped;
+  };
+  await listen(0);
+  const { port } = server.address() as { port: number };
+  const { user, password, database } = to;
+  const secret = password ? `:${encodeURIComponent(password)}` : "";
+  return {
+    connection: { connectionString: `postgres://${user}${secret}@127.0.0.1:${port}/${database}` },
+    hang() {
+      hanging = true;
+      for (const socket of sockets) socket.pause();
+    },
+    async refuse() {
+      await stop();
+    },
+    async resume() {
+      hanging = false;
+      refusing = false;
+      if (!server.listening) await listen(port);
+      for (const socket of sockets) socket.resume();
+    },
+    get open() {
+      return sockets.size / 2;
+    },
+    close: async () => {
+      if (server.listening) await stop();
+    },
+  };
+}
