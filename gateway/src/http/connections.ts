@@ -9,7 +9,7 @@ import { Server as NetServer, type Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Clock } from "../base/clock.ts";
 
-export interface Connections {
+interface Connections {
   /** Takes no more connections, ends those that there are, quiet ones after `quietMs`. Resolves when none is left. */
   leave(quietMs: number): Promise<void>;
 }
