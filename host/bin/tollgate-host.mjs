@@ -2,27 +2,41 @@
 // Starts the host's command line on a Node that runs TypeScript sources: this one, or the one pinned in the workspace.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
+import { Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const NODE_MAJOR = 24;
 const args = process.argv.slice(2);
+// Started on another Node, this process has a twin. The twin holds one end of a pipe whose other end dies with the first,
+// however that ends, and then stops as by SIGTERM. Where there is a channel to a parent its end does that.
+const LIFELINE = "TOLLGATE_LIFELINE_FD";
+const LIFELINE_FD = 3;
+const { [LIFELINE]: held, ...env } = process.env;
+delete process.env[LIFELINE];
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR) {
+  if (held === String(LIFELINE_FD)) {
+    const lifeline = new Socket({ fd: LIFELINE_FD, readable: true, writable: false });
+    lifeline.on("error", () => {}).on("close", () => process.kill(process.pid, "SIGTERM"));
+    lifeline.resume().unref();
+  }
   const { run } = await import("../src/cli.ts");
   process.exit(await run(args));
 }
 
 const manifest = createRequire(import.meta.url).resolve("node/package.json");
-const pinned = join(dirname(manifest), "bin", process.platform === "win32" ? "node.exe" : "node");
-const channel = process.send === undefined ? [] : ["ipc"];
+const isWindows = process.platform === "win32";
+const pinned = join(dirname(manifest), "bin", isWindows ? "node.exe" : "node");
+const isSupervised = process.send !== undefined;
 const child = spawn(pinned, [fileURLToPath(import.meta.url), ...args], {
-  stdio: ["inherit", "inherit", "inherit", ...channel],
+  stdio: ["inherit", "inherit", "inherit", isSupervised ? "ipc" : "pipe"],
+  env: isSupervised || isWindows ? env : { ...env, [LIFELINE]: String(LIFELINE_FD) },
 });
 // Ctrl-C reaches the child by itself; it decides when to end, and this process waits for it.
 process.on("SIGINT", () => {});
 process.on("SIGTERM", () => child.kill("SIGTERM"));
-if (process.send !== undefined) {
+if (isSupervised) {
   child.on("message", (message) => process.send?.(message));
   process.on("message", (message) => child.send(message));
   process.on("disconnect", () => child.disconnect());

@@ -67,6 +67,7 @@ describe("plane init, several servers", () => {
     assert.match(conf, /^server_name: "b"\nlisten: "0\.0\.0\.0:4333"$/m);
     assert.match(conf, /@plane-a\.example:6222"\n.*@\[2001:db8::3\]:6222"\n {2}\]/);
     assert.doesNotMatch(conf, /@192\.168\.0\.2/, "no route to itself");
+    assert.match(await readFile(join(place, "nats-c.conf"), "utf8"), /^listen: "\[::\]:4222"$/m);
     const env = await readFile(join(place, "gateway.env"), "utf8");
     assert.match(env, new RegExp(`^NODE_EXTRA_CA_CERTS=${join(place, "ca.pem")}$`, "m"));
     await assert.rejects(planeInit(["--dir", place, ...servers]), /operator\.seed is already there/);

@@ -142,5 +142,6 @@ const bracketed = (host: string): string => (host.includes(":") ? `[${host}]` : 
 /** A server that is reached at a loopback address has no business elsewhere. */
 function listenAddress(host: string, port: number): string {
   const loopback = /^(127\.|localhost$|\[::1\]$)/.test(host);
-  return `${loopback ? host : "0.0.0.0"}:${port}`;
+  const everywhere = host.startsWith("[") ? "[::]" : "0.0.0.0";
+  return `${loopback ? host : everywhere}:${port}`;
 }
