@@ -107,6 +107,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
+    settlements: () => money.ledger.tallies,
+    settlementsWaiting: () => money.ledger.unsettled().length,
   });
   const gateway: Gateway = {
     clock,

@@ -10,6 +10,17 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     holds: () => 5,
     models: () => ["tiny-3b"],
     capacityOf: () => ({ slots: 8, busy }),
+    settlements: () => ({
+      committed: 7,
+      late: 2,
+      givenUp: 1,
+      retried: 9,
+      spooled: 4,
+      unsafe: 3,
+      short: pico(2_500_000n),
+      expired: 6,
+    }),
+    settlementsWaiting: () => 11,
   });
   const request = {
     endpoint: "chat",
@@ -47,6 +58,15 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_requests_in_flight", 5],
     ['tollgate_slots{model="tiny-3b"}', 8],
     ['tollgate_slots_busy{model="tiny-3b"}', 3],
+    ['tollgate_settlements_total{how="committed"}', 7],
+    ['tollgate_settlements_total{how="late"}', 2],
+    ['tollgate_settlements_total{how="given_up"}', 1],
+    ["tollgate_settlements_retried_total", 9],
+    ["tollgate_settlements_spooled_total", 4],
+    ["tollgate_settlements_unsafe_total", 3],
+    ["tollgate_settlements_short_microdollars_total", 2.5],
+    ["tollgate_holds_expired_total", 6],
+    ["tollgate_settlements_waiting", 11],
   ];
   for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
   busy = 0;
