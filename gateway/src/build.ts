@@ -120,6 +120,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     capacityOf: (model) => roster.capacity(model),
     dependencies: () => [store.guard.health, limits.health, plane.health],
     clockOffsetMs: () => store.guard.clocks.offsetMs,
+    settlements: () => money.ledger.tallies,
+    settlementsWaiting: () => money.ledger.unsettled().length,
   });
   const limits = await openLimits(context, {
     gateways: () => peers.gateways(),

@@ -15,4 +15,4 @@ create table deployment_mark (
   id      uuid primary key,
   made_at timestamptz not null default now()
 );
--- functions: 5f216e5497cb4f086b7d7ade714f26e6526d98e9795c3fd4738c23bf989fcd7e
+-- functions: a83e6974f264b17259619f2b4145899e33bfae61a3ccceeb031351b8e8853e81

@@ -20,9 +20,12 @@ export const alwaysThere = (name: DependencyName): Dependency => ({ name, isAway
 export class Away extends Error {
   override name = "Away";
   readonly dependency: DependencyName;
+  /** It was asked, and went away before it answered. */
+  readonly maybeDone: boolean;
 
-  constructor(dependency: DependencyName, reason: string, cause?: unknown) {
-    super(`the ${dependency} is away: ${reason}`, { cause });
+  constructor(dependency: DependencyName, reason: string, { maybeDone = false } = {}) {
+    super(`the ${dependency} is away: ${reason}`);
     this.dependency = dependency;
+    this.maybeDone = maybeDone;
   }
 }

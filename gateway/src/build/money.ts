@@ -5,6 +5,8 @@ import { openReceipts } from "../history/receipts.ts";
 import { openRefusals } from "../history/refusals.ts";
 import { keepLeases } from "../ledger/leases.ts";
 import { openLedger } from "../ledger/ledger.ts";
+import { openReplay } from "../ledger/replay.ts";
+import { openSpool } from "../ledger/spool.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
@@ -19,7 +21,7 @@ const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
 
 /** Money and the record of it. */
 export async function openMoney(
-  { config: { holdLeaseMs }, clock, log, gatewayId, onClose }: Context,
+  { config: { holdLeaseMs, spoolDir }, clock, log, gatewayId, onClose }: Context,
   { pool }: Store,
   { receiptSeed }: ServerSecrets,
 ) {
@@ -33,8 +35,15 @@ export async function openMoney(
   const receipts = await openReceipts({ pool, seed: Buffer.from(receiptSeed, "base64url") });
   const refusals = openRefusals({ pool, clock });
   onClose(() => refusals.idle());
-  const ledger = openLedger({ pool, clock, gatewayId, holdLeaseMs });
-  onClose(() => ledger.idle());
+  const spool = await openSpool({ directory: spoolDir, gatewayId, clock, log }).catch((cause) => {
+    throw new Error(`SPOOL_DIR (${spoolDir}) cannot be written to: ${cause.message}`, { cause });
+  });
+  onClose(() => spool.close());
+  const ledger = openLedger({ pool, clock, gatewayId, holdLeaseMs, spool, log });
+  onClose(() => ledger.close());
+  const replay = openReplay({ spool, clock, log, ledger });
+  onClose(() => replay.stop());
+  void replay.run();
   const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
   return { history, earnings, receipts, refusals, ledger, leases };

@@ -2,89 +2,145 @@
  * Collects operations while a batch is on its way and sends what gathered as the next one: one batch in flight, no timer.
  * Under load a round trip serves up to `sizeMax` operations; alone, an operation waits for nothing.
  *
- * A batch that fails because the connection was lost is sent again with the same ids (the operations are idempotent)
- * until `retryForMs` has passed. A batch that fails for another reason is repeated one operation at a time, so that a
- * bad operation never fails its neighbours.
+ * A batch that did not reach the store fails as a whole. One that the store refused is repeated one operation at a time, so
+ * that a bad operation never fails its neighbours. With `waitMaxMs` what may help is sent again with the same ids (the
+ * operations are idempotent) until that time has passed; without, whoever asked decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
 import { Away } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
+import { growingPauseMs } from "../base/pauses.ts";
 
-interface BatcherOptions {
+interface BatcherOptions<Op> {
   clock: Clock;
   sizeMax: number;
-  retryForMs: number;
   /** Whether an error says that the connection was lost, so that the outcome is unknown and a repeat may help. */
   isConnectionLoss: (error: unknown) => boolean;
-  /** While the store is known to be away. Where somebody waits for the outcome it is better refused at once. */
-  whenAway?: "retry" | "refuse";
+  /** Nobody waits longer, however the store hangs. Then an operation fails with what went wrong last. */
+  waitMaxMs?: number;
+  /** Of an operation that was given up although the store may have done it: called once it can be undone. */
+  undo?: (op: Op) => void;
 }
 
 interface Waiting<Op, Result> {
   op: Op;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
+  stopTimer: (() => void) | undefined;
+  isOver: boolean;
+  /** It was sent, and nobody knows what became of it. */
+  isInDoubt: boolean;
+  trouble: unknown;
 }
-
-const RETRY_PAUSE_MS = 100;
 
 export class Batcher<Op, Result> {
   readonly #send: (ops: Op[]) => Promise<Result[]>;
-  readonly #options: BatcherOptions;
+  readonly #options: BatcherOptions<Op>;
   #queue: Waiting<Op, Result>[] = [];
-  #running: Promise<void> | undefined;
+  #isRunning = false;
+  #open = 0;
+  #idle: (() => void)[] = [];
 
-  constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions) {
+  constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions<Op>) {
     this.#send = send;
     this.#options = options;
   }
 
   add(op: Op): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#queue.push({ op, resolve, reject });
+      const { clock, waitMaxMs } = this.#options;
+      const waiting: Waiting<Op, Result> = {
+        op,
+        resolve,
+        reject,
+        stopTimer: undefined,
+        isOver: false,
+        isInDoubt: false,
+        trouble: undefined,
+      };
+      if (waitMaxMs !== undefined) {
+        waiting.stopTimer = clock.after(waitMaxMs, () =>
+          this.#fail(waiting, waiting.trouble ?? new Away("database", `no answer within ${waitMaxMs} ms`)),
+        );
+      }
+      this.#open += 1;
+      this.#queue.push(waiting);
+      if (this.#isRunning) return;
+      this.#isRunning = true;
       // Starting on the next microtask lets everything of this turn join the first batch.
-      this.#running ??= Promise.resolve().then(() => this.#run());
+      void Promise.resolve().then(() => this.#run());
     });
   }
 
-  /** Resolves when nothing is queued or on its way. */
-  async idle(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+  /** Resolves when every operation has been answered, one way or the other. */
+  idle(): Promise<void> {
+    if (this.#open === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
   }
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const batch = this.#queue.splice(0, this.#options.sizeMax);
-      await this.#serve(batch);
+      const batch = this.#queue.splice(0, this.#options.sizeMax).filter((waiting) => !waiting.isOver);
+      if (batch.length > 0) await this.#serve(batch);
     }
-    this.#running = undefined;
+    this.#isRunning = false;
   }
 
   async #serve(batch: Waiting<Op, Result>[]): Promise<void> {
-    try {
-      const results = await this.#sendThroughLoss(batch.map((waiting) => waiting.op));
-      invariant(results.length === batch.length, "a batch has one result per operation");
-      for (const [i, waiting] of batch.entries()) waiting.resolve(results[i] as Result);
-    } catch (error) {
-      if (batch.length === 1 || this.#options.isConnectionLoss(error)) {
-        for (const waiting of batch) waiting.reject(error);
+    for (let failures = 1; batch.length > 0; failures++) {
+      const error = await this.#attempt(batch);
+      if (error === undefined) return;
+      const isAway = error instanceof Away;
+      const isShared = isAway || this.#options.isConnectionLoss(error);
+      if (!isShared && batch.length > 1) {
+        for (const waiting of this.#stillWaiting(batch)) await this.#serve(this.#stillWaiting([waiting]));
         return;
       }
-      for (const waiting of batch) await this.#serve([waiting]);
+      for (const waiting of batch) {
+        waiting.trouble = error;
+        if (isShared && !(isAway && !error.maybeDone)) waiting.isInDoubt = true;
+        if (isAway || !isShared || this.#options.waitMaxMs === undefined) this.#fail(waiting, error);
+      }
+      if (batch.some(({ isOver }) => !isOver)) await sleep(this.#options.clock, growingPauseMs(failures));
+      batch = this.#stillWaiting(batch);
     }
   }
 
-  async #sendThroughLoss(ops: Op[]): Promise<Result[]> {
-    const { clock, retryForMs, isConnectionLoss, whenAway = "retry" } = this.#options;
-    const deadline = clock.monotonic() + retryForMs;
-    for (;;) {
-      try {
-        return await this.#send(ops);
-      } catch (error) {
-        if (!isConnectionLoss(error) || clock.monotonic() >= deadline) throw error;
-        if (whenAway === "refuse" && error instanceof Away) throw error;
-        await sleep(clock, RETRY_PAUSE_MS);
-      }
+  /** Without those that were given up; nothing of theirs is on its way now, so what may have been done can be undone. */
+  #stillWaiting(batch: Waiting<Op, Result>[]): Waiting<Op, Result>[] {
+    for (const waiting of batch) {
+      if (!waiting.isOver || !waiting.isInDoubt) continue;
+      waiting.isInDoubt = false;
+      this.#options.undo?.(waiting.op);
     }
+    return batch.filter(({ isOver }) => !isOver);
+  }
+
+  /** Sends the batch once. What went wrong, or undefined where everybody has their answer. */
+  async #attempt(batch: Waiting<Op, Result>[]): Promise<unknown> {
+    try {
+      const results = await this.#send(batch.map(({ op }) => op));
+      invariant(results.length === batch.length, "a batch has one result per operation");
+      for (const [i, waiting] of batch.entries()) {
+        if (waiting.isOver) this.#options.undo?.(waiting.op);
+        else this.#end(waiting, () => waiting.resolve(results[i] as Result));
+      }
+      return undefined;
+    } catch (error) {
+      return error ?? new Error("a batch failed without saying why");
+    }
+  }
+
+  #fail(waiting: Waiting<Op, Result>, error: unknown): void {
+    if (!waiting.isOver) this.#end(waiting, () => waiting.reject(error));
+  }
+
+  #end(waiting: Waiting<Op, Result>, tell: () => void): void {
+    waiting.stopTimer?.();
+    waiting.isOver = true;
+    tell();
+    this.#open -= 1;
+    if (this.#open > 0) return;
+    for (const resolve of this.#idle.splice(0)) resolve();
   }
 }

@@ -69,7 +69,7 @@ export class StoreGuard {
   }
 
   #cutAll(reason: string): void {
-    for (const client of this.#connections) cut(client, new Away("database", reason));
+    for (const client of this.#connections) cut(client, new Away("database", reason, { maybeDone: true }));
   }
 }
 

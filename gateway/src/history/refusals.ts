@@ -32,7 +32,7 @@ export interface Refusals {
 }
 
 const BATCH_SIZE_MAX = 256;
-const RETRY_MS = 2_000;
+const WAIT_MAX_MS = 2_000;
 const SQL = `select history_refuse($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[],
   $6::text::text[], $7::text::boolean[], $8::text::text[], $9::text::smallint[], $10::text::text[])`;
 
@@ -43,7 +43,7 @@ export function openRefusals(options: { pool: pg.Pool; clock: Clock }): Refusals
       await pool.query({ name: "history_refuse", text: SQL, values: parameters(batch) });
       return batch.map(() => undefined);
     },
-    { clock, sizeMax: BATCH_SIZE_MAX, retryForMs: RETRY_MS, isConnectionLoss, whenAway: "refuse" },
+    { clock, sizeMax: BATCH_SIZE_MAX, waitMaxMs: WAIT_MAX_MS, isConnectionLoss },
   );
   return { record: (refusal) => batcher.add(refusal), idle: () => batcher.idle() };
 }

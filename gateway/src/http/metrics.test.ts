@@ -15,6 +15,17 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       { name: "plane", isAway: false, latencyMs: null },
     ],
     clockOffsetMs: () => -1500,
+    settlements: () => ({
+      committed: 7,
+      late: 2,
+      givenUp: 1,
+      retried: 9,
+      spooled: 4,
+      unsafe: 3,
+      short: pico(2_500_000n),
+      expired: 6,
+    }),
+    settlementsWaiting: () => 11,
   });
   const request = {
     endpoint: "chat",
@@ -60,6 +71,15 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ['tollgate_refused_away_total{dependency="database"}', 7],
     ['tollgate_refused_away_total{dependency="plane"}', 0],
     ["tollgate_clock_offset_seconds", -1.5],
+    ['tollgate_settlements_total{how="committed"}', 7],
+    ['tollgate_settlements_total{how="late"}', 2],
+    ['tollgate_settlements_total{how="given_up"}', 1],
+    ["tollgate_settlements_retried_total", 9],
+    ["tollgate_settlements_spooled_total", 4],
+    ["tollgate_settlements_unsafe_total", 3],
+    ["tollgate_settlements_short_microdollars_total", 2.5],
+    ["tollgate_holds_expired_total", 6],
+    ["tollgate_settlements_waiting", 11],
   ];
   for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
   assert.ok(!lines.has('tollgate_dependency_latency_seconds{dependency="plane"}'), "nothing travels to it");

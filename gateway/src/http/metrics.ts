@@ -3,6 +3,7 @@ import prometheus from "prom-client";
 import type { Dependency } from "../base/dependency.ts";
 import type { Pico } from "../base/money.ts";
 import type { EndedRequest, Watch } from "../inference/gateway.ts";
+import type { LedgerTallies } from "../ledger/ledger.ts";
 import type { UnavailableCause } from "../limits/limits.ts";
 
 interface MetricFacts {
@@ -15,6 +16,9 @@ interface MetricFacts {
   dependencies: () => readonly Dependency[];
   /** How far the database's clock is ahead of ours; null while they were not compared. */
   clockOffsetMs: () => number | null;
+  settlements: () => LedgerTallies;
+  /** Ended requests that are not in the books yet. */
+  settlementsWaiting: () => number;
 }
 
 export interface Metrics {
@@ -69,6 +73,52 @@ export function openMetrics(facts: MetricFacts): Metrics {
     "cause",
   ]);
   const limitsUnavailable = (cause: UnavailableCause): void => unanswered.inc({ cause });
+
+  // What the ledger counts itself, read when somebody asks.
+  const tally = <Label extends string>(
+    name: string,
+    help: string,
+    read: (it: prometheus.Counter<Label>, of: LedgerTallies) => void,
+    labelNames: Label[] = [],
+  ) =>
+    new prometheus.Counter<Label>({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        read(this, facts.settlements());
+      },
+    });
+  tally(
+    "tollgate_settlements_total",
+    "Ended requests: in the books, there after their lease had run out, or given up.",
+    (it, { committed, late, givenUp }) => {
+      it.inc({ how: "committed" }, committed);
+      it.inc({ how: "late" }, late);
+      it.inc({ how: "given_up" }, givenUp);
+    },
+    ["how"],
+  );
+  tally("tollgate_settlements_retried_total", "Tries of settlements that the store did not take.", (it, of) =>
+    it.inc(of.retried),
+  );
+  tally("tollgate_settlements_spooled_total", "Settlements that waited on the disk for the store.", (it, of) =>
+    it.inc(of.spooled),
+  );
+  tally("tollgate_settlements_unsafe_total", "Requests answered with store and disk away.", (it, of) =>
+    it.inc(of.unsafe),
+  );
+  tally("tollgate_settlements_short_microdollars_total", "What late settlements could not collect.", (it, of) =>
+    it.inc(micro(of.short)),
+  );
+  tally("tollgate_holds_expired_total", "Holds that this gateway ended with their lease.", (it, of) =>
+    it.inc(of.expired),
+  );
+  gauge("tollgate_settlements_waiting", "Ended requests that are not in the books yet.", (it) =>
+    it.set(facts.settlementsWaiting()),
+  );
 
   const watch = {
     ended(request: EndedRequest): void {

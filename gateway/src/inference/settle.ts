@@ -11,9 +11,6 @@ import type { Call } from "./call.ts";
 import type { Ending } from "./endings.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** A client does not wait longer than this for the books; the settlement goes on without it. */
-const WAIT_MAX_MS = 2_000;
-
 interface Closing {
   call: Call;
   key: Holder;
@@ -28,7 +25,7 @@ interface Closing {
   finish: FinishReason;
 }
 
-/** Settles the request. When this returns the charge is final, unless the store is slow or away. */
+/** Settles the request. When this returns the charge is final: in the books, or on this gateway's disk on its way there. */
 export async function settle(gw: Gateway, closing: Closing): Promise<void> {
   const { call, key, model, hold, promptTokens, counts, result, ending } = closing;
   const durationMs = gw.clock.monotonic() - call.arrivedAt;
@@ -49,35 +46,23 @@ export async function settle(gw: Gateway, closing: Closing): Promise<void> {
     ttftMs,
     durationMs,
   });
-  const settling = gw.ledger
-    .settle({
-      id: hold.id,
-      accountId: key.accountId,
-      // The node stays on the record, paid or not.
-      nodeId: result.server?.nodeId ?? null,
-      paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,
-      charge,
-      outcome,
-      httpStatus: ending.httpStatus,
-      finishReason: outcome === "ok" ? closing.finish : null,
-      completionTokens: output,
-      reasoningTokens: counts.reasoningTokens,
-      attempts: result.attempts,
-      queueMs: wholeMs(queueMs),
-      ttftMs: wholeMs(ttftMs),
-      durationMs: Math.round(durationMs),
-    })
-    .then(
-      (settled) => {
-        if (settled === "late")
-          gw.log.error({ request: hold.id }, "a request ended after its hold; it was not charged");
-      },
-      (error) => gw.log.error({ request: hold.id, err: error }, "a request could not be settled; its hold will expire"),
-    );
-  const waited = Promise.withResolvers<void>();
-  const stopWaiting = gw.clock.after(WAIT_MAX_MS, waited.resolve);
-  await Promise.race([settling, waited.promise]);
-  stopWaiting();
+  await gw.ledger.secure({
+    id: hold.id,
+    accountId: key.accountId,
+    // The node stays on the record, paid or not.
+    nodeId: result.server?.nodeId ?? null,
+    paidHostId: ending.paid ? (result.server?.hostAccountId ?? null) : null,
+    charge,
+    outcome,
+    httpStatus: ending.httpStatus,
+    finishReason: outcome === "ok" ? closing.finish : null,
+    completionTokens: output,
+    reasoningTokens: counts.reasoningTokens,
+    attempts: result.attempts,
+    queueMs: wholeMs(queueMs),
+    ttftMs: wholeMs(ttftMs),
+    durationMs: Math.round(durationMs),
+  });
 }
 
 const wholeMs = (ms: number | null): number | null => (ms === null ? null : Math.round(ms));

@@ -59,12 +59,14 @@ const CHECKS: Check[] = [
   {
     name: "every charge is its counts times its prices",
     counts: "select count(*) from request",
-    // Who was paid was billed; who was not was not.
-    differs: `select format('request %s: charge %s, due %s', r.id, r.charge_pico, d.due)
+    // Whom a host was paid for was billed; whom none was, in full or not at all. What a late settlement could not collect
+    // stands beside the charge.
+    differs: `select format('request %s: charge %s, short %s, due %s', r.id, r.charge_pico, r.short_pico, d.due)
                 from request r left join price p on p.version = r.price_version and p.model = r.model,
-             lateral (select case when r.host_account_id is null then 0
-                             else r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico end as due) d
-               where r.charge_pico is distinct from d.due or r.charge_pico > r.hold_pico`,
+             lateral (select r.charge_pico + r.short_pico as billed,
+                             r.prompt_tokens * p.price_in_pico + r.completion_tokens * p.price_out_pico as due) d
+               where (d.billed is distinct from d.due and (r.host_account_id is not null or d.billed <> 0))
+                  or r.short_pico < 0 or d.billed > r.hold_pico`,
   },
   {
     name: "every host has its share of its charges",

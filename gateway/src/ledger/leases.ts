@@ -1,15 +1,18 @@
 /**
- * Keeps the holds of living requests alive and ends those of dead gateways. A hold that is not renewed is given back
- * when its lease ends, so a crash can never strand a builder's credit.
+ * Keeps the holds of living requests alive, those that wait to be settled too, and ends those of dead gateways. A hold that
+ * is not renewed is given back when its lease ends, so a crash can never strand a builder's credit. While the store is away
+ * leases stand still (`ledger_expire`); renewing is then tried every moment, so that it is done when the store is back.
  */
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { isStorageTrouble } from "../db/errors.ts";
 import { HOLD_LEASE_MS, type Ledger } from "./ledger.ts";
 
 /** Parts of a lease: three renewals may fail before a living request loses its hold, and a dead one's ends soon after. */
 const RENEWALS_PER_LEASE = 4;
 const SWEEPS_PER_LEASE = 12;
+const RENEW_AGAIN_MS = 1_000;
 
 export interface Leases {
   /** The request is alive until the returned function is called. */
@@ -18,18 +21,28 @@ export interface Leases {
   stop(): void;
 }
 
-export function keepLeases(options: { ledger: Ledger; clock: Clock; log: Log; holdLeaseMs?: number }): Leases {
+interface LeaseOptions {
+  ledger: Pick<Ledger, "renew" | "expire" | "unsettled">;
+  clock: Clock;
+  log: Log;
+  holdLeaseMs?: number;
+}
+
+export function keepLeases(options: LeaseOptions): Leases {
   const { ledger, clock, log, holdLeaseMs = HOLD_LEASE_MS } = options;
   const alive = new Set<Uuid>();
-  const failed = (what: string) => (error: unknown) => log.error({ err: error }, `${what} failed; trying again later`);
-  const stopRenewing = clock.every(holdLeaseMs / RENEWALS_PER_LEASE, () => {
-    ledger.renew([...alive]).catch(failed("renewing holds"));
+  const renewals = oneAtATime("renewing holds", log, () => ledger.renew([...alive, ...ledger.unsettled()]));
+  const sweeps = oneAtATime("sweeping expired holds", log, async () => {
+    const expired = await ledger.expire();
+    if (expired > 0) log.warn({ expired }, "gave back the holds of a gateway that stopped renewing them");
   });
-  const stopSweeping = clock.every(holdLeaseMs / SWEEPS_PER_LEASE, () => {
-    ledger.expire().then((expired) => {
-      if (expired > 0) log.warn({ expired }, "gave back the holds of a gateway that stopped renewing them");
-    }, failed("sweeping expired holds"));
-  });
+  const stopping = [
+    clock.every(holdLeaseMs / RENEWALS_PER_LEASE, renewals.run),
+    clock.every(Math.min(RENEW_AGAIN_MS, holdLeaseMs / RENEWALS_PER_LEASE), () => {
+      if (renewals.isFailing) renewals.run();
+    }),
+    clock.every(holdLeaseMs / SWEEPS_PER_LEASE, sweeps.run),
+  ];
   return {
     keep(id) {
       alive.add(id);
@@ -39,8 +52,33 @@ export function keepLeases(options: { ledger: Ledger; clock: Clock; log: Log; ho
       return alive.size;
     },
     stop() {
-      stopRenewing();
-      stopSweeping();
+      for (const stop of stopping) stop();
+    },
+  };
+}
+
+/** Work that is done again and again. However long it takes, it is not begun twice; an outage is told once. */
+function oneAtATime(what: string, log: Log, work: () => Promise<void>) {
+  let [isRunning, isFailing] = [false, false];
+  const failed = (error: unknown): void => {
+    // The store's own watch tells of an outage.
+    if (!isFailing) log[isStorageTrouble(error) ? "debug" : "error"]({ err: error }, `${what} failed; trying again`);
+    isFailing = true;
+  };
+  return {
+    run(): void {
+      if (isRunning) return;
+      isRunning = true;
+      work()
+        .then(() => {
+          isFailing = false;
+        }, failed)
+        .finally(() => {
+          isRunning = false;
+        });
+    },
+    get isFailing() {
+      return isFailing;
     },
   };
 }

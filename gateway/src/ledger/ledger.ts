@@ -5,21 +5,26 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
-import { timeOf, type Uuid } from "../base/ids.ts";
+import type { Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
+import { createLog, type Log } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
-import type { EndpointName, FinishReason, RequestOutcome, TransferKind } from "../base/states.ts";
+import type { EndpointName, TransferKind } from "../base/states.ts";
 import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
 import { Batcher } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { openCredit } from "./credit.ts";
+import { openReleases } from "./releases.ts";
+import { type Settlement, type SettleOutcome, settleBatch, settleLate } from "./settlement.ts";
+import { openSettling, type SettlingTallies } from "./settling.ts";
+import type { Spool } from "./spool.ts";
 
 /** How long a hold lives that nobody renews. */
 export const HOLD_LEASE_MS = 60_000;
 const BATCH_SIZE_MAX = 128;
-/** A client waits for its hold, so it gives up soon; a settlement is tried for as long as its hold can live. */
-const HOLD_RETRY_MS = 5_000;
+/** A client waits for its hold. */
+const HOLD_WAIT_MAX_MS = 2_000;
 
 export interface HoldOrder {
   id: Uuid;
@@ -44,31 +49,6 @@ type HoldOutcome =
   /** The id was used before by a request that ended. */
   | { kind: "ended" };
 
-export interface Settlement {
-  id: Uuid;
-  accountId: Uuid;
-  /** The node that accepted it last, and the host that is paid for it: null where there is none. */
-  nodeId: Uuid | null;
-  paidHostId: Uuid | null;
-  charge: Pico;
-  outcome: RequestOutcome;
-  httpStatus: number;
-  finishReason: FinishReason | null;
-  completionTokens: number;
-  reasoningTokens: number;
-  attempts: number;
-  queueMs: number | null;
-  ttftMs: number | null;
-  durationMs: number;
-}
-
-/**
- * `repeated`: it was settled before, as when a connection broke after the commit. `late`: its lease had run out, so nothing
- * was charged. `unknown`: there was never such a hold.
- */
-type SettleOutcome = "settled" | "repeated" | "late" | "unknown";
-const SETTLE_OUTCOMES: SettleOutcome[] = ["unknown", "settled", "repeated", "late"];
-
 interface Transfer {
   id: Uuid;
   /** A set-off is made by a payout alone (payout_create). */
@@ -84,7 +64,7 @@ export type Balance = z.infer<typeof Balance>;
 const HasCredit = row({ has: z.boolean() });
 /** One element for each operation of a batch, as PostgreSQL prints arrays: cheaper to read here than by pg. */
 const HoldCodes = row({ codes: z.string(), available: z.string() });
-const SettleCodes = row({ codes: z.string() });
+const VoidCodes = row({ codes: z.string() });
 const TransferCode = row({ code: z.int() });
 const Holds = row({ holds: column.count });
 const Expired = row({ expired: column.count });
@@ -96,28 +76,50 @@ export interface Ledger {
   /** How many of the account's requests are under way. */
   holds(accountId: Uuid): Promise<number>;
   hold(order: HoldOrder): Promise<HoldOutcome>;
+  /** Resolves when it is in the books, however long that takes. Rejects with what proves that it can never be. */
   settle(settlement: Settlement): Promise<SettleOutcome>;
-  /** Gives a hold back; nothing was dispatched for it. */
+  /** Resolves when the request may be answered: its settlement is in the books or on this gateway's disk. Within 2 s. */
+  secure(settlement: Settlement): Promise<void>;
+  /** One try, for what lies on the disk of another gateway. Rejects when the store is in trouble. */
+  trySettling(settlement: Settlement): Promise<SettleOutcome | "given_up">;
+  /** Ended requests that are not in the books yet. */
+  unsettled(): Uuid[];
+  /** Gives a hold back; nothing was dispatched for it. A store that is away does not keep the caller waiting. */
   void(id: Uuid): Promise<void>;
   transfer(transfer: Transfer): Promise<"moved" | "repeated" | "exceeds_balance" | "no_account">;
   renew(ids: Uuid[]): Promise<void>;
   /** Ends holds whose lease ran out; returns how many. */
   expire(): Promise<number>;
-  /** Resolves when every queued operation has been answered. */
+  readonly tallies: Readonly<LedgerTallies>;
+  /** Resolves when every hold has its answer, and every settlement is in the books or on the disk. */
   idle(): Promise<void>;
+  /** The same, within seconds whatever is away; nothing is tried after it. */
+  close(): Promise<void>;
+}
+
+/** Sums since the start. */
+export interface LedgerTallies extends SettlingTallies {
+  /** Holds that this gateway ended because their lease had run out. */
+  expired: number;
 }
 
 const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::uuid, $3::uuid,
   $4::text::uuid[], $5::text::bigint[], $6, $7::interval, $8::text::uuid[], $9::text::text[], $10::text::text[],
   $11::text::text[], $12::text::text[], $13::text::text[], $14::text::boolean[], $15::text::integer[],
   $16::text::integer[], $17::text::text[])`;
-const SETTLE_SQL = `select ledger_settle($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::uuid[],
-  $5::text::bigint[], $6::text::text[], $7::text::smallint[], $8::text::text[], $9::text::integer[],
-  $10::text::integer[], $11::text::smallint[], $12::text::integer[], $13::text::integer[], $14::text::integer[],
-  $15::text::bigint[])::text as codes`;
 
-export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: string; holdLeaseMs?: number }): Ledger {
-  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS } = options;
+interface LedgerOptions {
+  pool: pg.Pool;
+  clock: Clock;
+  gatewayId: string;
+  holdLeaseMs?: number;
+  /** Where settlements wait that the store does not take. Without one they wait in memory. */
+  spool?: Spool;
+  log?: Log;
+}
+
+export function openLedger(options: LedgerOptions): Ledger {
+  const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, spool, log = createLog("silent") } = options;
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCredit({
@@ -135,29 +137,25 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       const available = parseBigints(result.available);
       return parseNumbers(result.codes).map((code, i) => holdOutcome(code, pico(available[i] as bigint)));
     },
-    { ...common, retryForMs: HOLD_RETRY_MS },
+    { ...common, waitMaxMs: HOLD_WAIT_MAX_MS, undo: ({ id }) => releases.doubtful(id) },
   );
 
-  const settlements = new Batcher<Settlement, SettleOutcome>(
-    async (batch) => {
-      const query = { name: "ledger_settle", text: SETTLE_SQL };
-      const { codes } = await queryOne(pool, SettleCodes, query, settleParameters(batch));
-      return parseNumbers(codes).map((code) => SETTLE_OUTCOMES[code] as SettleOutcome);
-    },
-    { ...common, retryForMs: holdLeaseMs },
-  );
+  const settlements = new Batcher<Settlement, SettleOutcome>((batch) => settleBatch(pool, batch), common);
+  const settling = openSettling({
+    clock,
+    log,
+    spool,
+    settle: (settlement) => settlements.add(settlement),
+    settleLate: (settlement) => settleLate(pool, settlement),
+  });
 
-  const voids = new Batcher<Uuid, void>(
-    async (ids) => {
-      await pool.query({
-        name: "ledger_void",
-        text: "select ledger_void($1::text::uuid[])",
-        values: [plainArray(ids)],
-      });
-      return ids.map(() => undefined);
-    },
-    { ...common, retryForMs: holdLeaseMs },
-  );
+  const voids = new Batcher<Uuid, boolean>(async (ids) => {
+    const query = { name: "ledger_void", text: "select ledger_void($1::text::uuid[])::text as codes" };
+    const { codes } = await queryOne(pool, VoidCodes, query, [plainArray(ids)]);
+    return parseNumbers(codes).map((code) => code === 1);
+  }, common);
+  const releases = openReleases({ clock, log, holdLeaseMs, release: (id) => voids.add(id) });
+  const tallies: Pick<LedgerTallies, "expired"> = { expired: 0 };
 
   return {
     async holds(accountId) {
@@ -173,8 +171,11 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       if (outcome.kind !== "ended") credit.learned(order.accountId, outcome.kind !== "no_credit", asOf);
       return outcome;
     },
-    settle: (settlement) => settlements.add(settlement),
-    void: (id) => voids.add(id),
+    settle: (settlement) => settling.settle(settlement),
+    secure: (settlement) => settling.secure(settlement),
+    trySettling: (settlement) => settling.trySettling(settlement),
+    unsettled: () => settling.waiting(),
+    void: (id) => releases.release(id),
     async transfer({ id, kind, accountId, amount, reason }) {
       invariant(amount > 0n, "a transfer moves a positive amount");
       const { code } = await queryOne(pool, TransferCode, "select ledger_transfer($1, $2, $3, $4, $5) as code", [
@@ -192,10 +193,18 @@ export function openLedger(options: { pool: pg.Pool; clock: Clock; gatewayId: st
       await pool.query("select ledger_renew($1::text::uuid[], $2::interval)", [plainArray(ids), lease]);
     },
     async expire() {
-      return (await queryOne(pool, Expired, "select ledger_expire(1000) as expired")).expired;
+      const { expired } = await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease]);
+      tallies.expired += expired;
+      return expired;
+    },
+    get tallies() {
+      return { ...settling.tallies, ...tallies };
     },
     async idle() {
-      await Promise.all([holds.idle(), settlements.idle(), voids.idle()]);
+      await Promise.all([holds.idle(), settling.idle(), releases.idle()]);
+    },
+    async close() {
+      await Promise.all([holds.idle(), settling.close(), releases.close()]);
     },
   };
 }
@@ -239,25 +248,5 @@ function holdParameters(orders: HoldOrder[], gatewayId: string, lease: string): 
     plainArray(orders.map((o) => o.promptTokens)),
     plainArray(orders.map((o) => o.priceVersion)),
     textArray(orders.map((o) => o.client)),
-  ];
-}
-
-function settleParameters(batch: Settlement[]): string[] {
-  return [
-    plainArray(batch.map((s) => s.id)),
-    plainArray(batch.map((s) => s.accountId)),
-    plainArray(batch.map((s) => s.paidHostId)),
-    plainArray(batch.map((s) => s.nodeId)),
-    plainArray(batch.map((s) => s.charge)),
-    textArray(batch.map((s) => s.outcome)),
-    plainArray(batch.map((s) => s.httpStatus)),
-    textArray(batch.map((s) => s.finishReason)),
-    plainArray(batch.map((s) => s.completionTokens)),
-    plainArray(batch.map((s) => s.reasoningTokens)),
-    plainArray(batch.map((s) => s.attempts)),
-    plainArray(batch.map((s) => s.queueMs)),
-    plainArray(batch.map((s) => s.ttftMs)),
-    plainArray(batch.map((s) => s.durationMs)),
-    plainArray(batch.map((s) => timeOf(s.id))),
   ];
 }

@@ -1,0 +1,203 @@
+/**
+ * Answered while the store is away, and the gateway killed before it is back: the answers are charged all the same, once,
+ * from the disk of the gateway that gave them. The database is cut off by a proxy in front of it.
+ */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { createServer, connect as dial, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { after, afterEach, before, describe, test } from "node:test";
+import { connect, openDatabase } from "./database.ts";
+import { assertBalanced, builder, type RecordRow } from "./ledger-check.ts";
+import {
+  chat,
+  eventually,
+  newDataDir,
+  type Platform,
+  raiseLimits,
+  removeDataDir,
+  startPlatform,
+  tollgate,
+} from "./platform.ts";
+
+const FLAGS = ["--engine", "scripted", "--nodes", "2", "--models", "tiny-3b"];
+const LEASE_S = 6;
+const ENV = { HOLD_LEASE_S: String(LEASE_S) };
+const REQUESTS = 12;
+
+interface Cut {
+  url: string;
+  cut(): void;
+  mend(): void;
+  close(): Promise<void>;
+}
+
+/** Passes everything on to the database, until it is cut: then connections break and none is taken. */
+async function proxyOf(databaseUrl: string): Promise<Cut> {
+  const url = new URL(databaseUrl);
+  const directory = url.searchParams.get("host");
+  const port = url.port || "5432";
+  const target =
+    directory === null ? { host: url.hostname, port: Number(port) } : { path: join(directory, `.s.PGSQL.${port}`) };
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server: Server = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const store = dial(target);
+    for (const [from, to] of [
+      [client, store],
+      [store, client],
+    ] as const) {
+      sockets.add(from);
+      from.pipe(to);
+      from.on("error", () => to.destroy());
+      from.on("close", () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address() as { port: number };
+  const proxied = new URL(`postgres://${url.username || "postgres"}@127.0.0.1:${address.port}${url.pathname}`);
+  if (url.password !== "") proxied.password = url.password;
+  const breakAll = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    url: proxied.href,
+    cut() {
+      isCut = true;
+      breakAll();
+    },
+    mend() {
+      isCut = false;
+    },
+    async close() {
+      breakAll();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe("answered while the store is away", () => {
+  let dataDir: string;
+  let database: Cut;
+  let platform: Platform;
+  before(async () => {
+    dataDir = await newDataDir();
+    database = await proxyOf((await openDatabase(dataDir)).DATABASE_URL);
+  });
+  after(async () => {
+    await platform?.stop();
+    await database?.close();
+    await removeDataDir(dataDir);
+  });
+  afterEach(() => database.mend());
+
+  const start = async (): Promise<void> => {
+    platform = await startPlatform(dataDir, FLAGS, { ...ENV, DATABASE_URL: database.url });
+    await raiseLimits(platform);
+  };
+  const spooled = async (): Promise<number> => {
+    const directory = join(dataDir, "spool");
+    const texts = await Promise.all(
+      (await readdir(directory))
+        .filter((name) => name.endsWith(".spool"))
+        .map((name) => readFile(join(directory, name), "utf8")),
+    );
+    return texts.join("").split("\n").length - 1;
+  };
+  /** Requests under way; the store goes; their answers. */
+  const answers = async (): Promise<string[]> => {
+    const asked = Array.from({ length: REQUESTS }, (_, i) =>
+      chat(platform, { tokens: 20, delta_ms: 100 }, { stream: i % 2 === 0 }),
+    );
+    await eventually("all have their credit", async () => {
+      return (await platform.query("select id from hold")).length === REQUESTS;
+    });
+    database.cut();
+    const responses = await Promise.all(asked);
+    for (const [i, response] of responses.entries()) {
+      assert.equal(response.status, 200);
+      assert.match(await response.text(), i % 2 === 0 ? /\[DONE\]/ : /"finish_reason":"stop"/);
+    }
+    return responses.map(({ headers }) => headers.get("x-request-id") as string);
+  };
+  /** Every one of them is charged what it cost, once, and nothing else is. */
+  const assertCharged = async (requests: string[], before: bigint): Promise<void> => {
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0, 60_000);
+    await eventually(
+      "all are recorded as they ended",
+      async () => {
+        const rows = await platform.query("select id from request where outcome = 'ok'");
+        return rows.length >= requests.length;
+      },
+      60_000,
+    );
+    const records = await platform.query<RecordRow>("select * from request order by id desc limit $1", [
+      requests.length,
+    ]);
+    let sum = 0n;
+    for (const record of records) {
+      assert.deepEqual([record.outcome, record.http_status, record.completion_tokens], ["ok", 200, 20]);
+      assert.notEqual(record.host_account_id, null);
+      sum += BigInt(record.charge_pico);
+    }
+    assert.ok(sum > 0n);
+    assert.equal(before - (await builder(platform)).balance, sum);
+    await assertBalanced(platform);
+    await eventually("the disk is empty", async () => (await spooled()) === 0);
+    const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
+    assert.equal(await check.ended, 0, check.output());
+  };
+
+  test("the gateway is killed, and another starts on its disk: every answer is charged, once", async () => {
+    await start();
+    const { balance } = await builder(platform);
+    const requests = await answers();
+    assert.equal(await spooled(), REQUESTS, "each is on the disk before its client has the answer");
+    await platform.kill();
+    await platform.ended;
+    database.mend();
+    await start();
+    await assertCharged(requests, balance);
+  });
+
+  test("so is every answer of a gateway that lives on, when the store is back after the lease", async () => {
+    const { balance } = await builder(platform);
+    const requests = await answers();
+    await new Promise((resolve) => setTimeout(resolve, (LEASE_S + 2) * 1000));
+    database.mend();
+    await assertCharged(requests, balance);
+    const lost = await platform.query("select id from request where outcome = 'gateway_lost'");
+    assert.deepEqual(lost, []);
+    const told = platform.output().match(/settlement/g) ?? [];
+    assert.ok(told.length <= 4, `${told.length} lines tell of it:\n${platform.output()}`);
+  });
+
+  test("and when the gateway starts again only after the holds were given back", async () => {
+    const { balance } = await builder(platform);
+    const requests = await answers();
+    await platform.kill();
+    await platform.ended;
+    database.mend();
+    // Another gateway, with another disk, has ended them.
+    const store = await connect(dataDir);
+    await store.query("update hold_sweep set at = now()");
+    await store.query("update hold set expires_at = now() - interval '1 second'");
+    await store.query("select ledger_expire(1000, '6 seconds')");
+    const { rows } = await store.query("select id from request where outcome = 'gateway_lost' and charge_pico = 0");
+    assert.equal(rows.length, REQUESTS);
+    await store.end();
+    await start();
+    await eventually(
+      "they are settled",
+      async () => {
+        return (await platform.query("select id from request where outcome = 'gateway_lost'")).length === 0;
+      },
+      60_000,
+    );
+    await assertCharged(requests, balance);
+  });
+});

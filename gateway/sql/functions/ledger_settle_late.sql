@@ -1,0 +1,90 @@
+-- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
+-- given all the same. Charges what it cost, as far as the account has it free now, pays the host its share of that, and
+-- makes record and rollups what they would have been. What could not be collected is written beside the charge.
+-- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged` is what was taken now.
+-- Guarantees: all of it in one transaction or nothing; a request is settled once, late or not; nobody is overspent; accounts
+-- are locked in id order, as everywhere, and before their records and rollups, so it cannot deadlock.
+
+create or replace function ledger_settle_late(
+  p_id uuid, p_account uuid, p_host uuid, p_node uuid, p_charge bigint, p_outcome text, p_http_status smallint,
+  p_finish text, p_completion_tokens integer, p_reasoning_tokens integer, p_attempts smallint, p_queue_ms integer,
+  p_ttft_ms integer, p_duration_ms integer, out code smallint, out charged bigint
+) language plpgsql
+set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
+declare
+  platform constant uuid := '00000000-0000-0000-0000-000000000001';
+  parties constant uuid[] := array_remove(array[p_account, p_host, platform], null);
+  locked integer;
+  free numeric;
+  lost record;
+  share bigint;
+  is_own boolean;
+begin
+  charged := 0;
+  perform from ledger_account where id = any (parties) order by id for no key update;
+  get diagnostics locked = row_count;
+  if locked <> cardinality(parties) then
+    raise exception 'an account of this settlement does not exist';
+  end if;
+  select id, account_id, key_id, model, prompt_tokens, hold_pico, created_at, date_trunc('hour', created_at) as hour
+    into lost from request where id = p_id and account_id = p_account and outcome = 'gateway_lost' for update;
+  if not found then
+    code := case when exists (select from request where id = p_id) then 2 else 0 end;
+    return;
+  end if;
+  if p_charge > lost.hold_pico then
+    raise exception 'a charge is above its hold';
+  end if;
+
+  select balance - held into free from ledger_account where id = p_account;
+  code := 1;
+  charged := greatest(0, least(p_charge, free));
+  share := case when p_host is null then 0 else host_share(charged) end;
+  is_own := exists (select from account_owner serves join account_owner asks on asks.identity_id = serves.identity_id
+                     where serves.account_id = p_host and asks.account_id = p_account);
+
+  with line as (
+    select * from (values (p_account, 'charge', -charged), (p_host, 'share', share), (platform, 'fee', charged - share))
+      as l (account_id, kind, amount) where amount <> 0
+  ), moved as (
+    update ledger_account a set balance = a.balance + l.amount from line l where a.id = l.account_id
+  )
+  insert into ledger_entry (operation, account_id, kind, amount)
+  select p_id, account_id, kind, amount from line;
+
+  update request
+     set outcome = p_outcome, http_status = p_http_status, finish_reason = p_finish,
+         completion_tokens = p_completion_tokens, reasoning_tokens = p_reasoning_tokens, charge_pico = charged,
+         short_pico = p_charge - charged, host_pico = share, host_account_id = p_host, node_id = p_node,
+         attempts = p_attempts, queue_ms = p_queue_ms, ttft_ms = p_ttft_ms, duration_ms = p_duration_ms,
+         finished_at = lost.created_at + p_duration_ms * interval '1 millisecond', own = is_own
+   where id = p_id;
+
+  update usage_hour
+     set requests = requests - 1, prompt_tokens = prompt_tokens - lost.prompt_tokens
+   where (account_id, hour, key_id, model, outcome) = (p_account, lost.hour, lost.key_id, lost.model, 'gateway_lost');
+  delete from usage_hour
+   where (account_id, hour, key_id, model, outcome) = (p_account, lost.hour, lost.key_id, lost.model, 'gateway_lost')
+     and requests = 0;
+  insert into usage_hour (account_id, hour, key_id, model, outcome, requests, prompt_tokens, completion_tokens,
+                          charge_pico)
+  values (p_account, lost.hour, lost.key_id, lost.model, p_outcome, 1, lost.prompt_tokens, p_completion_tokens, charged)
+  on conflict (account_id, hour, key_id, model, outcome) do update
+    set requests = usage_hour.requests + excluded.requests,
+        prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens,
+        completion_tokens = usage_hour.completion_tokens + excluded.completion_tokens,
+        charge_pico = usage_hour.charge_pico + excluded.charge_pico;
+
+  if p_host is not null then
+    insert into earning_hour (host_account_id, hour, node_id, model, requests, prompt_tokens, completion_tokens,
+                              host_pico, own_pico)
+    values (p_host, lost.hour, p_node, lost.model, 1, lost.prompt_tokens, p_completion_tokens, share,
+            case when is_own then share else 0 end)
+    on conflict (host_account_id, hour, node_id, model) do update
+      set requests = earning_hour.requests + excluded.requests,
+          prompt_tokens = earning_hour.prompt_tokens + excluded.prompt_tokens,
+          completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
+          host_pico = earning_hour.host_pico + excluded.host_pico,
+          own_pico = earning_hour.own_pico + excluded.own_pico;
+  end if;
+end $$;

@@ -1,2 +1,0 @@
--- Holds the number of a change that lands beside this one.
--- functions: 5f216e5497cb4f086b7d7ade714f26e6526d98e9795c3fd4738c23bf989fcd7e

@@ -1,0 +1,280 @@
+/** Leases that stand still while nobody can renew them, and requests that are settled after theirs ran out all the same. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { hostShareOf } from "../base/testing.ts";
+import { migrate } from "../db/migrate.ts";
+import { SQL, sqlUpTo } from "../db/testing/sql-directory.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "./check.ts";
+import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import { COST, holdOf, newId, settlementOf } from "./testing.ts";
+
+const LEASE_S = 60;
+
+describe("a request whose lease ran out", () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+  let host: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    // A lease so long that no machine is too slow for it: a quarter of it without a sweep, and leases stand still.
+    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    await ledger.expire();
+    await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
+    host = await open("host");
+  });
+  after(() => db.close());
+
+  const open = async (kind: "builder" | "host", credit = 0n): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, $2)", [id, kind]);
+    if (credit > 0n)
+      await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: pico(credit), reason: "test" });
+    return id;
+  };
+  /** Held, and given back because nobody renewed it. */
+  const lost = async (accountId: Uuid, amount?: bigint): Promise<HoldOrder> => {
+    const hold = holdOf(accountId, amount);
+    assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [hold.id]);
+    assert.equal(await ledger.expire(), 1);
+    return hold;
+  };
+  const balance = async (id: Uuid): Promise<Pico> => (await ledger.balance(id))?.balance as Pico;
+  const recordOf = async (id: Uuid) => {
+    const { rows } = await db.pool.query("select * from request where id = $1", [id]);
+    return rows[0];
+  };
+  const assertBooks = async (): Promise<void> => {
+    const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
+    assert.deepEqual(differing, []);
+  };
+
+  test("is charged and paid in full, once, and its record and the rollups are as if it had been in time", async () => {
+    const builder = await open("builder", 5_000_000n);
+    const hold = await lost(builder);
+    const before = await balance(host);
+    const settlement = settlementOf(hold, host);
+    assert.equal(await ledger.settle(settlement), "late");
+    assert.equal(await ledger.settle(settlement), "repeated");
+    assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - COST, held: 0n });
+    assert.equal((await balance(host)) - before, hostShareOf(COST));
+    const { created_at, finished_at, ...record } = await recordOf(hold.id);
+    assert.equal(finished_at.getTime() - created_at.getTime(), settlement.durationMs);
+    const { outcome, http_status, completion_tokens, charge_pico, short_pico, node_id, host_account_id } = record;
+    assert.deepEqual(
+      [outcome, http_status, completion_tokens, charge_pico, short_pico, node_id, host_account_id],
+      ["ok", 200, 5, COST, 0n, settlement.nodeId, host],
+    );
+    const used = await db.pool.query("select outcome, requests, charge_pico from usage_hour where account_id = $1", [
+      builder,
+    ]);
+    assert.deepEqual(used.rows, [{ outcome: "ok", requests: 1n, charge_pico: COST }]);
+    await assertBooks();
+  });
+
+  test("that ended without a charge costs nothing and says how it ended", async () => {
+    const builder = await open("builder", 5_000_000n);
+    const hold = await lost(builder);
+    const free = {
+      ...settlementOf(hold, null),
+      charge: pico(0n),
+      outcome: "upstream_stall",
+      httpStatus: 502,
+      finishReason: null,
+      completionTokens: 0,
+    } as const;
+    assert.equal(await ledger.settle(free), "late");
+    assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["upstream_stall", 5_000_000n]);
+    await assertBooks();
+  });
+
+  test("never overspends: what the account has spent meanwhile is written down as short", async () => {
+    const builder = await open("builder", 1_000_000n);
+    const hold = await lost(builder);
+    // All but 60,007 of it is promised to another request by now.
+    const other = holdOf(builder, 939_993n);
+    assert.deepEqual(await ledger.hold(other), { kind: "held" });
+    const before = await balance(host);
+    assert.equal(await ledger.settle(settlementOf(hold, host)), "late");
+    assert.deepEqual(await ledger.balance(builder), { balance: 939_993n, held: 939_993n });
+    const { charge_pico, short_pico } = await recordOf(hold.id);
+    assert.deepEqual([charge_pico, short_pico], [60_007n, COST - 60_007n]);
+    assert.equal((await balance(host)) - before, hostShareOf(60_007n));
+    assert.equal(ledger.tallies.short, COST - 60_007n);
+    assert.equal(await ledger.settle(settlementOf(hold, host)), "repeated");
+    await assertBooks();
+
+    await ledger.settle(settlementOf(other, host));
+    const third = await lost(builder, 500_000n);
+    const owed = (await balance(builder)) + 1n;
+    await ledger.transfer({ id: newId(), kind: "refund", accountId: builder, amount: pico(owed), reason: "r" });
+    assert.equal(await ledger.settle(settlementOf(third, host)), "late");
+    assert.deepEqual([(await recordOf(third.id)).charge_pico, await balance(builder)], [0n, -1n]);
+    await assertBooks();
+  });
+
+  test("a charge above what was held is refused, as in time; an account that there is not, too", async () => {
+    const builder = await open("builder", 5_000_000n);
+    const hold = await lost(builder, COST - 1n);
+    await assert.rejects(ledger.settle(settlementOf(hold, host)), /above its hold/);
+    await assert.rejects(ledger.settle(settlementOf(hold, newId())), /does not exist/);
+    assert.deepEqual([(await recordOf(hold.id)).outcome, await balance(builder)], ["gateway_lost", 5_000_000n]);
+    await assertBooks();
+  });
+
+  test("many of one account at once, from two gateways: each is charged once", async () => {
+    const builder = await open("builder", 50_000_000n);
+    const holds: HoldOrder[] = [];
+    for (let i = 0; i < 20; i++) holds.push(await lost(builder));
+    const other = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "other" });
+    const outcomes = await Promise.all(
+      holds.flatMap((hold) => {
+        const settlement = settlementOf(hold, host);
+        return [ledger.settle(settlement), other.settle(settlement)];
+      }),
+    );
+    assert.equal(outcomes.filter((outcome) => outcome === "late").length, 20);
+    assert.equal(outcomes.filter((outcome) => outcome === "repeated").length, 20);
+    assert.equal(await balance(builder), 50_000_000n - 20n * COST);
+    await assertBooks();
+  });
+
+  test("what is billed and paid to nobody is no difference: an answer that broke off", async () => {
+    const builder = await open("builder", 5_000_000n);
+    const hold = holdOf(builder);
+    await ledger.hold(hold);
+    const broken = { ...settlementOf(hold, null), outcome: "upstream_failed", finishReason: null } as const;
+    assert.equal(await ledger.settle(broken), "settled");
+    await assertBooks();
+  });
+});
+
+describe("leases", () => {
+  let db: TestDatabase;
+  let builder: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    builder = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [builder]);
+    await db.pool.query("select ledger_transfer($1, 'grant', $2, 1000000000, 'test')", [newId(), builder]);
+  });
+  after(() => db.close());
+
+  /** As if the last sweep had been so long ago, and these holds ended so much later than that, in seconds. */
+  const away = async (seconds: number, ends: number[]): Promise<Uuid[]> => {
+    const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
+    await db.pool.query("select ledger_void(array(select id from hold))");
+    const holds = ends.map(() => holdOf(builder, 10n));
+    await Promise.all(holds.map((hold) => ledger.hold(hold)));
+    const ids = holds.map(({ id }) => id);
+    await db.pool.query("update hold_sweep set at = now() - make_interval(secs => $1)", [seconds]);
+    await db.pool.query(
+      `update hold h set expires_at = s.at + make_interval(secs => o.ends)
+         from hold_sweep s, unnest($1::uuid[], $2::float8[]) as o (id, ends) where h.id = o.id`,
+      [ids, ends],
+    );
+    return ids;
+  };
+  const sweep = async (lease?: string): Promise<number> => {
+    const call = lease === undefined ? "ledger_expire(1000)" : `ledger_expire(1000, '${lease}')`;
+    const { rows } = await db.pool.query(`select ${call} as expired`);
+    return rows[0].expired;
+  };
+  /** Seconds that are left of each. */
+  const left = async (ids: Uuid[]): Promise<number[]> => {
+    const { rows } = await db.pool.query(
+      `select extract(epoch from h.expires_at - s.at)::float8 as left_s
+         from unnest($1::uuid[]) with ordinality as o (id, ord) join hold h on h.id = o.id, hold_sweep s order by o.ord`,
+      [ids],
+    );
+    return rows.map((row) => row.left_s);
+  };
+
+  test("stand still while the store is away: a living gateway has as long to renew as before", async () => {
+    const ids = await away(100, [45, 59, 20]);
+    assert.equal(await sweep(), 0);
+    // All but the quarter of a lease in which a gateway renews anyway.
+    for (const [i, leftS] of (await left(ids)).entries()) {
+      const expected = ([45, 59, 20][i] as number) - LEASE_S / 4;
+      assert.ok(Math.abs(leftS - expected) < 1, `hold ${i}: ${leftS} s left, not ${expected}`);
+    }
+    assert.equal(await sweep(), 0);
+    assert.equal((await left(ids)).length, 3);
+  });
+
+  test("run on where somebody sweeps: what was not renewed ends", async () => {
+    await away(14, [1, 60]);
+    assert.equal(await sweep(), 1);
+  });
+
+  test("after a night without a gateway they end a lease after the first is back, and new ones are left alone", async () => {
+    const [old, fresh] = (await away(8 * 3600, [45, 8 * 3600 + LEASE_S])) as [Uuid, Uuid];
+    assert.equal(await sweep(), 0);
+    const [oldLeft, freshLeft] = (await left([old, fresh])) as [number, number];
+    assert.ok(oldLeft > 0 && oldLeft <= LEASE_S, `${oldLeft} s`);
+    assert.ok(freshLeft <= LEASE_S + 1, `${freshLeft} s: one that was taken since needs no more`);
+    await db.pool.query("update hold set expires_at = expires_at - make_interval(secs => $1)", [LEASE_S - 1]);
+    await db.pool.query("update hold set expires_at = expires_at - interval '1 second' where id = $1", [old]);
+    assert.equal(await sweep(), 1);
+  });
+
+  test("sweeps that are seldom still come to an end, with another lease than the caller's, too", async () => {
+    const ids = await away(0, [45]);
+    let sweeps = 0;
+    for (let ended = 0; ended === 0; sweeps++) {
+      assert.ok(sweeps < 10, `${await left(ids)} s left after ${sweeps} sweeps`);
+      await db.pool.query("update hold_sweep set at = at - interval '50 seconds'");
+      await db.pool.query("update hold set expires_at = expires_at - interval '50 seconds'");
+      // The first does not find what it has moved itself.
+      ended = (await sweep("1 minute")) + (await sweep("1 minute"));
+    }
+    await away(6, [5]);
+    assert.equal(await sweep("6 seconds"), 0, "of a short lease");
+    assert.equal(await sweep("6 seconds"), 0);
+  });
+
+  test("a hold that is just ending is passed over, and nobody waits for it", async () => {
+    const [ending, lasting] = (await away(100, [45, 45])) as [Uuid, Uuid];
+    const client = await db.pool.connect();
+    try {
+      await client.query("begin");
+      await client.query("delete from hold where id = $1", [ending]);
+      assert.equal(await sweep(), 0);
+      await client.query("rollback");
+    } finally {
+      client.release();
+    }
+    const [endingLeft, lastingLeft] = (await left([ending, lasting])) as [number, number];
+    assert.ok(endingLeft < 0 && lastingLeft > 0);
+  });
+});
+
+test("from 0018 with rows: holds and records stay, gateways of before call what they called, a lost one is settled late", async (t) => {
+  const { pool, close } = await openTestDatabase({ sql: await sqlUpTo(t, "0018") });
+  t.after(close);
+  await pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
+  const [builder, host] = [newId(), newId()];
+  await pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
+  await pool.query("select ledger_transfer($1, 'grant', $2, 5000000, 'test')", [newId(), builder]);
+  const ledger = openLedger({ pool, clock: systemClock, gatewayId: "test" });
+  const [settled, lost, open] = [holdOf(builder), holdOf(builder), holdOf(builder)];
+  for (const hold of [settled, lost, open]) assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+  assert.equal(await ledger.settle(settlementOf(settled, host)), "settled");
+  await pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
+  assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 1);
+
+  await migrate(pool, { directory: SQL, log: createLog("silent") });
+
+  assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 0);
+  assert.equal((await pool.query("select count(*)::int as holds from hold")).rows[0].holds, 1);
+  assert.equal(await ledger.settle(settlementOf(lost, host)), "late");
+  assert.equal(await ledger.settle(settlementOf(open, host)), "settled");
+  assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * COST, held: 0n });
+  const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
+  assert.deepEqual(differing, []);
+});

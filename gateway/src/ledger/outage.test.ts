@@ -1,0 +1,308 @@
+/** The ledger on a store that fails in every way we know: whatever was answered is charged once, and nobody waits for it. */
+import assert from "node:assert/strict";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, type TestContext, test } from "node:test";
+import type pg from "pg";
+import { systemClock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { manualClock } from "../base/testing.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { checkLedger } from "./check.ts";
+import { keepLeases } from "./leases.ts";
+import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import { openReplay } from "./replay.ts";
+import { openSpool } from "./spool.ts";
+import { readLines } from "./spool-lines.ts";
+import { COST, holdOf, newDirectory, newId, settlementOf } from "./testing.ts";
+
+const coded = (code: string): Error => Object.assign(new Error(`refused with ${code}`), { code });
+
+describe("a store in trouble", () => {
+  let db: TestDatabase;
+  let builder: Uuid;
+  let host: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    await db.pool.query("insert into price values (1, 'tiny-3b', 20000, 40000)");
+    [builder, host] = [newId(), newId()];
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder'), ($2, 'host')", [builder, host]);
+    await db.pool.query("select ledger_transfer($1, 'grant', $2, 100000000000, 'test')", [newId(), builder]);
+  });
+  after(() => db.close());
+
+  interface Trouble {
+    /** What a query fails with, before it is sent or after it was done; undefined where all is well. */
+    before?: () => Error;
+    after?: () => Error;
+    /** Queries wait for it. */
+    hangs?: Promise<void>;
+  }
+  /** A ledger whose pool fails as it is told, and what it logs. */
+  const open = async (t: TestContext, options: { directory?: string; gatewayId?: string; trouble?: Trouble } = {}) => {
+    const { directory = await newDirectory(t), gatewayId = newId(), trouble = {} } = options;
+    const lines: { level: number; msg: string; request?: string }[] = [];
+    const done: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
+    const spool = await openSpool({ directory, gatewayId, clock: systemClock, log });
+    const pool = new Proxy(db.pool, {
+      get(target, name) {
+        const value = Reflect.get(target, name);
+        if (name !== "query") return typeof value === "function" ? value.bind(target) : value;
+        return async (...args: Parameters<pg.Pool["query"]>) => {
+          await trouble.hangs;
+          if (trouble.before !== undefined) throw trouble.before();
+          const result = await (target.query as (...all: unknown[]) => Promise<unknown>)(...args);
+          done.push((args[0] as { name?: string }).name ?? "");
+          if (trouble.after !== undefined) throw trouble.after();
+          return result;
+        };
+      },
+    });
+    const ledger = openLedger({ pool, clock: systemClock, gatewayId, spool, log });
+    t.after(async () => {
+      await ledger.close();
+      await spool.close();
+    });
+    return { ledger, trouble, lines, directory, spool, done };
+  };
+  const held = async (ledger: Ledger): Promise<HoldOrder> => {
+    const hold = holdOf(builder);
+    assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+    return hold;
+  };
+  const onDisk = async (directory: string): Promise<Uuid[]> => {
+    const names = (await readdir(directory)).filter((name) => name.endsWith(".spool"));
+    const texts = await Promise.all(names.map((name) => readFile(join(directory, name), "utf8")));
+    return texts.flatMap((text) => readLines(text).settlements.map(({ id }) => id));
+  };
+  const chargesOf = async (id: Uuid): Promise<bigint[]> => {
+    const { rows } = await db.pool.query(
+      "select -amount as charge from ledger_entry where operation = $1 and kind = 'charge'",
+      [id],
+    );
+    return rows.map(({ charge }) => BigInt(charge));
+  };
+  const isCharged = async (id: Uuid): Promise<boolean> => (await chargesOf(id)).length > 0;
+  const assertBooks = async (): Promise<void> => {
+    const differing = (await checkLedger(db.pool)).filter(({ differences }) => differences.length > 0);
+    assert.deepEqual(differing, []);
+  };
+  const without = (trouble: Trouble): void => {
+    for (const name of ["before", "after", "hangs"] as const) delete trouble[name];
+  };
+
+  const troubles: [string, Trouble][] = [
+    ["its disk is full", { before: () => coded("53100") }],
+    ["it is read only", { before: () => coded("25006") }],
+    ["it cannot read its own pages", { before: () => coded("XX001") }],
+    ["a grant is missing", { before: () => coded("42501") }],
+    ["the connection is lost before the commit", { before: () => coded("ECONNRESET") }],
+    ["the connection is lost after the commit", { after: () => new Error("Connection terminated unexpectedly") }],
+    ["it is known to be away", { before: () => new Away("database", "no answer") }],
+  ];
+  for (const [what, how] of troubles) {
+    test(`${what}: the settlement is on the disk at once, and in the books once when it is over`, async (t) => {
+      const { ledger, trouble, lines, directory } = await open(t);
+      const holds = [await held(ledger), await held(ledger)];
+      Object.assign(trouble, how);
+      await Promise.all(holds.map((hold) => ledger.secure(settlementOf(hold, host))));
+      assert.deepEqual((await onDisk(directory)).sort(), holds.map(({ id }) => id).sort());
+      assert.deepEqual(ledger.unsettled().sort(), holds.map(({ id }) => id).sort());
+      await ledger.idle();
+      without(trouble);
+      for (const { id } of holds) await eventually("it is charged", () => isCharged(id));
+      await eventually("nothing waits", () => ledger.unsettled().length === 0);
+      await eventually("the disk is empty", async () => (await onDisk(directory)).length === 0);
+      for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+      const { spooled, committed, unsafe, givenUp } = ledger.tallies;
+      assert.deepEqual([spooled, committed, unsafe, givenUp], [2, 2, 0, 0]);
+      assert.equal(lines.length, 2, "an outage is two lines");
+      assert.match(lines[0]?.request ?? "", /^req_/);
+      await assertBooks();
+    });
+  }
+
+  test("it hangs: after a second the settlement is on the disk; others go there at once, and a stop does not wait", async (t) => {
+    const { ledger, trouble, directory } = await open(t);
+    const holds = [await held(ledger), await held(ledger)];
+    const hanging = Promise.withResolvers<void>();
+    trouble.hangs = hanging.promise;
+    for (const hold of holds) await ledger.secure(settlementOf(hold, host));
+    assert.deepEqual(
+      await onDisk(directory),
+      holds.map(({ id }) => id),
+    );
+    assert.equal(ledger.tallies.unsafe, 0);
+    await ledger.close();
+    hanging.resolve();
+    for (const { id } of holds) await eventually("what was on its way is done", () => isCharged(id));
+    await assertBooks();
+  });
+
+  test("the gateway dies with its settlements on the disk: the next one on that disk charges each of them once", async (t) => {
+    const first = await open(t);
+    const holds = [await held(first.ledger), await held(first.ledger), await held(first.ledger)];
+    first.trouble.before = () => coded("57P03");
+    await Promise.all(holds.map((hold) => first.ledger.secure(settlementOf(hold, host))));
+    await first.ledger.close();
+    // One of them had its lease run out before.
+    const [late] = holds as [HoldOrder];
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [late.id]);
+    await db.pool.query("update hold_sweep set at = now()");
+    assert.equal((await db.pool.query("select ledger_expire(10) as expired")).rows[0].expired, 1);
+
+    const second = await open(t, { directory: first.directory });
+    const replay = openReplay({
+      spool: second.spool,
+      clock: systemClock,
+      log: createLog("silent"),
+      ledger: second.ledger,
+    });
+    t.after(() => replay.stop());
+    await replay.run();
+    await replay.run();
+    for (const { id } of holds) assert.deepEqual(await chargesOf(id), [COST]);
+    assert.deepEqual(await onDisk(first.directory), []);
+    assert.deepEqual([second.ledger.tallies.late, second.ledger.tallies.committed], [1, 2]);
+    await assertBooks();
+  });
+
+  test("neither store nor disk take it: the client is answered after two seconds, and it is charged when one does", async (t) => {
+    const { ledger, trouble, lines, spool } = await open(t);
+    const hold = await held(ledger);
+    const append = t.mock.method(spool, "append", async () => {
+      throw coded("ENOSPC");
+    });
+    trouble.before = () => coded("53100");
+    await ledger.secure(settlementOf(hold, host));
+    assert.equal(ledger.tallies.unsafe, 1);
+    const errors = lines.filter(({ level }) => level >= 50);
+    assert.ok(errors.length >= 2 && errors.every(({ request }) => request === publicId("req", hold.id)));
+    append.mock.restore();
+    await ledger.idle();
+    assert.equal(ledger.tallies.spooled, 1, "the disk took it first");
+    without(trouble);
+    await eventually("it is charged", () => isCharged(hold.id));
+    await assertBooks();
+  });
+
+  test("what proves a bug is given up for good, by itself, and written down", async (t) => {
+    const { ledger, lines, directory } = await open(t);
+    const [bad, good] = [await held(ledger), await held(ledger)];
+    await Promise.all([
+      ledger.secure({ ...settlementOf(bad, host), charge: pico(bad.amount + 1n) }),
+      ledger.secure(settlementOf(good, host)),
+    ]);
+    assert.deepEqual(await chargesOf(good.id), [COST]);
+    await ledger.secure(settlementOf({ id: newId(), accountId: builder }, host));
+    const notes = (await readFile(join(directory, "given-up.jsonl"), "utf8"))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+    assert.equal(notes[0].request, publicId("req", bad.id));
+    assert.match(notes[0].reason, /violates check constraint/);
+    assert.match(notes[1].reason, /no such hold/);
+    assert.equal(ledger.tallies.givenUp, 2);
+    assert.equal(lines.filter(({ request }) => request === notes[0].request).length, 1);
+    assert.deepEqual(ledger.unsettled(), []);
+    await ledger.void(bad.id);
+    await assertBooks();
+  });
+
+  test("a hold whose connection is lost after the commit is given back, though its client saw a refusal", async (t) => {
+    const { ledger, trouble } = await open(t);
+    trouble.after = () => coded("ECONNRESET");
+    await assert.rejects(ledger.hold(holdOf(builder)), { code: "ECONNRESET" });
+    assert.equal((await db.pool.query("select id from hold")).rows.length, 1);
+    without(trouble);
+    await eventually("it is given back", async () => (await db.pool.query("select id from hold")).rows.length === 0);
+    const { rows } = await db.pool.query("select id from request where outcome = 'gateway_lost'");
+    assert.deepEqual(rows, [], "and not recorded as lost");
+  });
+
+  test("a hold that hangs is refused within seconds, and given back if the store took it after all", async (t) => {
+    const { ledger, trouble, done } = await open(t);
+    const hanging = Promise.withResolvers<void>();
+    trouble.hangs = hanging.promise;
+    await assert.rejects(ledger.hold(holdOf(builder)), Away);
+    without(trouble);
+    hanging.resolve();
+    await eventually("it was taken and given back", () => done.includes("ledger_void"));
+    assert.deepEqual(done, ["ledger_hold", "ledger_void"]);
+    assert.equal((await ledger.balance(builder))?.held, 0n);
+    await assertBooks();
+  });
+
+  test("away, it refuses holds at once", async (t) => {
+    const { ledger, trouble } = await open(t);
+    let queries = 0;
+    trouble.before = () => {
+      queries += 1;
+      return new Away("database", "no answer");
+    };
+    await assert.rejects(ledger.hold(holdOf(builder)), Away);
+    assert.equal(queries, 1);
+  });
+
+  test("nobody waits for a hold to be given back while the store is away", async (t) => {
+    const { ledger, trouble } = await open(t);
+    const hold = await held(ledger);
+    trouble.before = () => coded("ECONNREFUSED");
+    await ledger.void(hold.id);
+    without(trouble);
+    await eventually("it is given back", async () => (await ledger.holds(builder)) === 0);
+  });
+});
+
+describe("leases while the store is away", () => {
+  test("what waits to be settled is renewed too, every moment until it works; an outage is told once", async (t) => {
+    const clock = manualClock();
+    const lines: string[] = [];
+    const log = createLog("debug", { write: (line) => void lines.push(line) });
+    const renewed: Uuid[][] = [];
+    let error: Error | undefined;
+    const [alive, ended] = [newId(), newId()];
+    const leases = keepLeases({
+      clock,
+      log,
+      ledger: {
+        async renew(ids) {
+          if (error !== undefined) throw error;
+          renewed.push(ids);
+        },
+        async expire() {
+          if (error !== undefined) throw error;
+          return 0;
+        },
+        unsettled: () => [ended],
+      },
+    });
+    t.after(() => leases.stop());
+    leases.keep(alive);
+    const pass = async (seconds: number): Promise<void> => {
+      for (let i = 0; i < seconds; i++) {
+        clock.advance(1_000);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    };
+    await pass(15);
+    assert.deepEqual(renewed, [[alive, ended]]);
+    error = new Away("database", "no answer");
+    await pass(100);
+    assert.equal(renewed.length, 1);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line).level),
+      [20, 20],
+      "of renewals and of sweeps, at debug: the store tells of its outage itself",
+    );
+    error = undefined;
+    await pass(1);
+    assert.equal(renewed.length, 2, "the moment it is back");
+    await pass(13);
+    assert.ok(renewed.length <= 3, "and then as before");
+  });
+});

@@ -1,0 +1,84 @@
+/**
+ * Gives holds back for which nothing was dispatched. It is tried until the store has done it, and nobody waits for a store
+ * that is away: the client has had its refusal.
+ */
+import type { Clock } from "../base/clock.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { openPauses } from "../base/pauses.ts";
+import { provesBug } from "../db/errors.ts";
+
+const WAIT_MAX_MS = 1_000;
+
+interface Releases {
+  /** Resolves when the hold is given back, or after a second. */
+  release(id: Uuid): Promise<void>;
+  /** Of a hold that was given up: the store may have taken it, or be about to. */
+  doubtful(id: Uuid): void;
+  idle(): Promise<void>;
+  /** What is left then ends with its lease. */
+  close(): Promise<void>;
+}
+
+interface ReleaseOptions {
+  clock: Clock;
+  log: Log;
+  holdLeaseMs: number;
+  /** Once. False where there is no such hold. */
+  release: (id: Uuid) => Promise<boolean>;
+}
+
+export function openReleases(options: ReleaseOptions): Releases {
+  const { clock, log, holdLeaseMs, release } = options;
+  const pauses = openPauses(clock);
+  const open = new Set<Promise<unknown>>();
+
+  const untilDone = async (id: Uuid): Promise<boolean> => {
+    for (let failures = 1; !pauses.areOver; failures++) {
+      try {
+        return await release(id);
+      } catch (error) {
+        if (!provesBug(error)) await pauses.after(failures);
+        else return tellBug(id, error);
+      }
+    }
+    return false;
+  };
+  const tellBug = (id: Uuid, error: unknown): boolean => {
+    log.error({ request: publicId("req", id), err: error }, "a hold could not be given back; it ends with its lease");
+    return false;
+  };
+  /** A statement whose connection broke may still be run by the server, after the first look. */
+  const looking = async (id: Uuid): Promise<void> => {
+    for (const delayMs of [WAIT_MAX_MS, holdLeaseMs / 4]) {
+      if (await untilDone(id)) return;
+      await pauses.of(delayMs);
+    }
+    await untilDone(id);
+  };
+  const keep = <T>(work: Promise<T>): Promise<T> => {
+    open.add(work);
+    void work.finally(() => open.delete(work));
+    return work;
+  };
+  const within = async (work: Promise<unknown>): Promise<void> => {
+    const waited = Promise.withResolvers<void>();
+    const stopTimer = clock.after(WAIT_MAX_MS, waited.resolve);
+    await Promise.race([work, waited.promise]);
+    stopTimer();
+  };
+  const idle = async (): Promise<void> => {
+    await Promise.all(open);
+  };
+
+  return {
+    release: (id) => within(keep(untilDone(id))),
+    // Nobody waits for this one, a gateway that stops neither.
+    doubtful: (id) => void looking(id),
+    idle,
+    async close() {
+      await within(idle());
+      pauses.end();
+    },
+  };
+}

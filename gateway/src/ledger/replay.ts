@@ -1,0 +1,162 @@
+/**
+ * Settles what other gateways left on the disk: at the start, and every minute. Settling is idempotent by the request's id,
+ * so that several may do it at once, and their owner too if it lives; each is charged once.
+ *
+ * A file is removed when all its lines are settled and nobody writes to it: its process is gone (on this machine), or for an
+ * hour nothing was written (on another, which cannot be asked; so too where the process's number may have been given to
+ * another). Should its owner live all the same, no line is lost: what it wrote before the removal is read after it, and when
+ * it has written it looks whether its file is still there.
+ */
+import { type FileHandle, open, readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { provesBug } from "../db/errors.ts";
+import type { Settlement, SettleOutcome } from "./settlement.ts";
+import { ownerOf, removeIfThere, type Spool, type SpoolOwner } from "./spool.ts";
+import { readLines } from "./spool-lines.ts";
+
+const EVERY_MS = 60_000;
+const OLD_MS = 60 * 60 * 1000;
+/** As many as a batch of the ledger takes. */
+const AT_ONCE = 128;
+
+interface ReplayOptions {
+  spool: Spool;
+  clock: Clock;
+  log: Log;
+  ledger: {
+    /** Once. Rejects when the store is in trouble; what cannot be settled at all is written down there. */
+    trySettling: (settlement: Settlement) => Promise<SettleOutcome | "given_up">;
+    /** Takes it over: it is committed, or in this gateway's own spool. */
+    secure: (settlement: Settlement) => Promise<void>;
+  };
+  isAlive?: (pid: number) => boolean;
+}
+
+interface Replay {
+  /** Looks through the directory now. */
+  run(): Promise<void>;
+  stop(): void;
+}
+
+export function openReplay(options: ReplayOptions): Replay {
+  const { spool, clock, log, ledger, isAlive = processIsAlive } = options;
+  const { directory, owner: self } = spool;
+  /** What is known to be in the books, by file, so that a file that stays is not sent to the store every minute. */
+  const settled = new Map<string, Set<Uuid>>();
+  const told = new Set<string>();
+  let running: Promise<void> | undefined;
+
+  const once = (name: string, tell: () => void): void => {
+    if (!told.has(name)) tell();
+    told.add(name);
+  };
+  const isGone = ({ host, pid }: SpoolOwner, writtenMs: number): boolean => {
+    if (clock.now() - writtenMs > OLD_MS) return true;
+    return host === self.host && (pid === self.pid || !isAlive(pid));
+  };
+
+  /** False when the store is away: the rest waits for the next time. */
+  const settleAll = async (name: string, settlements: Settlement[]): Promise<boolean> => {
+    const known = settled.get(name) ?? new Set();
+    settled.set(name, known);
+    const due = settlements.filter(({ id }) => !known.has(id));
+    let entered = 0;
+    for (let from = 0; from < due.length; from += AT_ONCE) {
+      const part = due.slice(from, from + AT_ONCE);
+      const results = await Promise.allSettled(part.map((settlement) => ledger.trySettling(settlement)));
+      for (const [i, result] of results.entries()) {
+        const { id } = part[i] as Settlement;
+        if (result.status === "fulfilled") {
+          known.add(id);
+          if (result.value === "settled" || result.value === "late") entered += 1;
+        } else if (provesBug(result.reason)) {
+          log.error({ request: publicId("req", id), err: result.reason, file: name }, "a spooled settlement failed");
+        }
+      }
+      if (results.some(({ status }) => status === "rejected")) return false;
+    }
+    if (entered > 0) log.info({ settlements: entered, file: name }, "settled what another gateway had answered");
+    return true;
+  };
+
+  const replayFile = async (name: string, owner: SpoolOwner): Promise<void> => {
+    const path = join(directory, name);
+    const handle = await openIfThere(path);
+    if (handle === undefined) return;
+    try {
+      const { mtimeMs } = await handle.stat();
+      const text = await textFrom(handle, 0);
+      const { settlements, damaged, foreign } = readLines(text);
+      if (damaged > 0)
+        once(name, () => log.error({ file: path, damaged }, "lines of a spool are damaged; the file is kept"));
+      if (foreign > 0)
+        once(name, () =>
+          log.error({ file: path, foreign }, "a newer gateway wrote lines of a spool; they wait for it"),
+        );
+      if (!(await settleAll(name, settlements)) || foreign > 0 || !isGone(owner, mtimeMs)) return;
+      if (damaged > 0) await rename(path, `${path}.damaged`);
+      else await removeIfThere(path);
+      settled.delete(name);
+      const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+      const since = readLines(await textFrom(handle, Buffer.byteLength(whole)));
+      for (const settlement of since.settlements) await ledger.secure(settlement);
+    } finally {
+      await handle.close();
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    for (const name of await readdir(directory)) {
+      const owner = ownerOf(name);
+      if (owner === undefined || owner.gatewayId === self.gatewayId) continue;
+      await replayFile(name, owner).catch((error) =>
+        once(name, () => log.error({ err: error, file: name }, "a spool cannot be read; trying again every minute")),
+      );
+    }
+  };
+  const runOnce = (): Promise<void> => {
+    running ??= run().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const failed = (error: unknown): void =>
+    once(directory, () => log.error({ err: error, directory }, "the spools cannot be read; trying again every minute"));
+  const stopTimer = clock.every(EVERY_MS, () => {
+    runOnce().catch(failed);
+  });
+  return {
+    run: () => runOnce().catch(failed),
+    stop: stopTimer,
+  };
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function textFrom(handle: FileHandle, position: number): Promise<string> {
+  const { size } = await handle.stat();
+  if (size <= position) return "";
+  const bytes = Buffer.alloc(size - position);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, position);
+  return bytes.toString("utf8", 0, bytesRead);
+}
+
+function processIsAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // It is another user's, then.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * The text of a spool: a line for each settlement, a checksum before its JSON. A line that a crash cut short is the last and
+ * was never answered for; any other that does not fit its checksum was damaged afterwards. Amounts are strings, because they
+ * pass what a JSON number can hold. Ids, counts and times: nothing that a builder or a model wrote.
+ */
+import { crc32 } from "node:zlib";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
+import type { Settlement } from "./settlement.ts";
+
+/** Of the fields below. One that a newer gateway wrote is left to it. */
+const VERSION = 1;
+
+const id = z.uuid().transform((text) => text as Uuid);
+const count = z.int().nonnegative();
+
+const Line = z
+  .strictObject({
+    v: z.literal(VERSION),
+    id,
+    accountId: id,
+    nodeId: id.nullable(),
+    paidHostId: id.nullable(),
+    charge: z
+      .string()
+      .regex(/^\d+$/)
+      .transform((text): Pico => pico(BigInt(text))),
+    outcome: z.enum(REQUEST_OUTCOMES),
+    httpStatus: count,
+    finishReason: z.enum(FINISH_REASONS).nullable(),
+    completionTokens: count,
+    reasoningTokens: count,
+    attempts: count,
+    queueMs: count.nullable(),
+    ttftMs: count.nullable(),
+    durationMs: count,
+  })
+  .transform(({ v: _version, ...settlement }): Settlement => settlement);
+
+export function lineOf(settlement: Settlement): string {
+  const json = JSON.stringify({ v: VERSION, ...settlement, charge: settlement.charge.toString() });
+  return `${checksum(json)} ${json}\n`;
+}
+
+interface SpoolText {
+  settlements: Settlement[];
+  /** Lines that do not fit their checksum and are not the last. */
+  damaged: number;
+  /** Whole lines that this version cannot read. */
+  foreign: number;
+}
+
+export function readLines(text: string): SpoolText {
+  const read: SpoolText = { settlements: [], damaged: 0, foreign: 0 };
+  const lines = text.split("\n");
+  // What stands after the last line's end, whole or not, was not answered for.
+  lines.pop();
+  for (const [i, line] of lines.entries()) {
+    const json = line.slice(9);
+    if (line.slice(0, 8) !== checksum(json)) {
+      if (i < lines.length - 1) read.damaged += 1;
+      continue;
+    }
+    const settlement = settlementOf(json);
+    if (settlement === undefined) read.foreign += 1;
+    else read.settlements.push(settlement);
+  }
+  return read;
+}
+
+function settlementOf(json: string): Settlement | undefined {
+  try {
+    return Line.safeParse(JSON.parse(json)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+const checksum = (text: string): string => crc32(text).toString(16).padStart(8, "0");

@@ -1,0 +1,272 @@
+import assert from "node:assert/strict";
+import { appendFile, readdir, readFile, rename, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, type TestContext, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { Away } from "../base/dependency.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { pico } from "../base/money.ts";
+import { eventually } from "../db/testing.ts";
+import { openReplay } from "./replay.ts";
+import type { Settlement, SettleOutcome } from "./settlement.ts";
+import { openSpool, type Spool } from "./spool.ts";
+import { lineOf, readLines } from "./spool-lines.ts";
+import { newDirectory, newId, settlementOf } from "./testing.ts";
+
+const log = createLog("silent");
+const HERE = "machine";
+const DEAD = 4_000_000;
+
+const ended = (): Settlement => settlementOf({ id: newId(), accountId: newId() }, newId());
+const spools = async (directory: string): Promise<string[]> =>
+  (await readdir(directory)).filter((name) => name.endsWith(".spool"));
+const linesOf = async (directory: string): Promise<Settlement[]> => {
+  const texts = await Promise.all((await spools(directory)).map((name) => readFile(join(directory, name), "utf8")));
+  return texts.flatMap((text) => readLines(text).settlements);
+};
+const open = (directory: string, gatewayId: string, pid = process.pid, host = HERE): Promise<Spool> =>
+  openSpool({ directory, gatewayId, clock: systemClock, log, pid, host });
+
+/** A gateway's look through the directory, on books that are a map. */
+async function replaying(t: TestContext, spool: Spool, books = new Map<Uuid, number>()) {
+  const state = { isAway: false, secured: [] as Settlement[], beforeRemoval: async () => {} };
+  const replay = openReplay({
+    spool,
+    clock: systemClock,
+    log,
+    isAlive: (pid) => pid !== DEAD,
+    ledger: {
+      async trySettling({ id }): Promise<SettleOutcome> {
+        if (state.isAway) throw new Away("database", "no answer");
+        books.set(id, (books.get(id) ?? 0) + 1);
+        await state.beforeRemoval();
+        return books.get(id) === 1 ? "settled" : "repeated";
+      },
+      secure: async (settlement) => void state.secured.push(settlement),
+    },
+  });
+  t.after(() => replay.stop());
+  return { replay, books, state };
+}
+
+describe("lines", () => {
+  test("come back as they were, beyond what a number holds", () => {
+    const all = [ended(), { ...ended(), charge: pico(2n ** 62n + 1n), nodeId: null, paidHostId: null, ttftMs: null }];
+    assert.deepEqual(readLines(all.map(lineOf).join("")), { settlements: all, damaged: 0, foreign: 0 });
+  });
+
+  test("the last, cut short anywhere, is ignored; those before it are read", () => {
+    const [first, last] = [ended(), ended()];
+    const [whole, cut] = [lineOf(first), lineOf(last)];
+    for (let length = 0; length < cut.length; length++)
+      assert.deepEqual(readLines(whole + cut.slice(0, length)), { settlements: [first], damaged: 0, foreign: 0 });
+    assert.deepEqual(readLines(`${whole}${cut.slice(0, 40)}\n`).settlements, [first]);
+  });
+
+  test("one in the middle that does not fit its checksum is told of, and so is one of a newer gateway", () => {
+    const [first, last] = [ended(), ended()];
+    const damaged = lineOf(ended()).replace('"httpStatus":200', '"httpStatus":201');
+    assert.deepEqual(readLines(lineOf(first) + damaged + lineOf(last)), {
+      settlements: [first, last],
+      damaged: 1,
+      foreign: 0,
+    });
+    const newer = lineOf({ ...first, surcharge: 1 } as unknown as Settlement);
+    assert.deepEqual(readLines(newer + lineOf(last)), { settlements: [last], damaged: 0, foreign: 1 });
+  });
+});
+
+describe("a gateway's own file", () => {
+  test("holds what is open, for its user alone, and is emptied when nothing is", async (t) => {
+    const directory = await newDirectory(t);
+    const spool = await open(directory, "a");
+    const all = [ended(), ended(), ended()];
+    await Promise.all(all.map((settlement) => spool.append(settlement)));
+    assert.deepEqual(await linesOf(directory), all);
+    const [name] = await spools(directory);
+    const file = join(directory, name as string);
+    assert.equal((await stat(file)).mode & 0o777, 0o600);
+    assert.equal((await stat(directory)).mode & 0o777, 0o700);
+    for (const { id } of all) spool.done(id);
+    await eventually("it is empty", async () => (await stat(file)).size === 0);
+    const next = ended();
+    await spool.append(next);
+    assert.deepEqual(await linesOf(directory), [next]);
+    await spool.close();
+    assert.deepEqual(await linesOf(directory), [next], "what is open stays");
+  });
+
+  test("goes when the gateway stops and nothing is open in it", async (t) => {
+    const directory = await newDirectory(t);
+    const spool = await open(directory, "a");
+    const settlement = ended();
+    await spool.append(settlement);
+    spool.done(settlement.id);
+    await spool.close();
+    assert.deepEqual(await spools(directory), []);
+  });
+
+  test("somebody removed it: what is open is written anew before anybody is told that it is safe", async (t) => {
+    const directory = await newDirectory(t);
+    const spool = await open(directory, "a");
+    const [first, second] = [ended(), ended()];
+    await spool.append(first);
+    for (const name of await spools(directory)) await rm(join(directory, name));
+    await spool.append(second);
+    assert.deepEqual(await linesOf(directory), [first, second]);
+    await spool.close();
+  });
+
+  test("a disk that refuses is told; when it takes files again, what is open is in a new one", async (t) => {
+    const directory = await newDirectory(t);
+    const spool = await open(directory, "a");
+    const [first, second] = [ended(), ended()];
+    await spool.append(first);
+    // Without its directory neither this file nor a new one can be had, by root neither.
+    await rename(directory, `${directory}-away`);
+    await assert.rejects(spool.append(second), { code: "ENOENT" });
+    await assert.rejects(spool.append(second), { code: "ENOENT" });
+    await rename(`${directory}-away`, directory);
+    await spool.append(second);
+    assert.deepEqual(await linesOf(directory), [first, second]);
+    await spool.close();
+  });
+
+  test("what is given up is written down with its request and its reason, and can be put back", async (t) => {
+    const directory = await newDirectory(t);
+    const spool = await open(directory, "a");
+    const all = [ended(), ended()];
+    for (const settlement of all) await spool.giveUp(settlement, "no such thing");
+    const text = await readFile(join(directory, "given-up.jsonl"), "utf8");
+    const notes = text
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      notes.map(({ request, reason }) => [request.slice(0, 4), reason]),
+      [
+        ["req_", "no such thing"],
+        ["req_", "no such thing"],
+      ],
+    );
+    assert.deepEqual(readLines(notes.map(({ line }) => `${line}\n`).join("")).settlements, all);
+    await spool.close();
+  });
+});
+
+describe("what others left", () => {
+  test("of a gateway that is gone is settled once, and its file removed", async (t) => {
+    const directory = await newDirectory(t);
+    const [dead, mine] = [await open(directory, "dead", DEAD), await open(directory, "mine")];
+    const all = [ended(), ended()];
+    await Promise.all(all.map((settlement) => dead.append(settlement)));
+    await dead.close();
+    const { replay, books, state } = await replaying(t, mine);
+    state.isAway = true;
+    await replay.run();
+    assert.deepEqual(await linesOf(directory), all, "the store is away: everything stays");
+    state.isAway = false;
+    await replay.run();
+    await replay.run();
+    assert.deepEqual(
+      all.map(({ id }) => books.get(id)),
+      [1, 1],
+    );
+    assert.deepEqual(await linesOf(directory), []);
+    assert.equal((await spools(directory)).length, 1, "its own is left");
+    await mine.close();
+  });
+
+  test("the number of a dead process was given to this one: its file is not taken for this gateway's", async (t) => {
+    const directory = await newDirectory(t);
+    const before = await open(directory, "before", 1);
+    const settlement = ended();
+    await before.append(settlement);
+    await before.close();
+    const mine = await open(directory, "mine", 1);
+    const { replay, books } = await replaying(t, mine);
+    await replay.run();
+    assert.equal(books.get(settlement.id), 1);
+    assert.deepEqual(await linesOf(directory), []);
+    await mine.close();
+  });
+
+  test("a gateway that died between the commit and the emptying of its file: a repeat, no second charge", async (t) => {
+    const directory = await newDirectory(t);
+    const dead = await open(directory, "dead", DEAD);
+    const settlement = ended();
+    await dead.append(settlement);
+    const mine = await open(directory, "mine");
+    const { replay, books } = await replaying(t, mine, new Map([[settlement.id, 1]]));
+    await replay.run();
+    assert.equal(books.get(settlement.id), 2, "it was sent, and the books said that they have it");
+    assert.deepEqual(await linesOf(directory), []);
+    await Promise.all([dead.close(), mine.close()]);
+  });
+
+  test("of one that lives is settled and stays; on another machine, until nothing was written for an hour", async (t) => {
+    const directory = await newDirectory(t);
+    const living = await open(directory, "living", 77);
+    const remote = await open(directory, "remote", 1, "elsewhere");
+    const [ours, theirs] = [ended(), ended()];
+    await Promise.all([living.append(ours), remote.append(theirs)]);
+    const mine = await open(directory, "mine");
+    const { replay, books } = await replaying(t, mine);
+    await replay.run();
+    await replay.run();
+    assert.deepEqual([books.get(ours.id), books.get(theirs.id)], [1, 1], "nothing is sent every minute");
+    assert.equal((await linesOf(directory)).length, 2);
+    const old = new Date(Date.now() - 2 * 60 * 60 * 1000);
+    const [name] = (await spools(directory)).filter((each) => each.startsWith("elsewhere"));
+    await utimes(join(directory, name as string), old, old);
+    await replay.run();
+    assert.deepEqual(await linesOf(directory), [ours]);
+    const next = ended();
+    await remote.append(next);
+    assert.deepEqual(
+      (await linesOf(directory)).map(({ id }) => id).sort(),
+      [ours.id, theirs.id, next.id].sort(),
+      "it lived all the same, and wrote it all again",
+    );
+    await Promise.all([living.close(), remote.close(), mine.close()]);
+  });
+
+  test("a line written while its file is removed is read after that", async (t) => {
+    const directory = await newDirectory(t);
+    const other = await open(directory, "other", DEAD);
+    const [first, second] = [ended(), ended()];
+    await other.append(first);
+    const mine = await open(directory, "mine");
+    const { replay, state } = await replaying(t, mine);
+    // The worst moment: the first line is read, the file not removed yet.
+    state.beforeRemoval = () => other.append(second);
+    await replay.run();
+    assert.deepEqual(state.secured, [second]);
+    await Promise.all([other.close(), mine.close()]);
+  });
+
+  test("a torn line is no obstacle; a damaged one keeps the file aside; a newer gateway's waits for it", async (t) => {
+    const directory = await newDirectory(t);
+    const mine = await open(directory, "mine");
+    const [torn, damaged, newer] = [ended(), ended(), ended()];
+    const file = (gateway: string): string => join(directory, `${HERE}~${DEAD}~${gateway}~1.spool`);
+    await writeFile(file("torn"), lineOf(torn));
+    await appendFile(file("torn"), lineOf(ended()));
+    await truncate(file("torn"), lineOf(torn).length + 30);
+    await writeFile(file("damaged"), `nonsense\n${lineOf(damaged)}`);
+    await writeFile(file("newer"), lineOf({ ...ended(), surcharge: 1 } as unknown as Settlement) + lineOf(newer));
+    const { replay, books } = await replaying(t, mine);
+    await replay.run();
+    await replay.run();
+    assert.deepEqual(
+      [torn, damaged, newer].map(({ id }) => books.get(id)),
+      [1, 1, 1],
+    );
+    assert.deepEqual((await readdir(directory)).filter((name) => name.includes(`${DEAD}`)).sort(), [
+      `${HERE}~${DEAD}~damaged~1.spool.damaged`,
+      `${HERE}~${DEAD}~newer~1.spool`,
+    ]);
+    await mine.close();
+  });
+});

@@ -1,0 +1,247 @@
+/**
+ * Settlements on this gateway's own disk, for as long as the store does not take them: money that is owed. One file for each
+ * running gateway, which alone writes to it; `replay.ts` settles what others have left behind.
+ *
+ * Appends that wait share one write and one fsync. When nothing is open the file is emptied. After any trouble with a file
+ * (a full disk, an fsync that failed and says nothing about the next) it is written to no more: what is open goes into a new
+ * one, and only when that is safe is the old one removed.
+ */
+import { type FileHandle, mkdir, open, stat, unlink } from "node:fs/promises";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import type { Clock } from "../base/clock.ts";
+import { publicId, type Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import type { Settlement } from "./settlement.ts";
+import { lineOf } from "./spool-lines.ts";
+
+/** Settlements that the database refuses for good, for a person to look at. */
+const GIVEN_UP = "given-up.jsonl";
+const PRIVATE_FILE = 0o600;
+
+/** Who writes a file; its name says it: `host~pid~gateway~number.spool`. */
+export interface SpoolOwner {
+  host: string;
+  pid: number;
+  gatewayId: string;
+}
+
+export interface Spool {
+  readonly directory: string;
+  readonly owner: SpoolOwner;
+  /** Resolves when the settlement is on the disk for good. */
+  append(settlement: Settlement): Promise<void>;
+  /** It is in the books, or given up. */
+  done(id: Uuid): void;
+  /** Writes down, for good, that this one cannot be settled and why. */
+  giveUp(settlement: Settlement, reason: string): Promise<void>;
+  /** Leaves the file behind if something is open in it. */
+  close(): Promise<void>;
+}
+
+interface SpoolOptions {
+  directory: string;
+  gatewayId: string;
+  clock: Clock;
+  log: Log;
+  host?: string;
+  pid?: number;
+}
+
+/** Fails where the directory cannot be written to: a gateway that could not keep what it is owed must not start. */
+export async function openSpool(options: SpoolOptions): Promise<Spool> {
+  const { directory, gatewayId, clock, log, host = hostname(), pid = process.pid } = options;
+  const made = await mkdir(directory, { recursive: true, mode: 0o700 });
+  if (made !== undefined) await syncDirectory(dirname(made));
+  const owner = { host: host.replaceAll(/[^A-Za-z0-9.-]/g, "_"), pid, gatewayId };
+  const file = new OwnFile(directory, owner, log);
+  await file.begin();
+  return {
+    directory,
+    owner,
+    append: (settlement) => file.append(settlement.id, lineOf(settlement)),
+    done: (id) => file.done(id),
+    giveUp: (settlement, reason) => writeGivenUp(directory, settlement, { at: new Date(clock.now()), reason }),
+    close: () => file.close(),
+  };
+}
+
+const NAME = /^([A-Za-z0-9._-]+)~(\d+)~([^~]+)~(\d+)\.spool$/;
+
+export function ownerOf(name: string): SpoolOwner | undefined {
+  const [, host, pid, gatewayId] = NAME.exec(name) ?? [];
+  return host === undefined || gatewayId === undefined ? undefined : { host, pid: Number(pid), gatewayId };
+}
+
+interface Append {
+  id: Uuid;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+class OwnFile {
+  readonly #directory: string;
+  readonly #owner: SpoolOwner;
+  readonly #log: Log;
+  /** The lines of what is neither done nor refused, in the order they came. */
+  readonly #open = new Map<Uuid, string>();
+  #appends: Append[] = [];
+  #running: Promise<void> | undefined;
+  #file: { path: string; handle: FileHandle; size: number } | undefined;
+  /** Files that are written to no more, and go when a new one is safe. */
+  #old: string[] = [];
+  #number = 0;
+
+  constructor(directory: string, owner: SpoolOwner, log: Log) {
+    this.#directory = directory;
+    this.#owner = owner;
+    this.#log = log;
+  }
+
+  append(id: Uuid, line: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#open.set(id, line);
+      this.#appends.push({ id, resolve, reject });
+      this.#wake();
+    });
+  }
+
+  done(id: Uuid): void {
+    if (this.#open.delete(id) && this.#open.size === 0) this.#wake();
+  }
+
+  async close(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.handle.close();
+    if (file !== undefined && this.#open.size === 0) await removeIfThere(file.path);
+  }
+
+  #wake(): void {
+    this.#running ??= this.#run();
+  }
+
+  async #run(): Promise<void> {
+    // Everything of this turn shares the first write.
+    await Promise.resolve();
+    while (this.#appends.length > 0 || this.#canBeEmptied()) {
+      const appends = this.#appends.splice(0);
+      try {
+        if (appends.length > 0) await this.#write(appends);
+        else await this.#empty();
+        for (const { resolve } of appends) resolve();
+      } catch (error) {
+        for (const { id, reject } of appends) {
+          this.#open.delete(id);
+          reject(error);
+        }
+        await this.#abandon();
+      }
+    }
+    this.#running = undefined;
+  }
+
+  async #write(appends: Append[]): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return await this.begin();
+    const lines = appends.map(({ id }) => this.#open.get(id) ?? "").join("");
+    if (lines === "") return;
+    const bytes = Buffer.from(lines);
+    await writeAll(file.handle, bytes, file.size);
+    await file.handle.datasync();
+    file.size += bytes.length;
+    if (await isAt(file.path, file.handle)) return;
+    // Somebody took this gateway for gone and removed its file; see replay.ts.
+    await this.#abandon();
+    await this.begin();
+  }
+
+  /** A new file with all that is open, safe under its name. */
+  async begin(): Promise<void> {
+    const { host, pid, gatewayId } = this.#owner;
+    this.#number += 1;
+    const path = join(this.#directory, `${host}~${pid}~${gatewayId}~${this.#number}.spool`);
+    const handle = await open(path, "wx", PRIVATE_FILE);
+    const bytes = Buffer.from([...this.#open.values()].join(""));
+    this.#file = { path, handle, size: bytes.length };
+    await writeAll(handle, bytes, 0);
+    await handle.datasync();
+    await syncDirectory(this.#directory);
+    for (const old of this.#old.splice(0)) await removeIfThere(old);
+  }
+
+  #canBeEmptied(): boolean {
+    return this.#open.size === 0 && this.#file !== undefined && this.#file.size > 0;
+  }
+
+  /** A crash may bring the lines back; who settles them again is told that they were. */
+  async #empty(): Promise<void> {
+    const file = this.#file;
+    if (file === undefined) return;
+    await file.handle.truncate(0);
+    file.size = 0;
+  }
+
+  async #abandon(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    if (file === undefined) return;
+    this.#old.push(file.path);
+    await file.handle
+      .close()
+      .catch((error) => this.#log.debug({ err: error, file: file.path }, "closing a spool file failed"));
+  }
+}
+
+async function writeGivenUp(
+  directory: string,
+  settlement: Settlement,
+  why: { at: Date; reason: string },
+): Promise<void> {
+  const note = { ...why, request: publicId("req", settlement.id), line: lineOf(settlement).trimEnd() };
+  const handle = await open(join(directory, GIVEN_UP), "a", PRIVATE_FILE);
+  try {
+    // A line of its own, also after one that a full disk cut short.
+    await handle.write(`\n${JSON.stringify(note)}\n`);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  await syncDirectory(directory);
+}
+
+async function writeAll(handle: FileHandle, bytes: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < bytes.length; ) {
+    const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, position + written);
+    written += bytesWritten;
+  }
+}
+
+/** Whether that file still has that name. */
+async function isAt(path: string, handle: FileHandle): Promise<boolean> {
+  try {
+    const [named, ours] = await Promise.all([stat(path), handle.stat()]);
+    return named.ino === ours.ino && named.dev === ours.dev;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  const handle = await open(path, "r");
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

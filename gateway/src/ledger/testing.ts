@@ -1,0 +1,55 @@
+/** For tests of the ledger: a hold and a settlement of it, and a disk to spool to. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import type { HoldOrder } from "./ledger.ts";
+import type { Settlement } from "./settlement.ts";
+
+export const newId = newIds(systemClock, systemRandom());
+
+/** What the prices of `openBooks` come to for the counts below. */
+export const COST = 3n * 20_000n + 5n * 40_000n;
+
+export const holdOf = (accountId: Uuid, amount = 1_000_000n): HoldOrder => ({
+  id: newId(),
+  accountId,
+  amount: pico(amount),
+  keyId: newId(),
+  keyName: "a key",
+  endpoint: "chat",
+  model: "tiny-3b",
+  build: "tiny-3b-q4-1",
+  tokenizer: "llama3",
+  stream: false,
+  promptTokens: 3,
+  priceVersion: 1,
+  client: "test",
+});
+
+export const settlementOf = (hold: Pick<HoldOrder, "id" | "accountId">, paidHostId: Uuid | null): Settlement => ({
+  id: hold.id,
+  accountId: hold.accountId,
+  nodeId: paidHostId === null ? null : newId(),
+  paidHostId,
+  charge: pico(COST),
+  outcome: "ok",
+  httpStatus: 200,
+  finishReason: "stop",
+  completionTokens: 5,
+  reasoningTokens: 0,
+  attempts: 1,
+  queueMs: 1,
+  ttftMs: 2,
+  durationMs: 3,
+});
+
+export async function newDirectory(t: Pick<TestContext, "after">): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-spool-"));
+  t.after(() => rm(directory, { recursive: true }));
+  return join(directory, "spool");
+}
