@@ -76,7 +76,7 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
     }
   };
   const held = (nodeId: string): ToldItem[] => {
-    const { jobs, since, missesSince } = recordOf(nodeId).window;
+    const { jobs, since, missesSince } = (records.get(nodeId) ?? new Reliability()).window;
     const items: ToldItem[] = jobs.flatMap(({ job, ...end }) => (job === undefined ? [] : told({ job, ...end })));
     if (Number.isFinite(since)) items.push({ barred: since });
     if (Number.isFinite(missesSince)) items.push({ forgiven: missesSince });
