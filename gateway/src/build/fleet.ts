@@ -4,7 +4,7 @@ import { invariant } from "../base/invariant.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../dispatch/credentials/user-jwt.ts";
 import { openDispatcher } from "../dispatch/dispatcher.ts";
-import { openPeers, type Peers } from "../dispatch/peers/peers.ts";
+import { openPeers, type Peers } from "../dispatch/exchange/peers.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import { Roster } from "../dispatch/roster.ts";
 import type { Fleet } from "../fleet/fleet.ts";

@@ -5,8 +5,8 @@
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
+import type { Peers } from "./exchange/peers.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
-import type { Peers } from "./peers/peers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { NodeLicence, Roster } from "./roster.ts";

@@ -3,7 +3,7 @@
  * node's last answers for a model, whichever gateway they went through. Nothing a node says of itself counts.
  */
 import { z } from "zod";
-import type { Topic } from "./peers/topic.ts";
+import type { Topic } from "./exchange/topic.ts";
 
 interface Speed {
   /** When the answer ended, in monotonic milliseconds. */

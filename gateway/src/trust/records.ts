@@ -4,8 +4,8 @@
  */
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
+import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/offers.ts";
-import type { Peers } from "../dispatch/peers/peers.ts";
 import { JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {
@@ -76,7 +76,7 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
     }
   };
   const held = (nodeId: string): ToldItem[] => {
-    const { jobs, since, missesSince } = recordOf(nodeId).window;
+    const { jobs, since, missesSince } = (records.get(nodeId) ?? new Reliability()).window;
     const items: ToldItem[] = jobs.flatMap(({ job, ...end }) => (job === undefined ? [] : told({ job, ...end })));
     if (Number.isFinite(since)) items.push({ barred: since });
     if (Number.isFinite(missesSince)) items.push({ forgiven: missesSince });

@@ -13,7 +13,7 @@ import { PEERS, toPeer } from "../gateway-subjects.ts";
 import type { Plane } from "../plane.ts";
 import type { Roster } from "../roster.ts";
 import { LargestLately } from "./largest-lately.ts";
-import { type PeerMessage, readMessage, type Told, writeMessage } from "./messages.ts";
+import { openingOf, type PeerMessage, readMessage, type Told, writeMessage } from "./messages.ts";
 import type { Tell, Topic } from "./topic.ts";
 
 const ALIVE_EVERY_MS = 2_000;
@@ -66,11 +66,14 @@ class OpenPeers implements Peers {
   /** Nodes that joined here and were not asked for yet. */
   readonly #toAsk = new Set<string>();
   readonly #stop: (() => void)[];
+  /** How everything begins that this gateway sends, which comes back to it. */
+  readonly #ownOpening: Buffer;
 
   constructor(options: PeersOptions) {
     this.#options = options;
     const { plane, roster, clock, log, gatewayId } = options;
     this.#log = sparingLog(log, clock);
+    this.#ownOpening = Buffer.from(openingOf(gatewayId));
     const receive = (_subject: string, payload: Uint8Array): void => this.#receive(payload);
     this.#stop = [
       plane.subscribe(PEERS, receive),
@@ -152,13 +155,13 @@ class OpenPeers implements Peers {
   }
 
   #receive(payload: Uint8Array): void {
+    if (this.#ownOpening.equals(payload.subarray(0, this.#ownOpening.length))) return;
     const message = readMessage(payload);
     if (message === undefined) {
       this.#log.warn("", {}, "another gateway's message cannot be read");
       return;
     }
     const { from, hello, bye, slots, ask } = message;
-    if (from === this.#options.gatewayId) return;
     const now = this.#options.clock.monotonic();
     if (bye) {
       this.#seenAt.delete(from);

@@ -27,7 +27,11 @@ const PeerMessage = z.object({
 });
 export type PeerMessage = z.infer<typeof PeerMessage>;
 
-export const writeMessage = (message: PeerMessage): Uint8Array => Buffer.from(JSON.stringify(message));
+/** The sender stands first, so that a gateway knows its own messages without reading them. */
+export const writeMessage = ({ from, ...parts }: PeerMessage): Uint8Array =>
+  Buffer.from(JSON.stringify({ from, ...parts }));
+
+export const openingOf = (from: string): string => `{"from":${JSON.stringify(from)},`;
 
 /** Undefined when it cannot be read. */
 export function readMessage(payload: Uint8Array): PeerMessage | undefined {
