@@ -5,6 +5,7 @@
 import pg from "pg";
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { isAway } from "./errors.ts";
 import type { StoreGuard } from "./guard.ts";
 import { type Connection, clientConfig } from "./pool.ts";
 
@@ -105,7 +106,7 @@ class Listener {
         for (const runs of this.#runs.values()) for (const run of runs) run(undefined);
         return;
       } catch (error) {
-        log.warn({ err: error }, "the broadcast connection cannot be made yet");
+        log[isAway(error) ? "debug" : "warn"]({ err: error }, "the broadcast connection cannot be made yet");
       }
     }
   }

@@ -2,7 +2,8 @@
  * Keeps everybody from waiting for a store that is away. The heartbeat tells when it is; then whatever waits on a
  * connection fails at once, the connections are closed, and new ones are refused until it answers again.
  *
- * A query that takes long is none of its business, nor a connection that was lost while the store answers others.
+ * A query that takes long is none of its business while the store commits other things, nor is a connection that was lost
+ * while it answers others.
  */
 import pg from "pg";
 import { Breaker } from "../base/breaker.ts";
@@ -14,22 +15,30 @@ import { cut } from "./cut.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import type { Connection } from "./pool.ts";
 
+/** A connection that is used for longer than this is reason to ask whether the store still commits. */
+const SLOW_MS = 2_000;
+
 export class StoreGuard {
   readonly health: Breaker;
   readonly clocks: ClockWatch;
   readonly #heartbeat: Heartbeat;
   readonly #connections = new Set<pg.Client>();
+  /** Connections in use, by when that began: the first is the one that takes longest. */
+  readonly #inUse = new Map<object, number>();
+  readonly #clock: Clock;
   readonly #log: Log;
   /** Lost since the store was last asked about it. */
   #lost = 0;
 
   constructor({ connection, clock, log }: { connection: Connection; clock: Clock; log: Log }) {
+    this.#clock = clock;
     this.#log = log;
     this.clocks = new ClockWatch({ clock, log });
     this.#heartbeat = new Heartbeat({
       connection,
       clock,
       clocks: this.clocks,
+      isDoubtful: () => this.health.isAway || this.#isSlow(),
       onLost: () => void this.health.suspect(),
     });
     this.health = new Breaker({
@@ -57,6 +66,14 @@ export class StoreGuard {
     client.once("end", () => this.#connections.delete(client));
   }
 
+  taken(client: object): void {
+    this.#inUse.set(client, this.#clock.monotonic());
+  }
+
+  givenBack(client: object): void {
+    this.#inUse.delete(client);
+  }
+
   /** A connection could not be made, or broke: one line for all of them, and none where it is the store that is away. */
   lost(error: unknown): void {
     this.#lost += 1;
@@ -66,6 +83,11 @@ export class StoreGuard {
       this.#lost = 0;
       this.#log[isAway ? "debug" : "warn"]({ err: error, connections }, "a connection to PostgreSQL was lost");
     });
+  }
+
+  #isSlow(): boolean {
+    const [longest] = this.#inUse.values();
+    return longest !== undefined && this.#clock.monotonic() - longest > SLOW_MS;
   }
 
   #cutAll(reason: string): void {

@@ -31,8 +31,10 @@ export function openGuardedPool(connection: Connection, { guard, log, sizeMax }:
     client.on("error", () => {});
   });
   pool.on("error", () => log.debug({ connections: pool.totalCount }, "an idle connection left the pool"));
-  // What was asked of it failed, and the connection is not used again.
-  pool.on("release", (error) => {
+  pool.on("acquire", (client) => guard.taken(client));
+  pool.on("release", (error, client) => {
+    guard.givenBack(client);
+    // What was asked of it failed, and the connection is not used again.
     if (error instanceof Error && isConnectionLoss(error)) void guard.health.suspect();
   });
   return pool;

@@ -1,6 +1,7 @@
 /**
  * The store's sign of life: one small question on a connection of its own, so that neither a busy pool nor a slow report
- * delays it. The answer brings the database's clock along.
+ * delays it. The answer brings the database's clock along. Where there is reason for doubt the question is a transaction to
+ * commit: a disk that hangs, or a standby that must confirm and does not, holds up writing alone.
  */
 import pg from "pg";
 import { z } from "zod";
@@ -12,16 +13,18 @@ import { type Connection, clientConfig } from "./pool.ts";
 import { queryOne, row } from "./rows.ts";
 
 const Life = row({ ms: z.number(), readOnly: z.boolean() });
-const QUESTION = {
-  name: "heartbeat",
-  text: `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
-                current_setting('transaction_read_only') = 'on' as "readOnly"`,
-};
+const READING = `select extract(epoch from clock_timestamp())::float8 * 1000 as ms,
+                        current_setting('transaction_read_only') = 'on' as "readOnly"`;
+/** A word in the log of the database's own, that means nothing to anybody: to commit it, it has to be written. */
+const WRITING = `${READING}, pg_logical_emit_message(true, 'tollgate heartbeat', '')::text as written`;
+const QUESTIONS = { read: { name: "heartbeat", text: READING }, write: { name: "heartbeat_write", text: WRITING } };
 
 interface HeartbeatOptions {
   connection: Connection;
   clock: Clock;
   clocks: ClockWatch;
+  /** Whether an answer to a question that only reads would say too little. */
+  isDoubtful: () => boolean;
   /** Its connection ended while nobody asked anything. */
   onLost: () => void;
 }
@@ -79,9 +82,9 @@ export class Heartbeat {
   }
 
   async #ask(client: pg.Client): Promise<void> {
-    const { clock, clocks } = this.#options;
+    const { clock, clocks, isDoubtful } = this.#options;
     const [sentAt, began] = [clock.now(), clock.monotonic()];
-    const { ms, readOnly } = await queryOne(client, Life, QUESTION);
+    const { ms, readOnly } = await queryOne(client, Life, QUESTIONS[isDoubtful() ? "write" : "read"]);
     clocks.compare({ theirs: ms, sentAt, roundTripMs: clock.monotonic() - began });
     // A primary that was replaced and came back as a standby, or one that was fenced off.
     if (readOnly) throw new Error("it takes no writes");

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type pg from "pg";
+import { Away } from "../base/dependency.ts";
+import { openWitness } from "./witness.ts";
+
+const AWAY = new Away("database", "x");
+const BUG = Object.assign(new Error("x"), { code: "23505" });
+
+/** Connections whose queries fail as told. */
+function openPool(failure: () => Error | undefined) {
+  const asked = <T>(answer: T): Promise<T> => {
+    const error = failure();
+    return error === undefined ? Promise.resolve(answer) : Promise.reject(error);
+  };
+  const client = { query: () => asked({ rows: [] }), release: () => {} };
+  return { connect: async () => client } as unknown as pg.Pool;
+}
+
+/** As the library does: what went wrong is answered in its own words. */
+const answered = async (pool: pg.Pool): Promise<{ status: number }> => {
+  try {
+    const client = await pool.connect();
+    await client.query("select 1", []);
+    return { status: 200 };
+  } catch {
+    return { status: 500 };
+  }
+};
+const isFailure = ({ status }: { status: number }): boolean => status >= 400;
+
+test("what the store said comes out, answered over or thrown over", async () => {
+  const witness = openWitness(openPool(() => AWAY));
+  await assert.rejects(
+    witness.ask(() => answered(witness.pool), isFailure),
+    (error) => error === AWAY,
+  );
+  const thrown = witness.ask(async () => {
+    if (isFailure(await answered(witness.pool))) throw new Error("could not get the session");
+  });
+  await assert.rejects(thrown, (error) => error === AWAY);
+});
+
+test("a bug stays the library's answer, and one question hears nothing of another's trouble", async () => {
+  const witness = openWitness(openPool(() => BUG));
+  assert.deepEqual(await witness.ask(() => answered(witness.pool), isFailure), { status: 500 });
+
+  const troubles = [AWAY, undefined];
+  const other = openWitness(openPool(() => troubles.shift()));
+  const [troubled, well] = [0, 1].map(() => other.ask(() => answered(other.pool), isFailure));
+  await assert.rejects(troubled as Promise<unknown>, (error) => error === AWAY);
+  assert.deepEqual(await well, { status: 200 });
+});
