@@ -7,6 +7,7 @@
  * operations are idempotent) until that time has passed; without, whoever asked decides.
  */
 import { type Clock, sleep } from "../base/clock.ts";
+import { openDeadlines } from "../base/deadlines.ts";
 import { Away } from "../base/dependency.ts";
 import { invariant } from "../base/invariant.ts";
 import { growingPauseMs } from "../base/pauses.ts";
@@ -26,7 +27,6 @@ interface Waiting<Op, Result> {
   op: Op;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
-  stopTimer: (() => void) | undefined;
   isOver: boolean;
   /** It was sent, and nobody knows what became of it. */
   isInDoubt: boolean;
@@ -40,29 +40,23 @@ export class Batcher<Op, Result> {
   #isRunning = false;
   #open = 0;
   #idle: (() => void)[] = [];
+  readonly #deadlines:
+    | { add(waiting: Waiting<Op, Result>): void; delete(waiting: Waiting<Op, Result>): void }
+    | undefined;
 
   constructor(send: (ops: Op[]) => Promise<Result[]>, options: BatcherOptions<Op>) {
     this.#send = send;
     this.#options = options;
+    const { clock, waitMaxMs } = options;
+    if (waitMaxMs === undefined) return;
+    const tooLong = () => new Away("database", `no answer within ${waitMaxMs} ms`);
+    this.#deadlines = openDeadlines(clock, waitMaxMs, (waiting) => this.#fail(waiting, waiting.trouble ?? tooLong()));
   }
 
   add(op: Op): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const { clock, waitMaxMs } = this.#options;
-      const waiting: Waiting<Op, Result> = {
-        op,
-        resolve,
-        reject,
-        stopTimer: undefined,
-        isOver: false,
-        isInDoubt: false,
-        trouble: undefined,
-      };
-      if (waitMaxMs !== undefined) {
-        waiting.stopTimer = clock.after(waitMaxMs, () =>
-          this.#fail(waiting, waiting.trouble ?? new Away("database", `no answer within ${waitMaxMs} ms`)),
-        );
-      }
+      const waiting = { op, resolve, reject, isOver: false, isInDoubt: false, trouble: undefined };
+      this.#deadlines?.add(waiting);
       this.#open += 1;
       this.#queue.push(waiting);
       if (this.#isRunning) return;
@@ -136,7 +130,7 @@ export class Batcher<Op, Result> {
   }
 
   #end(waiting: Waiting<Op, Result>, tell: () => void): void {
-    waiting.stopTimer?.();
+    this.#deadlines?.delete(waiting);
     waiting.isOver = true;
     tell();
     this.#open -= 1;

@@ -5,6 +5,7 @@
  * for a person, and its hold ends with its lease.
  */
 import type { Clock } from "../base/clock.ts";
+import { openDeadlines } from "../base/deadlines.ts";
 import { publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { exactMicro, type Pico, pico, ZERO } from "../base/money.ts";
@@ -68,8 +69,10 @@ interface Work {
   isOver: boolean;
   isSpooled: boolean;
   isSpooling: boolean;
-  /** Resolves when it is in the books, on the disk or given up. */
-  safe: PromiseWithResolvers<void>;
+  /** In the books, on the disk or given up. */
+  isSafe: boolean;
+  /** Whoever waits to answer the request. */
+  answer: (() => void) | undefined;
 }
 
 export function openSettling(options: SettlingOptions): Settling {
@@ -86,13 +89,13 @@ export function openSettling(options: SettlingOptions): Settling {
     unsafe: 0,
     short: ZERO,
   };
+  /** How many are not safe yet, and who waits until none is. */
+  let unsafe = 0;
+  const idlers: (() => void)[] = [];
   /** How many are on the disk only, and how many were since the store went away. */
   let [onDisk, sinceAway] = [0, 0];
 
-  /** One try. An ordinary one, or a second statement where the lease had run out. */
-  const attempt = async (settlement: Settlement): Promise<SettleOutcome> => {
-    const outcome = await options.settle(settlement);
-    if (outcome !== "late") return outcome;
+  const settleLate = async (settlement: Settlement): Promise<SettleOutcome> => {
     const late = await options.settleLate(settlement);
     if (late.outcome === "late") tellLate(settlement, late.short);
     return late.outcome;
@@ -100,7 +103,7 @@ export function openSettling(options: SettlingOptions): Settling {
 
   const tellLate = ({ id, charge }: Settlement, short: Pico): void => {
     const request = publicId("req", id);
-    log.warn({ request }, "a request was settled after its lease had run out");
+    sparing.warn(request, { request }, "a request was settled after its lease had run out");
     if (short <= 0n) return;
     tallies.short = pico(tallies.short + short);
     const micro = { chargeMicro: exactMicro(charge), shortMicro: exactMicro(short) };
@@ -134,7 +137,8 @@ export function openSettling(options: SettlingOptions): Settling {
     const { settlement } = work;
     for (let failures = 1; ; failures++) {
       try {
-        const outcome = await attempt(settlement);
+        let outcome = await options.settle(settlement);
+        if (outcome === "late") outcome = await settleLate(settlement);
         count(outcome);
         end(work, outcome !== "unknown" || (await giveUp(settlement, unknownHold())));
         return outcome;
@@ -153,10 +157,19 @@ export function openSettling(options: SettlingOptions): Settling {
     }
   };
 
+  const makeSafe = (work: Work): void => {
+    work.answer?.();
+    if (work.isSafe) return;
+    work.isSafe = true;
+    unsafe -= 1;
+    if (unsafe === 0) for (const resolve of idlers.splice(0)) resolve();
+  };
+
   const end = (work: Work, isKept: boolean): void => {
     work.isOver = true;
     works.delete(work);
-    work.safe.resolve();
+    slow.delete(work);
+    makeSafe(work);
     if (!work.isSpooled) return;
     onDisk -= 1;
     if (isKept) spool?.done(work.settlement.id);
@@ -180,7 +193,7 @@ export function openSettling(options: SettlingOptions): Settling {
         [onDisk, sinceAway] = [onDisk + 1, sinceAway + 1];
         if (sinceAway === 1)
           log.warn({ request: publicId("req", id) }, "the store does not take settlements: they wait on the disk");
-        work.safe.resolve();
+        makeSafe(work);
         return;
       } catch (error) {
         sparing.error(
@@ -193,24 +206,32 @@ export function openSettling(options: SettlingOptions): Settling {
     }
   };
 
+  const slow = openDeadlines<Work>(clock, SPOOL_AFTER_MS, (work) => void putOnDisk(work));
+  const tooSlow = openDeadlines<Work>(clock, WAIT_MAX_MS, ({ settlement, answer }) => {
+    tallies.unsafe += 1;
+    const request = publicId("req", settlement.id);
+    sparing.error(request, { request }, "a request is answered and its settlement is in memory alone");
+    answer?.();
+  });
+
   const begin = (settlement: Settlement): { work: Work; ended: Promise<SettleOutcome> } => {
     const work: Work = {
       settlement,
       isOver: false,
       isSpooled: false,
       isSpooling: false,
-      safe: Promise.withResolvers(),
+      isSafe: false,
+      answer: undefined,
     };
     works.add(work);
+    unsafe += 1;
     // Others wait on the disk: the store is known to be away, and nobody has to find out again.
     if (onDisk > 0) void putOnDisk(work);
-    const stopTimer = clock.after(SPOOL_AFTER_MS, () => void putOnDisk(work));
-    return { work, ended: carry(work).finally(stopTimer) };
+    else slow.add(work);
+    return { work, ended: carry(work) };
   };
 
-  const idle = async (): Promise<void> => {
-    await Promise.all([...works].map(({ safe }) => safe.promise));
-  };
+  const idle = (): Promise<void> => (unsafe === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve)));
 
   return {
     settle: (settlement) => begin(settlement).ended,
@@ -218,22 +239,21 @@ export function openSettling(options: SettlingOptions): Settling {
       const { work, ended } = begin(settlement);
       // What went wrong was told where it did.
       ended.catch(() => undefined);
-      const { id } = settlement;
-      const stopTimer = clock.after(WAIT_MAX_MS, () => {
-        tallies.unsafe += 1;
-        const request = publicId("req", id);
-        sparing.error(request, { request }, "a request is answered and its settlement is in memory alone");
-        waited.resolve();
+      if (work.isSafe) return;
+      tooSlow.add(work);
+      await new Promise<void>((resolve) => {
+        work.answer = resolve;
       });
-      const waited = Promise.withResolvers<void>();
-      await Promise.race([work.safe.promise, waited.promise]);
-      stopTimer();
+      tooSlow.delete(work);
     },
     async trySettling(settlement) {
-      const result = await attempt(settlement).then(
-        (outcome) => (outcome === "unknown" ? unknownHold() : outcome),
-        (error) => error as Error,
-      );
+      const result = await options
+        .settle(settlement)
+        .then((outcome) => (outcome === "late" ? settleLate(settlement) : outcome))
+        .then(
+          (outcome) => (outcome === "unknown" ? unknownHold() : outcome),
+          (error) => error as Error,
+        );
       if (typeof result === "string") {
         count(result);
         return result;
