@@ -30,7 +30,7 @@ export async function serve(gw: Gateway, endpoint: Endpoint, call: Call): Promis
     await checkCredit(gw, key); // 402
     const read = await readAsk(gw, { call, payer: key.accountId, endpoint }); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
-    const place = await enterModel(gw, caller, model, ask.stream); // 429
+    const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
       done = await work(gw, { caller, endpoint, ask, model, meter, promptTokens, hold });
@@ -84,8 +84,9 @@ async function work(gw: Gateway, { caller, endpoint, ask, model, meter, promptTo
     };
     const origin = { accountId: key.accountId, promptTokens };
     const result = await gw.dispatcher.run({ request: meta.suffix, header, body: ask.body, origin }, relay, call.gone);
-    // What a broken node gave last is not let through any more.
-    const counts = result.end === "broken" ? relay.delivered() : relay.end();
+    // What a broken node gave last is not let through any more; nor is what was held back when the plane lost a node.
+    const onlyDelivered = result.end === "broken" || result.end === "cut";
+    const counts = onlyDelivered ? relay.delivered() : relay.end();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
     const ending = judge(result.end, { accepted: result.server !== null, hadOutput, reachedClient });
@@ -154,6 +155,8 @@ function tellFault(call: Call, { fault: code, billed }: Ending, writer: StreamWr
 }
 
 function detailsOf(code: FaultCode, billed: Ending["billed"]): Parameters<typeof fault>[1] {
+  if (code === "upstream_stall" && billed === "delivered")
+    return { message: "This answer was cut off. What reached you is billed, with its prompt." };
   // Silence that cost nothing may be tried again; the client decides.
   if (code === "upstream_stall" && billed === "nothing") return { retry: "unsaid" };
   if (code !== "upstream_failed" || billed === "all") return {};

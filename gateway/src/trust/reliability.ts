@@ -1,6 +1,6 @@
 /**
  * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that goes away, a refusal
- * before acceptance and a cut at the cap are no failures. Jobs that were under way when a node fell silent or was cut off
+ * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs that were under way when a node fell silent or was cut off
  * are one failure together: a broken cable is one fault, not one for every request it carried.
  *
  * Two kinds of failure can be brought about by a builder who means a node ill, and are bounded for that. A miss: with
@@ -36,6 +36,7 @@ export interface Verdict {
 interface Job {
   failure: Failure | null;
   accountId: string | undefined;
+  endedAt: number;
 }
 
 export class Reliability {
@@ -49,7 +50,7 @@ export class Reliability {
       this.#silentAt = endedAt;
     }
     if (failure === "prompt" && origin !== undefined && !this.#countsRefusal(origin)) return undefined;
-    this.#jobs.push({ failure, accountId: origin?.accountId });
+    this.#jobs.push({ failure, accountId: origin?.accountId, endedAt });
     if (this.#jobs.length > JOBS_WINDOW) this.#jobs.shift();
     // Most jobs end well, and what was not too many before is not too many now.
     if (failure === null) return undefined;
@@ -65,6 +66,13 @@ export class Reliability {
 
   forgetMisses(): void {
     this.#jobs = this.#jobs.filter(({ failure }) => failure !== "miss");
+  }
+
+  /** It was not the node that was silent since then. */
+  forgive(sinceMs: number): void {
+    const isExcused = ({ failure, endedAt }: Job): boolean =>
+      (failure === "silent" || failure === "lost") && endedAt >= sinceMs;
+    this.#jobs = this.#jobs.filter((job) => !isExcused(job));
   }
 
   count(): { jobs: number; failures: number } {
