@@ -145,8 +145,8 @@ describe("one fleet", { skip }, () => {
       assert.deepEqual([refused.status, await code(refused)], [503, "no_capacity"]);
     }
     await eventually("no hold is left", async () => (await query("select id from hold")).length === 0);
-    const [stalled] = await query<RecordRow>("select * from request where outcome = 'upstream_stall'");
-    assert.ok(stalled && BigInt(stalled.charge_pico) > 0n, "what reached the client is billed");
+    const [lost] = await query<RecordRow>("select * from request where outcome = 'plane_lost'");
+    assert.ok(lost && BigInt(lost.charge_pico) > 0n, "what reached the client is billed");
 
     await nats.server.start();
     await bothServe();

@@ -13,18 +13,20 @@ const EVENTS: AttemptEvent[] = [
   "quiet",
   "expire",
   "lost",
+  "cut",
   "broken",
   "cancel",
 ];
+const ENDS: AttemptState[] = ["finished", "empty", "failed", "quiet", "expired", "lost", "cut", "broken", "cancelled"];
 const none = undefined;
 
 describe("one attempt", () => {
   const running = (state: AttemptState): (AttemptState | undefined)[] =>
     // The order of EVENTS: not accepted again, not declined any more; the rest goes on or ends it.
-    [none, none, state, "producing", "finished", "empty", "failed", "quiet", "expired", "lost", "broken", "cancelled"];
-  const [no, cut] = ["declined", "cancelled"] as const;
+    [none, none, state, "producing", ...ENDS];
+  const no = "declined";
   const table: Record<string, (AttemptState | undefined)[]> = {
-    offered: ["accepted", no, none, none, none, none, none, no, none, no, no, cut],
+    offered: ["accepted", no, none, none, none, none, none, no, none, no, "cut", no, "cancelled"],
     accepted: running("accepted"),
     producing: running("producing"),
     finished: EVENTS.map(() => none),
@@ -34,6 +36,7 @@ describe("one attempt", () => {
     expired: EVENTS.map(() => none),
     quiet: EVENTS.map(() => none),
     lost: EVENTS.map(() => none),
+    cut: EVENTS.map(() => none),
     declined: EVENTS.map(() => none),
     cancelled: EVENTS.map(() => none),
   };
@@ -64,6 +67,12 @@ test("one retry, only after silence or an empty answer, only while nothing reach
   assert.equal(decideRetry("cancelled", fresh), "end");
   assert.equal(decideRetry("quiet", { ...fresh, reachedClient: true }), "end");
   assert.equal(decideRetry("quiet", { ...fresh, retriesLeft: 0 }), "end");
+});
+
+test("what the plane cut is tried again, whatever was tried before, while nothing reached the client", () => {
+  assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 1 }), "again");
+  assert.equal(decideRetry("cut", { reachedClient: false, retriesLeft: 0 }), "again");
+  assert.equal(decideRetry("cut", { reachedClient: true, retriesLeft: 1 }), "end");
 });
 
 test("a second opinion on an empty answer", () => {

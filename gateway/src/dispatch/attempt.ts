@@ -1,8 +1,8 @@
 /**
  * One attempt of one request on one node, as a table. The request was offered; the node accepts and runs it, or declines.
  * `empty` means that the node is done and not one token of output came, `quiet` that it let its time pass without a sign of
- * life, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `broken` that it said
- * something the protocol does not allow. An attempt ends in exactly one of the final states.
+ * life, `expire` that the job lasts longer than any may, `lost` that its connection dropped, `cut` that the plane lost it while
+ * the node was well, `broken` that it said something the protocol does not allow. An attempt ends in exactly one of the final states.
  */
 export type AttemptState = "offered" | "accepted" | "producing" | AttemptEnd;
 export type AttemptEnd =
@@ -13,6 +13,7 @@ export type AttemptEnd =
   | "quiet"
   | "expired"
   | "lost"
+  | "cut"
   | "declined"
   | "cancelled";
 export type AttemptEvent =
@@ -26,6 +27,7 @@ export type AttemptEvent =
   | "quiet"
   | "expire"
   | "lost"
+  | "cut"
   | "broken"
   | "cancel";
 
@@ -39,6 +41,7 @@ const ends = {
   quiet: "quiet",
   expire: "expired",
   lost: "lost",
+  cut: "cut",
   cancel: "cancelled",
 } as const;
 
@@ -49,6 +52,7 @@ const next = {
     busy: "declined",
     quiet: "declined",
     lost: "declined",
+    cut: "cut",
     broken: "declined",
     cancel: "cancelled",
   },
@@ -66,13 +70,15 @@ export function advance(state: AttemptState, event: AttemptEvent): AttemptState 
 }
 
 /**
- * After an attempt ended without an answer: try the other node once, or is that the request's ending? Of an empty answer
- * the other node gives a second opinion. A job that lasted too long would last as long again.
+ * After an attempt ended without an answer: try another node once, try any again at no cost, or is that the request's ending?
+ * Of an empty answer the other node gives a second opinion. A job that lasted too long would last as long again. One that
+ * the plane cut is tried again with everything it had, the same node too.
  */
 export function decideRetry(
   end: AttemptEnd,
   request: { reachedClient: boolean; retriesLeft: number },
-): "retry" | "end" {
+): "retry" | "again" | "end" {
+  if (end === "cut") return request.reachedClient ? "end" : "again";
   if (end !== "quiet" && end !== "lost" && end !== "empty") return "end";
   return request.reachedClient || request.retriesLeft === 0 ? "end" : "retry";
 }

@@ -1,15 +1,17 @@
 /**
  * Takes one request to a node and back: waits for a free node, offers it the job, asks the next when it declines, and
  * tries another node once when the first went quiet before anything reached the client, or said that there is no output.
+ * What the plane cut is tried again as if it had not been.
  */
 import { type Clock, sleep } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type AttemptEnd, decideOpinion, decideRetry } from "./attempt.ts";
 import type { Peers } from "./exchange/peers.ts";
+import type { NodeLicence } from "./licences.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
-import type { NodeLicence, Roster } from "./roster.ts";
+import type { Roster } from "./roster.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -24,9 +26,20 @@ const JOB_MS_MAX = 900_000;
 export interface DispatchResult {
   /**
    * `enough`: the sink had what it wanted and the node was stopped. `empty`: no output, and a second node found none
-   * either. `unconfirmed`: no output, and no other node had an opinion. `broken`: the node broke the protocol.
+   * either. `unconfirmed`: no output, and no other node had an opinion. `broken`: the node broke the protocol. `cut`: the
+   * plane lost a node that was well, and the request could not be tried again, or not in time.
    */
-  end: "finished" | "enough" | "empty" | "unconfirmed" | "failed" | "broken" | "quiet" | "no_capacity" | "cancelled";
+  end:
+    | "finished"
+    | "enough"
+    | "empty"
+    | "unconfirmed"
+    | "failed"
+    | "broken"
+    | "quiet"
+    | "cut"
+    | "no_capacity"
+    | "cancelled";
   finish: "stop" | "length" | null;
   /** The node whose work this is, and so may be paid; null when none accepted, or its attempt was abandoned. */
   server: NodeLicence | null;
@@ -83,12 +96,16 @@ export interface Dispatcher {
   onMeasured(run: (measured: Measured) => void): void;
   /** `run` hears how every attempt of every request ended; of an empty one, once a second opinion is known or will not be. */
   onAttempt(run: (attempt: Attempt) => void): void;
+  /** `run` hears that the plane, and not the node, was why the node seemed silent since then (monotonic milliseconds). */
+  onExcused(run: (nodeId: string, sinceMs: number) => void): void;
   /** One node's median speed for a model. */
   speedOfNode(nodeId: string, model: string): MedianSpeed;
   /** The model's median speed over the connected nodes that serve it. */
   speedOf(model: string): MedianSpeed;
-  /** How many jobs the nodes that serve the model can run at once, as the gateway counts that lately saw the most of them. */
+  /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
   slots(model: string): number;
+  /** No node can be reached now. */
+  readonly isAway: boolean;
   close(): void;
 }
 
@@ -107,10 +124,17 @@ export function openDispatcher(options: {
   const { roster, clock, deadlineMs, peers } = options;
   const attemptListeners: ((attempt: Attempt) => void)[] = [];
   const measuredListeners: ((measured: Measured) => void)[] = [];
+  const excusedListeners: ((nodeId: string, sinceMs: number) => void)[] = [];
   const over = (attempt: Attempt): void => {
     for (const run of attemptListeners) run(attempt);
   };
-  const offers = new Offers({ ...options, jobMsMax: options.jobMsMax ?? JOB_MS_MAX });
+  const offers = new Offers({
+    ...options,
+    jobMsMax: options.jobMsMax ?? JOB_MS_MAX,
+    excused: (nodeId, sinceMs) => {
+      for (const run of excusedListeners) run(nodeId, sinceMs);
+    },
+  });
   const speeds = new Speeds();
   const tellSpeed = peers?.exchange(speeds.topic((nodeId) => roster.find(nodeId) !== undefined));
   const ttftMs = (nodeId: string, model: string): number | null => speeds.ofNode(nodeId, model).ttftMs;
@@ -127,7 +151,7 @@ export function openDispatcher(options: {
         order,
         sink,
         signal,
-        deadline: clock.monotonic() + deadlineMs,
+        deadlineMs,
       }).go(),
     async runOn(nodeId, order, sink, signal) {
       const node = roster.find(nodeId);
@@ -152,9 +176,13 @@ export function openDispatcher(options: {
     },
     onMeasured: (run) => measuredListeners.push(run),
     onAttempt: (run) => attemptListeners.push(run),
+    onExcused: (run) => excusedListeners.push(run),
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving(model), model),
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
+    get isAway() {
+      return options.plane.health.isAway;
+    },
     close: () => offers.close(),
   };
 }
@@ -169,7 +197,7 @@ interface RunOptions {
   order: DispatchOrder;
   sink: DispatchSink;
   signal: AbortSignal;
-  deadline: number;
+  deadlineMs: number;
 }
 
 class Run {
@@ -180,16 +208,21 @@ class Run {
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
   #accepted = 0;
+  /** Until when a node has to be found. */
+  #deadline: number;
 
   constructor(options: RunOptions) {
     this.#o = options;
     this.#startedAt = options.clock.monotonic();
+    this.#deadline = this.#startedAt + options.deadlineMs;
   }
 
   async go(): Promise<DispatchResult> {
     let retriesLeft = RETRIES;
     /** The attempt that spent the retry: it went quiet or was empty. */
     let first: Attempt | undefined;
+    /** The last one that the plane cut. */
+    let cut: Attempt | undefined;
     for (let number = 1; number <= OFFERS_MAX; number++) {
       const turn = await this.#nextNode(first);
       if (turn.kind === "cancelled") return this.#result("cancelled", undefined, first);
@@ -201,11 +234,15 @@ class Run {
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.
       if (end !== "empty") this.#o.over(attempt);
+      const decision = decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft });
       if (end === "declined") {
         this.#declined.add(turn.node.id);
+      } else if (decision === "again") {
+        cut = attempt;
+        this.#deadline = this.#o.clock.monotonic() + this.#o.deadlineMs;
       } else if (first?.state === "empty") {
         return this.#secondOpinion(first, attempt);
-      } else if (decideRetry(end, { reachedClient: sink.reachedClient, retriesLeft }) === "retry") {
+      } else if (decision === "retry") {
         retriesLeft -= 1;
         first = attempt;
         this.#tried.add(turn.node.id);
@@ -214,7 +251,8 @@ class Run {
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
-    if (first === undefined) return this.#result("no_capacity", undefined);
+    if (first === undefined)
+      return cut === undefined ? this.#result("no_capacity", undefined) : this.#result("cut", cut);
     return this.#result(first.state === "empty" ? "unconfirmed" : "quiet", first, first);
   }
 
@@ -226,7 +264,8 @@ class Run {
   }
 
   async #nextNode(first: Attempt | undefined): Promise<Turn> {
-    const { queue, clock, order, signal, deadline, roster } = this.#o;
+    const { queue, clock, order, signal, roster } = this.#o;
+    const deadline = this.#deadline;
     const { model } = order.header;
     for (;;) {
       const ruledOut = this.#ruledOut(first);

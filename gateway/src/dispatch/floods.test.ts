@@ -9,8 +9,9 @@ import { createLog } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
 import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
+import type { NodeLicence } from "./licences.ts";
 import type { DispatchOrder, DispatchSink } from "./offers.ts";
-import { type NodeLicence, Roster } from "./roster.ts";
+import { Roster } from "./roster.ts";
 import { FakeNode, MemoryPlane } from "./testing.ts";
 
 const order: DispatchOrder = {

@@ -10,6 +10,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import { type AttemptEnd, type AttemptEvent, type AttemptState, advance, isOver } from "./attempt.ts";
+import { Excuses } from "./excuses.ts";
 import { idleCost } from "./frame-rates.ts";
 import type { Plane } from "./plane.ts";
 import type { Roster, RosterNode } from "./roster.ts";
@@ -93,7 +94,12 @@ interface OffersOptions {
   gatewayId: string;
   /** A job that lasts longer ends. */
   jobMsMax: number;
+  /** What a node failed since by falling silent turned out to be the plane's doing. */
+  excused: (nodeId: string, sinceMs: number) => void;
 }
+
+/** A node notices within this time that the server it is on hangs. */
+const NOTICED_MS_MAX = 15_000;
 
 export class Offers {
   readonly #options: OffersOptions;
@@ -101,6 +107,11 @@ export class Offers {
   readonly #unsubscribe: () => void;
   /** For lines that a node can cause as often as it likes. */
   readonly #log: SparingLog;
+  readonly #excuses = new Excuses();
+  /** The nodes that fell silent, and when they did last. */
+  readonly #silent = new Map<string, { node: RosterNode; at: number }>();
+  /** Cut while the plane was away: nodes that did not notice still run them. */
+  #unstopped: Attempt[] = [];
 
   constructor(options: OffersOptions) {
     this.#options = options;
@@ -108,7 +119,27 @@ export class Offers {
     this.#unsubscribe = options.plane.subscribe(gatewayInbox(options.gatewayId), (subject, payload) =>
       this.#hear(senderOf(subject), payload),
     );
-    options.roster.onGone((nodeId) => this.#eachOf(nodeId, "lost"));
+    const { plane, roster, clock } = options;
+    roster.onGone((nodeId, by) => {
+      const now = clock.monotonic();
+      this.#silent.delete(nodeId);
+      for (const attempt of this.#of(nodeId)) {
+        if (by === "plane" && this.#believes(attempt, now)) this.#step(attempt, "cut");
+        else this.#orCut(attempt, "lost");
+      }
+    });
+    roster.onState((nodeId, { busy }) => {
+      // A node that lost its connection has dropped what it ran, and says so first.
+      if (busy === 0 && plane.movedAt(nodeId) !== undefined) this.#moved(nodeId, plane.movedAt(nodeId) as number);
+    });
+    plane.onAway(() => {
+      this.#excuses.away(clock.monotonic());
+      for (const attempt of [...this.#live.values()]) this.#step(attempt, "cut");
+    });
+    plane.onBack(() => {
+      for (const attempt of this.#unstopped) this.#stop(attempt);
+      this.#unstopped = [];
+    });
   }
 
   /** Offers the job to the node as the request's `number`-th try; resolves when the attempt is over. */
@@ -148,9 +179,13 @@ export class Offers {
           this.#live.delete(attempt.job);
           attempt.stopTimer();
           signal.removeEventListener("abort", onAbort);
-          if (end !== "finished" && end !== "empty" && end !== "lost") this.#stop(attempt);
-          if (attempt.failure === "silent") roster.shun(node);
-          else if (end === "finished") node.shunnedUntil = 0;
+          if (end === "cut" && plane.health.isAway) this.#unstopped.push(attempt);
+          else if (end !== "finished" && end !== "empty" && end !== "lost") this.#stop(attempt);
+          if (attempt.failure === "silent") {
+            roster.shun(node);
+            this.#silent.set(node.id, { node, at: clock.monotonic() });
+          }
+          if (end === "finished") node.shunnedUntil = 0;
           roster.ended(node);
           resolve(attempt);
         },
@@ -161,7 +196,7 @@ export class Offers {
       attempt.stopTimer = watch(attempt, {
         clock,
         jobMsMax: this.#options.jobMsMax,
-        passed: (event) => this.#step(attempt, event),
+        passed: (event) => (event === "quiet" ? this.#orCut(attempt, event) : this.#step(attempt, event)),
       });
       if (signal.aborted) onAbort();
     });
@@ -196,7 +231,7 @@ export class Offers {
       // What a node says cannot be trusted in part: everything it runs for this gateway fails. The log gets the message
       // alone, because a cause could quote what the node sent.
       this.#log.warn(nodeId, { node: nodeId, why: error.message }, "a node sent a malformed frame");
-      this.#eachOf(nodeId, "broken");
+      for (const attempt of this.#of(nodeId)) this.#step(attempt, "broken");
       rates.count(nodeId, "malformed");
     }
   }
@@ -315,7 +350,7 @@ export class Offers {
     }
     const { node, job, seq: due } = attempt;
     this.#log.warn(node.id, { node: node.id, job, seq, due }, "a node's output has a gap");
-    this.#step(attempt, "broken");
+    this.#orCut(attempt, "broken");
     return false;
   }
 
@@ -328,8 +363,38 @@ export class Offers {
     if (isOver(attempt.state)) attempt.over(attempt.state);
   }
 
-  #eachOf(nodeId: string, event: AttemptEvent): void {
-    for (const attempt of [...this.#live.values()]) if (attempt.node.id === nodeId) this.#step(attempt, event);
+  #moved(nodeId: string, movedAt: number): void {
+    for (const attempt of this.#of(nodeId)) if (this.#hasMoved(attempt)) this.#orCut(attempt, "lost");
+    const silent = this.#silent.get(nodeId);
+    this.#silent.delete(nodeId);
+    if (silent === undefined || movedAt - silent.at > NOTICED_MS_MAX) return;
+    if (this.#believes(silent, movedAt)) this.#options.excused(nodeId, movedAt - NOTICED_MS_MAX);
+  }
+
+  /** What looks like the node's fault, unless the plane may have lost it. */
+  #orCut(attempt: Live, event: "quiet" | "broken" | "lost"): void {
+    this.#step(attempt, this.#isExcused(attempt) ? "cut" : event);
+  }
+
+  #isExcused(attempt: Live): boolean {
+    const { plane } = this.#options;
+    if (!plane.hears) return true;
+    return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
+  }
+
+  /** The node connected anew while it ran this, and the plane heard of no end of its former connection. */
+  #hasMoved({ node, offeredAt }: Live): boolean {
+    const movedAt = this.#options.plane.movedAt(node.id);
+    return movedAt !== undefined && offeredAt <= movedAt;
+  }
+
+  #believes({ node }: { node: RosterNode }, incidentAt: number): boolean {
+    const who = { nodeId: node.id, hostId: node.licence.hostAccountId };
+    return this.#excuses.believes(who, incidentAt, this.#options.clock.monotonic());
+  }
+
+  #of(nodeId: string): Live[] {
+    return [...this.#live.values()].filter(({ node }) => node.id === nodeId);
   }
 
   #stop(attempt: Attempt): void {

@@ -568,6 +568,23 @@ function bounds(open: OpenPlane): void {
     assert.equal(received, 200);
   });
 
+  test("a plane that is there hears, and says who left by itself", async (t) => {
+    const [plane, node] = [await open(t), newNode()];
+    const gone: string[] = [];
+    plane.onNodeGone((id, by) => id === node && gone.push(by));
+    plane.onAway(() => gone.push("away"));
+    const client = await connectClient(t, await plane.mint(node));
+    client.publish(nodeState(node), x);
+    await settle(plane, client);
+    assert.equal(plane.health.isAway, false);
+    assert.equal(plane.hears, true);
+    const left = untilGone(plane, node);
+    await client.close();
+    await left;
+    assert.deepEqual(gone, ["node"]);
+    assert.equal(plane.movedAt(node), undefined);
+  });
+
   test("a subscriber that throws ends the node's jobs and nothing else", async (t) => {
     const plane = await open(t);
     const [a, b] = [newNode(), newNode()];

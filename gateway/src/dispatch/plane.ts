@@ -29,12 +29,23 @@ export interface Plane {
   readonly ownership?: PlaneOwnership;
   /** Away: no node can be reached now. */
   readonly health: Dependency;
-  /** At most once: a plane that is away drops the message, and has told of every node that is gone with it. */
+  /** Whether what nodes say arrives here; false also while an outage is likely and not yet certain. */
+  readonly hears: boolean;
+  /** At most once: a plane that is away drops the message. */
   publish(subject: string, payload: Uint8Array): void;
   /** Delivers every message whose subject matches `pattern` (`*` one token, a final `>` the rest). Returns the way out. */
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void;
-  /** `gone` runs when the plane knows that a node has no connection any more, or cannot be reached for now. */
-  onNodeGone(gone: (nodeId: string) => void): void;
+  /** `gone` runs when the plane knows that a node has no connection any more, and says who ended the last. */
+  onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void;
+  /** `run` runs when the plane is away: no node is heard any more, and none of them is to blame. */
+  onAway(run: () => void): void;
+  /** It is there again; nodes have been asked for their state. */
+  onBack(run: () => void): void;
+  /**
+   * When the node came by the connection it has, if the plane heard of no end of the one before: a part of the plane may have
+   * failed under a node that is well, and what it said last may be lost. In the clock's monotonic milliseconds.
+   */
+  movedAt(nodeId: string): number | undefined;
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
    * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be

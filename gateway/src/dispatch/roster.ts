@@ -1,28 +1,20 @@
 /**
  * The nodes that are connected now, as their own state frames describe them and the fleet's records allow. A node is the
- * authority on its slots; between its reports the gateway adds what it sent there itself.
+ * authority on its slots; between its reports the gateway adds what it sent there itself. Nodes that left are remembered for
+ * a minute (`memory.ts`). Records that cannot be read leave what they said last in force.
  */
 import { decode, FrameError } from "@tollgate/protocol/codec.ts";
 import type { NodeState } from "@tollgate/protocol/frames.ts";
 import { ALL_NODE_STATES, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
 import { chooseNode } from "./choice.ts";
 import { FrameRates } from "./frame-rates.ts";
+import { Licences, type NodeLicence } from "./licences.ts";
+import { NodeMemory } from "./memory.ts";
 import type { Plane } from "./plane.ts";
-
-/** What the fleet's records say of a node that asks for work. */
-export interface NodeLicence {
-  nodeId: Uuid;
-  hostAccountId: Uuid;
-  /** The models its host elected. */
-  models: string[];
-  /** Honest answers that it still owes; until then it gets one request at a time. Absent or 0: it is trusted. */
-  answersOwed?: number;
-}
 
 export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
@@ -43,7 +35,6 @@ export interface RosterNode {
 }
 
 const STALE_AFTER_MS = 15_000;
-const LICENCE_FOR_MS = 30_000;
 const SHUNNED_FOR_MS = 10_000;
 /** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
 const ASK_EVERY_MS = 250;
@@ -53,20 +44,18 @@ export class Roster {
   readonly rates: FrameRates;
   readonly #log: SparingLog;
   readonly #nodes = new Map<string, RosterNode>();
-  readonly #licences = new Map<string, { licence: NodeLicence | undefined; until: number }>();
+  readonly #licences: Licences;
   readonly #options: RosterOptions;
   readonly #changed = new Set<() => void>();
   readonly #joined = new Set<(node: RosterNode) => void>();
-  readonly #gone = new Set<(nodeId: string) => void>();
+  readonly #gone = new Set<(nodeId: string, by: "node" | "plane") => void>();
+  readonly #reported = new Set<(nodeId: string, state: NodeState) => void>();
+  readonly #memory: NodeMemory<RosterNode>;
   readonly #stop: (() => void)[] = [];
   /** The newest state of each node that waits for what the records say of it. */
   readonly #waiting = new Map<string, { state: NodeState }>();
-  /** Records that are being read. */
-  readonly #lookups = new Map<string, Promise<NodeLicence | undefined>>();
   /** What this gateway has under way on each node, whatever the node says of it and however often it comes and goes. */
   readonly #underWay = new Map<string, number>();
-  /** Grows whenever the records are said to have changed. */
-  #readings = 0;
   #asking = false;
   #askAgain = false;
   #stopAsking = (): void => {};
@@ -75,40 +64,46 @@ export class Roster {
     this.#options = options;
     const { plane, clock, log } = options;
     this.rates = new FrameRates({ plane, clock, log });
+    this.#licences = new Licences({ read: options.licence, clock, log });
+    this.#memory = new NodeMemory(clock, () => this.#notify());
     this.#log = sparingLog(log, clock);
     this.#stop.push(
       plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
         this.#receive(subject, payload).catch((error) => {
-          this.#log.error(senderOf(subject) ?? "", { err: error }, "reading a node's state failed");
+          this.#log.error("", { node: senderOf(subject), err: error }, "reading a node's state failed");
         });
       }),
       clock.every(STALE_AFTER_MS / 3, () => this.#dropStale()),
     );
-    plane.onNodeGone((id) => this.#lost(id));
+    plane.onNodeGone((id, by) => this.#lost(id, by));
+    plane.onAway(() => this.#away());
+    plane.onBack(() => this.#memory.back());
     // Nodes connected to the plane before this gateway started report at once.
     this.#ask();
   }
 
-  /** Whether any connected node but the excluded ones serves the model, busy or not. */
+  /** Whether any node but the excluded ones serves the model, busy or not: one that is connected, or will be in a moment. */
   serves(model: string, excluded: ReadonlySet<string>): boolean {
-    return this.#able(model, excluded).length > 0;
+    const expected = this.#memory.expected().filter((node) => isAble(node, model, excluded));
+    return expected.length > 0 || this.#able(model, excluded).length > 0;
   }
 
-  /** The slots of all connected nodes that serve the model. */
+  /** The slots of all nodes that serve the model, and of those that did so a minute ago. */
   slots(model: string): number {
-    return this.#able(model, new Set()).reduce((sum, node) => sum + node.slots, 0);
+    const known = [...this.nodes(), ...this.#memory.all()].filter((node) => isAble(node, model, NOBODY));
+    return known.reduce((sum, node) => sum + node.slots, 0);
   }
 
   /** What the connected nodes that serve the model can do, and do now. */
   capacity(model: string): { nodes: number; slots: number; busy: number } {
-    const able = this.#able(model, new Set());
+    const able = this.#able(model, NOBODY);
     const sum = (of: (node: RosterNode) => number): number => able.reduce((total, node) => total + of(node), 0);
     return { nodes: able.length, slots: sum(({ slots }) => slots), busy: sum(({ outstanding }) => outstanding) };
   }
 
   /** The ids of the connected nodes that serve the model. */
   serving(model: string): string[] {
-    return this.#able(model, new Set()).map((node) => node.id);
+    return this.#able(model, NOBODY).map((node) => node.id);
   }
 
   /** A free node for the model; undefined when all are busy. */
@@ -124,7 +119,7 @@ export class Roster {
   }
 
   #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {
-    return this.nodes().filter((node) => node.models.has(model) && !node.draining && !excluded.has(node.id));
+    return this.nodes().filter((node) => isAble(node, model, excluded));
   }
 
   /** A job was sent to the node, or one that was ended. */
@@ -176,9 +171,17 @@ export class Roster {
     this.#joined.add(run);
   }
 
-  /** `run` hears of every node that lost its connection: what it ran is lost. */
-  onGone(run: (nodeId: string) => void): void {
+  /**
+   * `run` hears of every node that lost its connection, and whose doing it was: what it ran is lost. While the plane itself is
+   * away, nodes are gone when they have not come back in a minute.
+   */
+  onGone(run: (nodeId: string, by: "node" | "plane") => void): void {
     this.#gone.add(run);
+  }
+
+  /** `run` hears every state that a node tells, before it takes effect here. */
+  onState(run: (nodeId: string, state: NodeState) => void): void {
+    this.#reported.add(run);
   }
 
   /**
@@ -186,9 +189,7 @@ export class Roster {
    * offered nothing new; what it runs, it finishes.
    */
   async review(id?: string): Promise<void> {
-    this.#readings += 1;
-    const ids = id === undefined ? [...this.#licences.keys()] : [id];
-    for (const known of ids) this.#licences.delete(known);
+    const ids = this.#licences.changed(id);
     await Promise.all(ids.map((known) => this.#review(known)));
     // Those that may work again report at once.
     this.#ask();
@@ -210,10 +211,10 @@ export class Roster {
   }
 
   async #review(id: string): Promise<void> {
-    const licence = await this.#licenceOf(id);
+    const licence = await this.#licences.of(id);
+    if (licence === undefined) return this.#bar(id);
     const node = this.#nodes.get(id);
     if (node === undefined) return;
-    if (licence === undefined) return this.#withdraw(id);
     node.licence = licence;
     node.models = elected(node.reported, licence);
     node.slots = trustedSlots(node.reportedSlots, licence);
@@ -223,6 +224,7 @@ export class Roster {
   close(): void {
     for (const stop of this.#stop) stop();
     this.#stopAsking();
+    this.#memory.close();
   }
 
   async #receive(subject: string, payload: Uint8Array): Promise<void> {
@@ -241,6 +243,7 @@ export class Roster {
       this.rates.count(id, "malformed");
       return;
     }
+    for (const run of this.#reported) run(id, state);
     await this.#understand(id, state);
   }
 
@@ -254,10 +257,10 @@ export class Roster {
     const waiting = { state };
     this.#waiting.set(id, waiting);
     try {
-      const licence = await this.#licenceOf(id);
+      const licence = await this.#licences.of(id);
       // Its last words may come to be understood after its end.
       if (this.#waiting.get(id) !== waiting) return;
-      if (licence === undefined) this.#withdraw(id);
+      if (licence === undefined) this.#bar(id);
       else this.#update(id, licence, waiting.state);
     } finally {
       if (this.#waiting.get(id) === waiting) this.#waiting.delete(id);
@@ -266,18 +269,20 @@ export class Roster {
 
   #update(id: string, licence: NodeLicence, state: NodeState): void {
     const known = this.#nodes.get(id);
-    const node: RosterNode = known ?? {
-      id,
-      licence,
-      reported: [],
-      models: new Set(),
-      reportedSlots: 0,
-      slots: 0,
-      outstanding: 0,
-      draining: false,
-      seenAt: 0,
-      shunnedUntil: 0,
-    };
+    const remembered = this.#memory.take(id);
+    const node: RosterNode = known ??
+      remembered?.node ?? {
+        id,
+        licence,
+        reported: [],
+        models: new Set(),
+        reportedSlots: 0,
+        slots: 0,
+        outstanding: 0,
+        draining: false,
+        seenAt: 0,
+        shunnedUntil: 0,
+      };
     node.licence = licence;
     node.reported = state.models;
     node.models = elected(state.models, licence);
@@ -290,44 +295,46 @@ export class Roster {
     node.seenAt = this.#options.clock.monotonic();
     if (known === undefined) {
       this.#nodes.set(id, node);
-      this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "a node came online");
+      // When the plane was away and is back, that is said once.
+      if (remembered?.away !== true)
+        this.#log.info(id, { node: id, models: [...node.models], slots: node.slots }, "a node came online");
       for (const run of this.#joined) run(node);
     }
     this.#notify();
   }
 
-  async #licenceOf(id: string): Promise<NodeLicence | undefined> {
-    const now = this.#options.clock.monotonic();
-    const known = this.#licences.get(id);
-    if (known !== undefined && known.until > now) return known.licence;
-    const lookup = this.#lookups.get(id) ?? this.#lookUp(id).finally(() => this.#lookups.delete(id));
-    this.#lookups.set(id, lookup);
-    return lookup;
-  }
-
-  async #lookUp(id: string): Promise<NodeLicence | undefined> {
-    for (;;) {
-      const now = this.#options.clock.monotonic();
-      const readings = this.#readings;
-      const licence = await this.#options.licence(id);
-      // The records changed while they were read: what was read may be the old.
-      if (readings !== this.#readings) continue;
-      this.#licences.set(id, { licence, until: now + LICENCE_FOR_MS });
-      return licence;
-    }
-  }
-
   #dropStale(): void {
     const now = this.#options.clock.monotonic();
-    for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id);
-    for (const [id, { until }] of this.#licences) if (until <= now && !this.#nodes.has(id)) this.#licences.delete(id);
+    for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id, "node");
+    for (const id of this.#memory.expire()) this.#tellGone(id, "plane");
+    this.#licences.sweep((id) => this.#nodes.has(id));
   }
 
-  #lost(id: string): void {
+  #lost(id: string, by: "node" | "plane"): void {
     this.#waiting.delete(id);
     this.rates.gone(id);
+    const node = this.#nodes.get(id);
+    if (node !== undefined) this.#memory.left(node, by);
     this.#withdraw(id);
-    for (const run of this.#gone) run(id);
+    this.#tellGone(id, by);
+  }
+
+  #tellGone(id: string, by: "node" | "plane"): void {
+    for (const run of this.#gone) run(id, by);
+  }
+
+  /** No node can be reached, and none has left. */
+  #away(): void {
+    this.#waiting.clear();
+    this.#memory.away([...this.#nodes.values()]);
+    this.#nodes.clear();
+    this.#notify();
+  }
+
+  /** It may not work any more. */
+  #bar(id: string): void {
+    this.#memory.take(id);
+    this.#withdraw(id);
   }
 
   /** Offers it nothing more. */
@@ -341,6 +348,11 @@ export class Roster {
     for (const run of [...this.#changed]) run();
   }
 }
+
+const NOBODY: ReadonlySet<string> = new Set();
+
+const isAble = (node: RosterNode, model: string, excluded: ReadonlySet<string>): boolean =>
+  node.models.has(model) && !node.draining && !excluded.has(node.id);
 
 const onProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 

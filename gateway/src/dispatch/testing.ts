@@ -1,16 +1,21 @@
 /** For tests: a plane in memory, and nodes on it that do what they are told. */
 import { decode, encode } from "@tollgate/protocol/codec.ts";
 import type { Frame } from "@tollgate/protocol/frames.ts";
-import { nodeState, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
+import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Dependency } from "../base/dependency.ts";
 import type { Plane, PlaneOwnership } from "./plane.ts";
 
 type Sendable = Exclude<Frame, { kind: "unknown" }>;
 
 export class MemoryPlane implements Plane {
-  readonly health = { name: "plane", isAway: false, latencyMs: null } satisfies Dependency as Dependency;
+  readonly health: Dependency & { isAway: boolean } = { name: "plane", isAway: false, latencyMs: null };
   readonly #subscribers = new Set<{ pattern: RegExp; receive: (subject: string, payload: Uint8Array) => void }>();
-  readonly #gone: ((nodeId: string) => void)[] = [];
+  readonly #gone: ((nodeId: string, by: "node" | "plane") => void)[] = [];
+  readonly #away: (() => void)[] = [];
+  readonly #back: (() => void)[] = [];
+  hears = true;
+  /** The nodes that moved, and when. */
+  readonly moved = new Map<string, number>();
   /** Whose it is, as if servers kept it. */
   owner: string | undefined;
   readonly ownership: PlaneOwnership = {
@@ -27,6 +32,7 @@ export class MemoryPlane implements Plane {
   readonly cuts: string[] = [];
 
   publish(subject: string, payload: Uint8Array): void {
+    if (this.health.isAway) return;
     for (const { pattern, receive } of [...this.#subscribers]) if (pattern.test(subject)) receive(subject, payload);
   }
   subscribe(pattern: string, receive: (subject: string, payload: Uint8Array) => void): () => void {
@@ -34,11 +40,30 @@ export class MemoryPlane implements Plane {
     this.#subscribers.add(subscriber);
     return () => this.#subscribers.delete(subscriber);
   }
-  onNodeGone(gone: (nodeId: string) => void): void {
+  onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void {
     this.#gone.push(gone);
   }
-  drop(nodeId: string): void {
-    for (const gone of this.#gone) gone(nodeId);
+  onAway(run: () => void): void {
+    this.#away.push(run);
+  }
+  onBack(run: () => void): void {
+    this.#back.push(run);
+  }
+  movedAt(nodeId: string): number | undefined {
+    return this.moved.get(nodeId);
+  }
+  drop(nodeId: string, by: "node" | "plane" = "node"): void {
+    for (const gone of this.#gone) gone(nodeId, by);
+  }
+  /** Nothing goes either way until `comeBack`. */
+  goAway(): void {
+    this.health.isAway = true;
+    for (const run of this.#away) run();
+  }
+  comeBack(): void {
+    this.health.isAway = false;
+    this.publish(STATE_REQUEST, new Uint8Array(0));
+    for (const run of this.#back) run();
   }
   mint(): never {
     throw new Error("a plane in memory has no credentials");

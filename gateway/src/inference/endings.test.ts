@@ -24,6 +24,9 @@ test("the table of endings, one row for each line of it", () => {
     ["quiet, terminal, with output", "quiet", KEPT, "upstream_stall", 502, "all", true],
     ["quiet, terminal, in a stream", "quiet", SENT, "upstream_stall", 502, "all", true],
     ["quiet, terminal, without output", "quiet", NONE, "upstream_stall", 502, "nothing", false],
+    ["the plane loses the node, in a stream", "cut", SENT, "plane_lost", 502, "delivered", true],
+    ["the plane loses the node, not streamed", "cut", KEPT, "plane_lost", 503, "nothing", false],
+    ["the plane loses the node before output", "cut", NONE, "plane_lost", 503, "nothing", false],
     ["no node in time", "no_capacity", NOBODY, "no_capacity", 503, "nothing", false],
     ["the client goes away, with output", "cancelled", SENT, "client_closed", 499, "all", true],
     ["the client goes away before output", "cancelled", NONE, "client_closed", 499, "all", true],
@@ -36,7 +39,7 @@ test("the table of endings, one row for each line of it", () => {
   for (const [what, end, facts, outcome, httpStatus, billed, paid] of rows) {
     const isTold = outcome !== "ok" && outcome !== "client_closed";
     const ofOurs = httpStatus === 503 ? "no_capacity" : "upstream_stall";
-    const fault = !isTold ? null : outcome === "gateway_stopped" ? ofOurs : outcome;
+    const fault = !isTold ? null : outcome === "gateway_stopped" || outcome === "plane_lost" ? ofOurs : outcome;
     assert.deepEqual(judge(end, facts), { outcome, httpStatus, fault, billed, paid }, what);
   }
 });

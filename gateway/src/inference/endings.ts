@@ -37,6 +37,9 @@ const OK = { outcome: "ok", httpStatus: 200, fault: null } as const;
 const FAILED = { outcome: "upstream_failed", httpStatus: 502, fault: "upstream_failed" } as const;
 const STALLED = { outcome: "upstream_stall", httpStatus: 502, fault: "upstream_stall" } as const;
 const NO_CAPACITY = { outcome: "no_capacity", httpStatus: 503, fault: "no_capacity" } as const;
+/** What kept the request from its answer was ours, not the node's. */
+const CUT_OFF = { outcome: "plane_lost", httpStatus: 502, fault: "upstream_stall" } as const;
+const NOT_REACHED = { outcome: "plane_lost", httpStatus: 503, fault: "no_capacity" } as const;
 /** The gateway itself could wait no longer: a stream breaks off, what has brought nothing may be asked of another gateway. */
 const STOPPED = { outcome: "gateway_stopped", httpStatus: 502, fault: "upstream_stall" } as const;
 const STOPPED_EARLY = { outcome: "gateway_stopped", httpStatus: 503, fault: "no_capacity" } as const;
@@ -63,6 +66,9 @@ export function judge(end: DispatchResult["end"] | "stopped", { accepted, hadOut
       return { ...FAILED, billed: reachedClient ? "delivered" : "nothing", paid: false };
     case "quiet":
       return { ...STALLED, ...(hadOutput ? SHARED : FREE) };
+    case "cut":
+      // What the client has of it is good; without any it may ask again.
+      return reachedClient ? { ...CUT_OFF, billed: "delivered", paid: true } : { ...NOT_REACHED, ...FREE };
     case "no_capacity":
       return { ...NO_CAPACITY, ...FREE };
     case "stopped":

@@ -59,8 +59,12 @@ export async function checkCredit(gw: Pick<Gateway, "ledger">, { accountId }: Ho
   if (!(await gw.ledger.hasCredit(accountId))) throw fault("insufficient_credits");
 }
 
-/** Takes one of the model's places on the platform, or refuses with a 429. */
+/**
+ * Takes one of the model's places on the platform, or refuses with a 429. While no node can be reached there are none: whoever
+ * asks is told so at once, before anything is held for it.
+ */
 export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel, stream: boolean): Promise<Pass> {
+  if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await checked(gw.limits.enterModel(model.id, caller.call.id, ceiling)))) {
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);

@@ -83,6 +83,8 @@ export async function runPrivately(
 /** One node was asked, and nobody pays: there are no second opinions, and how a node failed is told elsewhere. */
 function plainEnd(end: DispatchResult["end"]): PrivateResult["end"] {
   if (end === "empty" || end === "unconfirmed") return "finished";
+  // Nothing was learnt of the node.
+  if (end === "cut") return "cancelled";
   return end === "broken" ? "failed" : end;
 }
 

@@ -40,7 +40,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay
     await checkCredit(gw, key); // 402
     const read = await stay.unlessStopped(readAsk(gw, { call, payer: key.accountId, endpoint })); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
-    const place = await enterModel(gw, caller, model, ask.stream); // 429
+    const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
       done = await work(gw, { caller, stay, endpoint, ask, model, meter, promptTokens, hold });
@@ -102,7 +102,8 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     );
     const end = result.end === "cancelled" && stay.isStopped ? "stopped" : result.end;
     // What a broken node gave last is not let through any more; of an answer that we break off, only what went out counts.
-    const counts = end === "broken" || end === "stopped" ? relay.delivered() : relay.end();
+    const onlyDelivered = end === "broken" || end === "cut" || end === "stopped";
+    const counts = onlyDelivered ? relay.delivered() : relay.end();
     const { reachedClient } = relay;
     const hadOutput = counts.answerTokens + counts.reasoningTokens > 0 || relay.embeddings.length > 0;
     const ending = judge(end, { accepted: result.server !== null, hadOutput, reachedClient });

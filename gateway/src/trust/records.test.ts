@@ -120,6 +120,19 @@ describe("records of several gateways", () => {
     assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
   });
 
+  test("a silence that one excuses is excused by all, whoever saw it", () => {
+    const [a, b] = gateways;
+    end(b, "silent");
+    end(b, "engine");
+    clock.advance(1_000);
+    a.records.forgive("n", a.clock.monotonic() - 5_000);
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 1, failures: 1 }));
+    end(b, "silent");
+    clock.advance(1_000);
+    assert.deepEqual(counts(), all({ jobs: 2, failures: 2 }), "and nothing that comes after");
+  });
+
   test("one builder's refused prompts are bounded over all gateways", () => {
     const refuse = ({ records, clock: own }: TestGateway, accountId: string): Verdict | undefined => {
       const at = own.monotonic();

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Peers } from "../dispatch/exchange/peers.ts";
 import type { Failure } from "../dispatch/offers.ts";
-import { JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
+import { type Excuse, JOBS_WINDOW, type JobEnd, Reliability, type Verdict } from "./reliability.ts";
 
 const FAILURES: Record<Failure, true> = {
   engine: true,
@@ -32,12 +32,14 @@ const ToldEnd = z.object({
 const ToldBarring = z.object({ barred: z.number() });
 /** It gave us an answer then, and its misses are forgotten. */
 const ToldForgiving = z.object({ forgiven: z.number() });
-const ToldItem = z.union([ToldEnd, ToldBarring, ToldForgiving]);
+/** Its silence was the plane's then. */
+const ToldExcuse = z.object({ excused: z.object({ from: z.number(), until: z.number() }) });
+const ToldItem = z.union([ToldEnd, ToldBarring, ToldForgiving, ToldExcuse]);
 type ToldEnd = z.infer<typeof ToldEnd>;
 type ToldItem = z.infer<typeof ToldItem>;
 
 /** A window of ends, and what else may have happened meanwhile. */
-const ITEMS_MAX = JOBS_WINDOW + 2;
+const ITEMS_MAX = JOBS_WINDOW + 4;
 
 interface RecordsOptions {
   /** The other gateways. Absent: there are none. */
@@ -53,6 +55,8 @@ export interface Records {
   /** The node was barred. */
   startAnew(nodeId: string): void;
   forgetMisses(nodeId: string): void;
+  /** What looked like its silence since then was the plane's. */
+  forgive(nodeId: string, sinceMs: number): void;
   of(nodeId: string): Pick<Reliability, "count" | "restsOnMisses">;
 }
 
@@ -68,6 +72,7 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
     const record = recordOf(nodeId);
     for (const item of items) {
       if ("barred" in item) record.startAnew(item.barred + shiftMs);
+      else if ("excused" in item) record.forgive(shifted(item.excused, shiftMs));
       else if ("forgiven" in item) record.forgetMisses(item.forgiven + shiftMs);
       else {
         const verdict = record.note(endOf(item, shiftMs));
@@ -76,9 +81,10 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
     }
   };
   const held = (nodeId: string): ToldItem[] => {
-    const { jobs, since, missesSince } = (records.get(nodeId) ?? new Reliability()).window;
+    const { jobs, since, missesSince, excuses } = (records.get(nodeId) ?? new Reliability()).window;
     const items: ToldItem[] = jobs.flatMap(({ job, ...end }) => (job === undefined ? [] : told({ job, ...end })));
     if (Number.isFinite(since)) items.push({ barred: since });
+    for (const excused of excuses) items.push({ excused });
     if (Number.isFinite(missesSince)) items.push({ forgiven: missesSince });
     return items;
   };
@@ -99,9 +105,19 @@ export function keepRecords({ peers, clock, judged }: RecordsOptions): Records {
       recordOf(nodeId).forgetMisses(forgiven);
       tell?.(nodeId, { forgiven });
     },
+    forgive(nodeId, sinceMs) {
+      const excused = { from: Math.floor(sinceMs), until: Math.ceil(clock.monotonic()) };
+      recordOf(nodeId).forgive(excused);
+      tell?.(nodeId, { excused });
+    },
     of: (nodeId) => records.get(nodeId) ?? new Reliability(),
   };
 }
+
+const shifted = ({ from, until }: Excuse, shiftMs: number): Excuse => ({
+  from: from + shiftMs,
+  until: until + shiftMs,
+});
 
 function told({ job, failure, offeredAt, endedAt, origin }: JobEnd & { job: string }): ToldEnd {
   const whose = failure === "prompt" && origin !== undefined && { account: origin.accountId, part: origin.contextPart };

@@ -27,6 +27,14 @@ describe("reliability", () => {
     assert.deepEqual(record.count(), { jobs: 20, failures: 4 });
   });
 
+  test("a silence that was the plane's is forgiven, and nothing else", () => {
+    const record = new Reliability();
+    for (const [i, failure] of (["silent", null, "engine", "silent", "lost"] as const).entries())
+      record.note({ failure, offeredAt: i * 1000, endedAt: i * 1000 + 999 });
+    record.forgive({ from: 2_000, until: 9_999_999 });
+    assert.deepEqual(record.count(), { jobs: 3, failures: 2 });
+  });
+
   test("jobs under way together when a node falls silent are one failure", () => {
     const record = new Reliability();
     for (let i = 0; i < 50; i++) {

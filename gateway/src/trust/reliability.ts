@@ -1,7 +1,8 @@
 /**
  * Which of a node's last jobs it failed, blame decided before anything counts. Pure. A client that goes away, a refusal
- * before acceptance and a cut at the cap are no failures. Jobs that were under way when a node fell silent or was cut off
- * are one failure together: a broken cable is one fault, not one for every request it carried.
+ * before acceptance and a cut at the cap are no failures; what the plane lost does not come here at all. Jobs that were under
+ * way when a node fell silent or was cut off are one failure together: a broken cable is one fault, not one for every request
+ * it carried.
  *
  * The jobs of all gateways count together. What others saw comes a little later, in any order and perhaps twice, so a job
  * takes its place by the time of its end, and once.
@@ -38,6 +39,14 @@ export interface Verdict {
   evidence: Record<string, unknown>;
 }
 
+/** When the silence was the plane's and not the node's: jobs that ended from then until then. */
+export interface Excuse {
+  from: number;
+  until: number;
+}
+
+/** What was excused longer ago than that has left the window. */
+const EXCUSES_MAX = 8;
 /** A time before every other. */
 const NEVER = Number.NEGATIVE_INFINITY;
 
@@ -49,6 +58,7 @@ export class Reliability {
   /** What ended before counts no more: at all, or if it was a miss. */
   #since = NEVER;
   #missesSince = NEVER;
+  readonly #excuses: Excuse[] = [];
 
   /** The verdict when this job was one too many. */
   note(end: JobEnd): Verdict | undefined {
@@ -86,8 +96,15 @@ export class Reliability {
   }
 
   /** The jobs that count, and since when. */
-  get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number } {
-    return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince };
+  get window(): { jobs: readonly JobEnd[]; since: number; missesSince: number; excuses: readonly Excuse[] } {
+    return { jobs: this.#jobs, since: this.#since, missesSince: this.#missesSince, excuses: this.#excuses };
+  }
+
+  /** It was not the node that was silent then. */
+  forgive(excuse: Excuse): void {
+    this.#excuses.push(excuse);
+    if (this.#excuses.length > EXCUSES_MAX) this.#excuses.shift();
+    this.#jobs = this.#jobs.filter((job) => !this.#isOver(job));
   }
 
   count(): { jobs: number; failures: number } {
@@ -98,6 +115,8 @@ export class Reliability {
   /** It was forgotten, or lies before all that count. */
   #isOver({ failure, endedAt }: JobEnd): boolean {
     if (endedAt < this.#since || (failure === "miss" && endedAt <= this.#missesSince)) return true;
+    const isSilence = failure === "silent" || failure === "lost";
+    if (isSilence && this.#excuses.some(({ from, until }) => from <= endedAt && endedAt <= until)) return true;
     return this.#jobs.length === JOBS_WINDOW && endedAt < (this.#jobs[0]?.endedAt ?? NEVER);
   }
 

@@ -206,6 +206,33 @@ describe("trust in nodes", () => {
     ]);
   });
 
+  test("what the plane cut says nothing of a node, good or bad", async () => {
+    const node = await join();
+    await answer(node, 1, "it is 12");
+    const before = trust.reliability("a");
+    let nth = 1;
+    for (let i = 0; i < 10; i++) {
+      const header = { model: "tiny-3b", endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} } as const;
+      const request = `0${i}dfk3zq9v8n2x4m7t1c5w0rbe`;
+      const body = { messages: [{ role: "user", content: "hi" }] };
+      const sink = { ...NO_SINK, reachedClient: true };
+      const running = dispatcher.run({ request, header, body }, sink, new AbortController().signal);
+      const job = await node.job(++nth);
+      if (i % 2 === 0) {
+        node.say({ kind: "accepted", job });
+        node.delta(job, 0, "x");
+      }
+      plane.goAway();
+      assert.equal((await running).end, "cut");
+      plane.comeBack();
+      node.report({ models: ["tiny-3b"], slots: 4 });
+      await turn();
+    }
+    assert.deepEqual(trust.reliability("a"), before);
+    assert.deepEqual(barred, []);
+    assert.equal(jobs(node), 11, "nor is it probed anew");
+  });
+
   test("switched off: nothing is barred and no canary is asked", async () => {
     start(false);
     const node = await join();

@@ -100,6 +100,8 @@ export function watchNodes(options: TrustOptions): Trust {
   };
 
   dispatcher.onAttempt(({ job, node, model: modelId, state, failure: seen, acceptedAt, offeredAt, origin }) => {
+    // The plane lost the node: that says nothing of it, good or bad.
+    if (state === "cut") return;
     // A refusal costs nobody anything; only a node that did not even answer failed.
     if (acceptedAt === null && seen === null) return;
     const failure = state === "cancelled" ? null : seen;
@@ -115,6 +117,7 @@ export function watchNodes(options: TrustOptions): Trust {
       );
     }
   });
+  dispatcher.onExcused((nodeId, sinceMs) => records.forgive(nodeId, sinceMs));
   dispatcher.onMeasured((measured) => {
     const model = activeModel(measured.model);
     const evidence = model === undefined ? undefined : tooFast(model, measured);

@@ -9,7 +9,7 @@ import { BACKLOG_BYTES_MAX, Backlog } from "./backlog.ts";
 import { type Dial, type PlaneConnection, type PlaneCredentials, PlaneRefusal } from "./plane.ts";
 
 const RETRY_MS_MIN = 100;
-const RETRY_MS_MAX = 15_000;
+const RETRY_MS_MAX = 5_000;
 const RENEWAL_RETRY_MS = 10_000;
 const FLUSH_MS_MAX = 2_000;
 /** A lifetime that seems to be over on arrival means that this machine's clock is wrong. */

@@ -2,9 +2,10 @@
 import { connect, errors, jwtAuthenticator } from "@nats-io/transport-node";
 import { type Dial, PlaneRefusal } from "./plane.ts";
 
-const DIAL_MS_MAX = 5_000;
-/** A peer that vanished without closing is noticed after three of these. */
-const PING_EVERY_MS = 10_000;
+/** For each server: one that hangs must not keep the node from the next for long. */
+const DIAL_MS_MAX = 3_000;
+/** A peer that hangs, or vanished without closing, is noticed after three of these. */
+const PING_EVERY_MS = 2_000;
 
 export const dialNats: Dial = async (credentials, name) => {
   // The client's own reconnection is off: it would replay old frames to gateways that gave their jobs up, and with

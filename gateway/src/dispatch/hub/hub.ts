@@ -60,6 +60,7 @@ export async function openHub(options: HubOptions): Promise<Hub> {
 
 class EmbeddedHub implements Hub, ConnectionHub {
   readonly health = alwaysThere("plane");
+  readonly hears = true;
   readonly clock: Clock;
   readonly log: Log;
   readonly peerLog: SparingLog;
@@ -77,7 +78,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #nodes = new Map<string, Set<Connection>>();
   readonly #rates: NodeRateLimits;
   readonly #backoff: ReconnectBackoff;
-  readonly #goneListeners: ((nodeId: string) => void)[] = [];
+  readonly #goneListeners: ((nodeId: string, by: "node") => void)[] = [];
   #closing: Promise<void> | undefined;
 
   constructor(options: HubOptions) {
@@ -133,8 +134,15 @@ class EmbeddedHub implements Hub, ConnectionHub {
     return this.router.add(pattern, receive);
   }
 
-  onNodeGone(gone: (nodeId: string) => void): void {
+  onNodeGone(gone: (nodeId: string, by: "node") => void): void {
     this.#goneListeners.push(gone);
+  }
+
+  /** It lives and ends with the gateway. */
+  onAway(): void {}
+  onBack(): void {}
+  movedAt(): undefined {
+    return undefined;
   }
 
   async mint(nodeId: string): Promise<NodeCredentials> {
@@ -190,7 +198,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
     // A connection can end within a call to publish, whose caller must not find itself called back halfway through it.
     queueMicrotask(() => {
       if (this.#closing !== undefined) return;
-      for (const gone of this.#goneListeners) gone(nodeId);
+      for (const gone of this.#goneListeners) gone(nodeId, "node");
     });
   }
 

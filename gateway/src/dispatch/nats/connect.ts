@@ -3,7 +3,8 @@ import { connect, errors, type NatsConnection } from "@nats-io/transport-node";
 import { FRAME_BYTES_MAX } from "@tollgate/protocol/limits.ts";
 import type { SigningKey } from "../credentials/nkeys.ts";
 
-const DIAL_MS_MAX = 5_000;
+/** One server that hangs must not keep the gateway from the next for long. */
+const DIAL_MS_MAX = 2_000;
 /** A server that vanished without closing is noticed after three of these. */
 const PING_EVERY_MS = 5_000;
 

@@ -1,25 +1,49 @@
-/** What the servers tell of the account's connections. Pure. */
+/**
+ * What the servers tell of the account's connections. Pure. Who connects is read from the JWT that the server checked before
+ * it let the client in: our account signed it, and its name is the node's id. (`name` is whatever the client calls itself;
+ * `name_tag` is that same name up to 2.10, and the account's since.)
+ */
 import { z } from "zod";
+import { readSegment } from "../credentials/jwt.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
 
 const ClientEvent = z.object({
   server: z.object({ id: z.string() }),
-  /** `name_tag` is the name in the client's JWT, which we signed; its `name` is whatever it calls itself. */
-  client: z.object({ id: z.number(), name_tag: z.string() }),
+  client: z.object({ id: z.number(), user: z.string(), jwt: z.string() }),
+  /** Why a connection ended. */
+  reason: z.string().optional(),
 });
+const UserClaims = z.object({ name: z.string(), sub: z.string() });
+
+/** The server ends connections for its own sake: it stops, or its operator moves clients to another. */
+const SERVERS_OWN_REASONS = new Set(["Server Shutdown", "Kicked"]);
 
 interface NodeEvent {
   kind: "connect" | "disconnect";
   nodeId: string;
   /** Tells it from every other connection of the cluster. */
   connection: string;
+  /** Who ended it. A server that only noticed, or refuses the node, counts as the node's own doing. */
+  by: "node" | "plane";
 }
 
 /** Undefined for events that are not about a node. */
 export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
   const kind = subject === EVENT_CONNECT ? "connect" : subject === EVENT_DISCONNECT ? "disconnect" : undefined;
-  const event = ClientEvent.safeParse(JSON.parse(Buffer.from(payload).toString())).data;
-  if (kind === undefined || event === undefined || !isNodeId(event.client.name_tag)) return undefined;
-  return { kind, nodeId: event.client.name_tag, connection: `${event.server.id} ${event.client.id}` };
+  const event = ClientEvent.safeParse(readJson(payload)).data;
+  if (kind === undefined || event === undefined) return undefined;
+  const { server, client, reason = "" } = event;
+  const claims = UserClaims.safeParse(readSegment(client.jwt.split(".")[1])).data;
+  if (claims === undefined || claims.sub !== client.user || !isNodeId(claims.name)) return undefined;
+  const by = SERVERS_OWN_REASONS.has(reason) ? "plane" : "node";
+  return { kind, nodeId: claims.name, connection: `${server.id} ${client.id}`, by };
+}
+
+function readJson(payload: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(payload).toString());
+  } catch {
+    return undefined; // No schema accepts it.
+  }
 }

@@ -1,7 +1,5 @@
 /** What only servers of their own bring: outages, several gateways, clusters, revocations that last. */
 import assert from "node:assert/strict";
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Writable } from "node:stream";
 import { afterEach, beforeEach, describe, type TestContext, test } from "node:test";
 import { encode } from "@tollgate/protocol/codec.ts";
@@ -25,6 +23,7 @@ import { NatsUnusable } from "./connect.ts";
 import { PlaneAway } from "./reconnecting-connection.ts";
 import { newPlaneSetup } from "./setup.ts";
 import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
+import { layCable } from "./testing-cable.ts";
 
 const x = Buffer.from("x");
 const REFUSED = /Authorization Violation/;
@@ -40,7 +39,7 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
   });
 
   describe("when its server goes away", () => {
-    test("every node is gone at once, nothing is kept for later, and the connection comes back by itself", async (t) => {
+    test("that is told at once, nothing is kept for later, and the connection comes back by itself", async (t) => {
       const { log, lines } = recordingLog();
       const plane = await openTestPlane(t, server, { log });
       const heard: string[] = [];
@@ -49,15 +48,22 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       first.publish(nodeState("n1"), "here");
       await eventually("the gateway heard it", () => heard.length === 1);
 
-      const gone = untilGone(plane, "n1");
+      const gone: string[] = [];
+      plane.onNodeGone((nodeId) => gone.push(nodeId));
+      const [away, back] = [untilAway(plane), untilBack(plane)];
       await server.kill();
-      await gone;
+      await away;
+      assert.equal(plane.health.isAway, true);
+      assert.equal(plane.hears, false);
       await assert.rejects(plane.mint("n1"), PlaneAway);
       plane.publish(toNode("n1"), Buffer.from("an old job"));
       await eventually("it is said", () => lines().some(({ msg }) => /dispatch plane is away/.test(msg)));
 
       await server.start();
-      await eventually("it is back", () => lines().some(({ msg }) => /dispatch plane is back/.test(msg)));
+      await back;
+      assert.equal(plane.health.isAway, false);
+      assert.deepEqual(gone, [], "nobody is said to have left");
+      assert.ok(lines().some(({ msg }) => /dispatch plane is back/.test(msg)));
       const jobs: string[] = [];
       const again = await connectClient(t, await plane.mint("n1"));
       again.subscribe(toNode("n1"), { callback: (_, job) => void jobs.push(job.string()) });
@@ -79,14 +85,28 @@ describe("a plane on NATS", { skip: skipWithoutNats }, () => {
       node.subscribe(STATE_REQUEST, { callback: () => node.publish(nodeState("n1"), state()) });
       node.publish(nodeState("n1"), state());
       await eventually("the gateway knows it", () => roster.nodes().length === 1);
-      const gone = untilGone(plane, "n1");
+      const away = untilAway(plane);
       cable.cut();
-      await gone;
+      await away;
       assert.equal(roster.nodes().length, 0);
+      assert.equal(roster.slots("m"), 4, "what they can do is remembered");
       await eventually("the gateway knows it again", () => roster.nodes().length === 1);
       const left = untilGone(plane, "n1");
       await node.close();
       await left;
+    });
+
+    test("a server that hangs is left, and nodes are not to blame for what is not heard meanwhile", async (t) => {
+      const plane = await openTestPlane(t, server);
+      await eventually("it answers", () => plane.health.latencyMs !== null);
+      assert.equal(plane.hears, true);
+      const [away, back] = [untilAway(plane), untilBack(plane)];
+      server.freeze();
+      await eventually("it is noticed", () => !plane.hears);
+      await away;
+      server.thaw();
+      await back;
+      await eventually("it hears again", () => plane.hears);
     });
 
     test("a revocation of that time is refused and made good as soon as it is back", async (t) => {
@@ -262,13 +282,21 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     await gone;
     await assert.rejects(connectClient(t, minted), REFUSED);
 
-    // The server of the node dies: nobody tells, but the next end of the node is noticed again.
+    // A node that renews its credentials has moved until its old connection ends.
     const renewed = await plane.mint("n1");
+    const old = await connectClient(t, renewed);
     const orphan = await connectClient(t, renewed);
+    await eventually("it moved", () => plane.movedAt("n1") !== undefined);
+    await old.close();
+    await eventually("it renewed", () => plane.movedAt("n1") === undefined);
+
+    // The server of the node dies: nobody tells until it connects elsewhere, but the next end of the node is noticed again.
     await two.kill();
     await orphan.closed();
     const elsewhere = { ...renewed, url: one.url };
-    const [second, third] = [await connectClient(t, elsewhere), await connectClient(t, elsewhere)];
+    const second = await connectClient(t, elsewhere);
+    await eventually("it moved", () => plane.movedAt("n1") !== undefined);
+    const third = await connectClient(t, elsewhere);
     await second.close();
     const end = untilGone(plane, "n1");
     await third.close();
@@ -280,31 +308,8 @@ function untilGone(plane: Plane, node: string): Promise<void> {
   return new Promise((resolve) => plane.onNodeGone((gone) => gone === node && resolve()));
 }
 
-/** A way to the server that can be cut. */
-async function layCable(t: TestContext, port: number): Promise<{ url: string; cut: () => void }> {
-  const ends = new Set<Socket>();
-  const cut = (): void => {
-    for (const end of ends) end.destroy();
-  };
-  const cable = createServer((near) => {
-    const far = connect({ host: "127.0.0.1", port });
-    for (const [end, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      ends.add(end);
-      end.on("error", () => other.destroy());
-      end.on("close", () => ends.delete(end) && other.destroy());
-      end.pipe(other);
-    }
-  }).listen(0, "127.0.0.1");
-  await once(cable, "listening");
-  t.after(() => {
-    cable.close();
-    cut();
-  });
-  return { url: `nats://127.0.0.1:${(cable.address() as AddressInfo).port}`, cut };
-}
+const untilAway = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onAway(resolve));
+const untilBack = (plane: Plane): Promise<void> => new Promise((resolve) => plane.onBack(resolve));
 
 function newRoster(t: TestContext, plane: Plane): Roster {
   const licence = async () => ({ nodeId: "n" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] });

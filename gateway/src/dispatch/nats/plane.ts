@@ -68,6 +68,9 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
 const STATES = nodeState("");
 /** Other gateways that did not hear of a revocation in this time put back what they write over, a little later. */
 const ANNOUNCE_MS_MAX = 250;
+/** How long ends are collected of which nobody knows whether they were the last, and how long nodes have to answer then. */
+const DOUBT_MS = 100;
+const ANSWER_MS_MAX = 500;
 
 class NatsPlane implements Plane {
   readonly health: Dependency;
@@ -80,7 +83,11 @@ class NatsPlane implements Plane {
   readonly #revoker: Revoker;
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: SparingLog;
-  readonly #goneListeners: ((nodeId: string) => void)[] = [];
+  readonly #goneListeners: ((nodeId: string, by: "node" | "plane") => void)[] = [];
+  /** Nodes that lost a connection, and may have another; who ended it. */
+  readonly #doubtful = new Map<string, "node" | "plane">();
+  readonly #awayListeners: (() => void)[] = [];
+  readonly #backListeners: (() => void)[] = [];
 
   constructor(options: NatsPlaneOptions) {
     this.#options = options;
@@ -139,8 +146,24 @@ class NatsPlane implements Plane {
     });
   }
 
-  onNodeGone(gone: (nodeId: string) => void): void {
+  onNodeGone(gone: (nodeId: string, by: "node" | "plane") => void): void {
     this.#goneListeners.push(gone);
+  }
+
+  onAway(run: () => void): void {
+    this.#awayListeners.push(run);
+  }
+
+  onBack(run: () => void): void {
+    this.#backListeners.push(run);
+  }
+
+  get hears(): boolean {
+    return this.#connection.hears;
+  }
+
+  movedAt(nodeId: string): number | undefined {
+    return this.#connectedNodes.movedAt(nodeId);
   }
 
   async mint(nodeId: string): Promise<NodeCredentials> {
@@ -208,28 +231,52 @@ class NatsPlane implements Plane {
     this.#revoker.retry();
     // Nodes that stayed connected report at once.
     this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
+    for (const run of this.#backListeners) run();
   }
 
   #away(): void {
-    for (const nodeId of this.#connectedNodes.clear()) this.#gone(nodeId);
+    this.#connectedNodes.clear();
+    this.#doubtful.clear();
+    for (const run of this.#awayListeners) run();
   }
 
   #event(subject: string, payload: Uint8Array): void {
     const event = readEvent(subject, payload);
     if (event === undefined) return;
-    const { kind, nodeId, connection } = event;
-    if (kind === "connect") this.#connectedNodes.connected(nodeId, connection);
-    else if (this.#connectedNodes.disconnected(nodeId, connection)) this.#gone(nodeId);
+    const { kind, nodeId, connection, by } = event;
+    const now = this.#options.clock.monotonic();
+    if (kind === "connect") this.#connectedNodes.connected(nodeId, connection, now);
+    else this.#ended(nodeId, by, this.#connectedNodes.disconnected(nodeId, connection, now));
   }
 
-  #gone(nodeId: string): void {
-    for (const gone of this.#goneListeners) gone(nodeId);
+  #ended(nodeId: string, by: "node" | "plane", left: "gone" | "there" | "unsure"): void {
+    if (left === "gone") this.#gone(nodeId, by);
+    if (left !== "unsure") return;
+    this.#doubtful.set(nodeId, by);
+    // All who come in this moment are asked together.
+    if (this.#doubtful.size === 1) this.#options.clock.after(DOUBT_MS, () => this.#askDoubtful());
+  }
+
+  /** A server that hung tells late of a connection that its node replaced long ago. Who is there says so. */
+  #askDoubtful(): void {
+    const asked = [...this.#doubtful];
+    this.#doubtful.clear();
+    this.#connection.publish(STATE_REQUEST, new Uint8Array(0));
+    this.#options.clock.after(ANSWER_MS_MAX, () => {
+      // When it is away, everybody was told.
+      if (this.#connection.isAway) return;
+      for (const [nodeId, by] of asked) if (!this.#connectedNodes.has(nodeId)) this.#gone(nodeId, by);
+    });
+  }
+
+  #gone(nodeId: string, by: "node" | "plane"): void {
+    for (const gone of this.#goneListeners) gone(nodeId, by);
   }
 
   /** A subscriber within the gateway threw. The node's stream now has a hole, so its jobs must end as if it had left. */
   #failed(subject: string, error: unknown): void {
     const nodeId = senderOf(subject);
     this.#peerLog.error(nodeId ?? "", { nodeId, err: error }, "plane: a subscriber failed");
-    if (nodeId !== undefined) this.#gone(nodeId);
+    if (nodeId !== undefined) this.#gone(nodeId, "node");
   }
 }

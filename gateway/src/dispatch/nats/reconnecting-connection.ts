@@ -1,11 +1,11 @@
 /**
  * The gateway's connection to NATS, kept up for as long as the gateway lives. While it is away nothing is kept for later: what
- * is published then is dropped, because whoever waits for an answer has been told that the nodes are gone. An outage is
+ * is published then is dropped, because whoever waits for an answer has been told that it will not come. An outage is
  * logged when it begins, when its reason changes and when it is over.
  */
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 import type { Clock } from "../../base/clock.ts";
-import type { Dependency } from "../../base/dependency.ts";
+import { Away, type Dependency } from "../../base/dependency.ts";
 import type { Log } from "../../base/log.ts";
 import { NatsUnusable } from "./connect.ts";
 
@@ -13,7 +13,15 @@ const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 2_000;
 const ANSWER_MS_MAX = 2_000;
 const FLUSH_MS_MAX = 1_000;
-const AWAY = "there is no connection to NATS";
+/** How often the server is asked for a sign of life. */
+const ASK_EVERY_MS = 500;
+/** Without one for so long nodes are not to blame for what is not heard of them. */
+const DEAF_AFTER_MS = 1_000;
+/**
+ * And for so long the connection is given up: another server may do better. Longer than the servers' `write_deadline`, within
+ * which an old one may hold up a gateway because of a node that does not read.
+ */
+const LOST_AFTER_MS = 7_000;
 
 type Receive = (subject: string, payload: Uint8Array) => void;
 
@@ -29,8 +37,12 @@ interface ReconnectingOptions {
 }
 
 /** There is no connection to a NATS server now. */
-export class PlaneAway extends Error {
+export class PlaneAway extends Away {
   override name = "PlaneAway";
+
+  constructor() {
+    super("plane", "there is no connection to NATS");
+  }
 }
 
 interface Subscribed {
@@ -42,10 +54,15 @@ interface Subscribed {
 
 export class ReconnectingConnection implements Dependency {
   readonly name = "plane";
-  readonly latencyMs = null;
+  latencyMs: number | null = null;
   readonly #options: ReconnectingOptions;
   readonly #subscribed = new Set<Subscribed>();
   #connection: NatsConnection | undefined;
+  #giveUp: (reason: Error) => void = () => {};
+  /** The server was asked for a sign of life, and has not answered yet. */
+  #askedAt: number | undefined;
+  /** The last message. Under a flood of them the answer comes late. */
+  #heardAt = 0;
   #outage: { since: number; reason: string } | undefined;
   #closing = false;
   #stopWaiting = (): void => {};
@@ -73,6 +90,11 @@ export class ReconnectingConnection implements Dependency {
     return this.#living() === undefined;
   }
 
+  /** Whether the server answers. It is asked all the time: one that hangs ends no connection by itself. */
+  get hears(): boolean {
+    return !this.isAway && this.#silentMs() < DEAF_AFTER_MS;
+  }
+
   publish(subject: string, payload: Uint8Array): void {
     this.#living()?.publish(subject, payload);
   }
@@ -91,14 +113,14 @@ export class ReconnectingConnection implements Dependency {
   /** Rejects with `PlaneAway`, or when no answer comes in time. */
   async ask(subject: string): Promise<string> {
     const connection = this.#living();
-    if (connection === undefined) throw new PlaneAway(AWAY);
+    if (connection === undefined) throw new PlaneAway();
     return (await connection.request(subject, new Uint8Array(0), { timeout: ANSWER_MS_MAX })).string();
   }
 
   /** Resolves when the server has passed on everything published so far. */
   async flush(): Promise<void> {
     const connection = this.#living();
-    if (connection === undefined) throw new PlaneAway(AWAY);
+    if (connection === undefined) throw new PlaneAway();
     await connection.flush();
   }
 
@@ -119,7 +141,11 @@ export class ReconnectingConnection implements Dependency {
       const connection = this.#connection;
       if (connection !== undefined) {
         failures = 0;
-        const reason = await connection.closed();
+        const { promise: givenUp, resolve } = Promise.withResolvers<Error>();
+        this.#giveUp = resolve;
+        const stopAsking = this.#keepAsking(connection);
+        const reason = await Promise.race([connection.closed(), givenUp]);
+        stopAsking();
         this.#lost(reason instanceof Error ? reason : undefined);
         continue;
       }
@@ -142,8 +168,41 @@ export class ReconnectingConnection implements Dependency {
     this.#options.back();
   }
 
+  #keepAsking(connection: NatsConnection): () => void {
+    const { clock, log } = this.#options;
+    const ask = async (): Promise<void> => {
+      const askedAt = clock.monotonic();
+      this.#askedAt = askedAt;
+      await connection.flush();
+      if (this.#connection !== connection) return;
+      this.#askedAt = undefined;
+      this.latencyMs = clock.monotonic() - askedAt;
+    };
+    const lookAgain = (): void => {
+      if (this.#connection !== connection || this.#silentMs() < LOST_AFTER_MS) return;
+      this.#giveUp(new Error("the server does not answer"));
+      connection.close().catch((error: Error) => log.warn({ reason: error.message }, "a NATS server hangs"));
+    };
+    return clock.every(ASK_EVERY_MS, () => {
+      if (this.#askedAt === undefined) {
+        // That it ended, `closed` tells.
+        ask().catch(() => {});
+      } else if (this.#silentMs() >= LOST_AFTER_MS) {
+        // What lies in the socket was said in time.
+        clock.soon(lookAgain);
+      }
+    });
+  }
+
+  /** How long the server owes a sign of life. */
+  #silentMs(): number {
+    if (this.#askedAt === undefined) return 0;
+    return this.#options.clock.monotonic() - Math.max(this.#askedAt, this.#heardAt);
+  }
+
   #use(connection: NatsConnection): void {
     this.#connection = connection;
+    this.#askedAt = undefined;
     for (const subscribed of this.#subscribed) this.#put(subscribed, connection);
     this.#logErrors(connection).catch((error) =>
       this.#options.log.error({ err: error }, "reading the connection's status failed"),
@@ -155,7 +214,8 @@ export class ReconnectingConnection implements Dependency {
     subscribed.live = connection.subscribe(pattern, {
       callback: (refusal, message) => {
         // A refused subscription is reported by the connection's status as well.
-        if (refusal !== null) return;
+        if (refusal !== null || this.#connection !== connection) return;
+        this.#heardAt = this.#options.clock.monotonic();
         try {
           receive(message.subject, message.data);
         } catch (error) {

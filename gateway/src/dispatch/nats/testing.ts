@@ -20,6 +20,8 @@ export interface NatsProcess {
   start(): Promise<void>;
   freeze(): void;
   thaw(): void;
+  /** As an operator stops it; `kill` is still due. */
+  terminate(): void;
   log(): Promise<string>;
 }
 
@@ -98,6 +100,7 @@ export async function runNatsServer(
     },
     freeze: () => signal("SIGSTOP"),
     thaw: () => signal("SIGCONT"),
+    terminate: () => signal("SIGTERM"),
     log: () => readFile(join(directory, "log"), "utf8"),
   };
   await server.start();

@@ -1,0 +1,147 @@
+/**
+ * The gateway loses its connection to the plane, over a cable that can be cut: requests that nobody has seen anything of are
+ * tried again, streams end with what reached their clients, no node is blamed, and while it lasts there is one answer.
+ */
+import assert from "node:assert/strict";
+import { after, afterEach, before, describe, test } from "node:test";
+import { hostShareOf } from "../gateway/src/base/testing.ts";
+import { type Cable, layCable } from "../gateway/src/dispatch/nats/testing-cable.ts";
+import { assertBalanced, builder, host, lastRecord, type RecordRow } from "./ledger-check.ts";
+import { type NatsPlane, openNats, skipWithoutNats as skip } from "./planes.ts";
+import { chat, eventually, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "./platform.ts";
+
+const PRICE = { in: 20_000n, out: 40_000n };
+const DEADLINE_MS = 3_000;
+
+describe("the plane is lost", { skip }, () => {
+  let nats: NatsPlane;
+  let cable: Cable;
+  let dataDir: string;
+  let platform: Platform;
+  const cleanUp: (() => void)[] = [];
+
+  before(async () => {
+    nats = await openNats();
+    const url = nats.env.NATS_URL as string;
+    cable = await layCable({ after: (run) => cleanUp.push(run as () => void) }, Number(new URL(url).port));
+    dataDir = await newDataDir();
+    const flags = ["--engine", "scripted", "--nodes", "1", "--models", "tiny-3b"];
+    const env = { ...nats.env, NATS_URL: cable.url, PLANE_PUBLIC_URL: url, DISPATCH_DEADLINE_MS: String(DEADLINE_MS) };
+    platform = await startPlatform(dataDir, flags, env);
+    await raiseLimits(platform);
+  });
+  after(async () => {
+    assert.equal(await platform?.stop(), 0);
+    for (const run of cleanUp) run();
+    await nats?.close();
+    await removeDataDir(dataDir);
+  });
+  afterEach(async () => {
+    cable.plug();
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+    await assertBalanced(platform);
+    assert.equal(await failures(), 0, "nobody is blamed");
+    await eventually("it serves", async () => (await chat(platform, { text: "x" })).status === 200, 30_000);
+  });
+
+  const failures = async (): Promise<number> => {
+    const ask = async (path: string): Promise<Record<string, unknown>> => {
+      const headers = { authorization: `Bearer ${platform.ready.host_token}` };
+      const response = await fetch(`${platform.ready.base_url}/node/v1/nodes${path}`, { headers });
+      return (await response.json()) as Record<string, unknown>;
+    };
+    const [node] = (await ask("")).data as { id: string }[];
+    const { reliability } = await ask(`/${node?.id}/stats`);
+    return (reliability as { failures: number }).failures;
+  };
+  /** Reads of a stream until so many words have come. */
+  const words = async (reader: ReadableStreamDefaultReader<Uint8Array>, count: number): Promise<string> => {
+    let text = "";
+    while (text.split('"content":"').length - 2 < count) {
+      const { value, done } = await reader.read();
+      assert.ok(!done, text);
+      text += Buffer.from(value).toString();
+    }
+    return text;
+  };
+  const rest = async (reader: ReadableStreamDefaultReader<Uint8Array>): Promise<string> => {
+    let text = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return text;
+      text += Buffer.from(value).toString();
+    }
+  };
+  const begun = (): Promise<unknown> =>
+    eventually("it is under way", async () => (await platform.query("select id from hold")).length === 1);
+  const due = (record: RecordRow): bigint =>
+    BigInt(record.prompt_tokens) * PRICE.in + BigInt(record.completion_tokens) * PRICE.out;
+
+  for (const stream of [false, true]) {
+    test(`for a moment, ${stream ? "a stream without output yet" : "an answer in one piece"}: tried again, billed once`, async () => {
+      const payer = await builder(platform);
+      const orders = stream ? { text: "all of it", ttft_ms: 1_500 } : { tokens: 40, delta_ms: 50 };
+      const answer = chat(platform, orders, { stream });
+      await begun();
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      cable.cut();
+      const response = await answer;
+      assert.equal(response.status, 200);
+      assert.match(await response.text(), stream ? /\[DONE\]/ : /"finish_reason":"stop"/);
+      const record = await lastRecord(platform);
+      assert.equal(record.outcome, "ok");
+      assert.equal(payer.balance - (await builder(platform)).balance, due(record));
+    });
+  }
+
+  test("for a moment, a stream with output: it ends, and what reached the client is billed and paid", async () => {
+    const [payer, server] = [await builder(platform), await host(platform)];
+    const response = await chat(platform, { tokens: 500, delta_ms: 20 }, { stream: true });
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    let text = await words(reader, 5);
+    cable.cut();
+    text += await rest(reader);
+    assert.match(text, /"code":"upstream_stall"/);
+    assert.doesNotMatch(text, /\[DONE\]|finish_reason":"/);
+    const record = await lastRecord(platform);
+    assert.deepEqual([record.outcome, record.http_status, record.attempts], ["plane_lost", 502, 1]);
+    assert.equal(record.completion_tokens, text.split('"content":"').length - 2, "a token a word");
+    const paid = payer.balance - (await builder(platform)).balance;
+    assert.equal(paid, due(record));
+    assert.equal((await host(platform)).balance - server.balance, hostShareOf(paid));
+  });
+
+  test("for longer than the dispatch deadline: free, and one answer to all who ask meanwhile", async () => {
+    const [payer, server] = [await builder(platform), await host(platform)];
+    const under = [chat(platform, { tokens: 400, delta_ms: 50 }), chat(platform, { ttft_ms: 1_900 }, { stream: true })];
+    await eventually("both are under way", async () => (await platform.query("select id from hold")).length === 2);
+    const [before] = await platform.query<{ count: string }>("select count(*) from request");
+    cable.unplug();
+    await eventually("new ones are refused", async () => (await chat(platform, { text: "x" })).status === 503);
+    // More than the ceiling of a model without nodes.
+    const refused = await Promise.all(
+      Array.from({ length: 24 }, (_, i) => chat(platform, { text: "x" }, { stream: i % 2 === 0 })),
+    );
+    for (const response of refused) {
+      assert.equal(response.status, 503);
+      assert.equal(((await response.json()) as { error: { code: string } }).error.code, "no_capacity");
+      assert.ok(Number(response.headers.get("retry-after")) >= 1);
+      assert.equal(response.headers.get("x-should-retry"), "true");
+    }
+    const [whole, streamed] = (await Promise.all(under)) as [Response, Response];
+    assert.equal(whole.status, 503);
+    assert.match(await whole.text(), /"code":"no_capacity"/);
+    assert.match(await streamed.text(), /"code":"no_capacity"/);
+    await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+    const records = await platform.query<RecordRow>("select * from request order by id desc limit 2");
+    for (const { outcome, http_status, charge_pico } of records) {
+      // One that no node was offered yet found none.
+      assert.match(outcome, /^(plane_lost|no_capacity)$/);
+      assert.deepEqual([http_status, charge_pico], [503, "0"]);
+    }
+    const [now] = await platform.query<{ count: string }>("select count(*) from request");
+    assert.equal(Number(now?.count) - Number(before?.count), 2, "who was refused at the door left no record");
+    assert.equal((await builder(platform)).balance, payer.balance);
+    assert.equal((await host(platform)).balance, server.balance);
+  });
+});

@@ -1,0 +1,389 @@
+/** What the plane loses while nodes are well: tried again at nobody's cost, and held against nobody. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Dispatcher, openDispatcher } from "./dispatcher.ts";
+import type { Attempt, DispatchOrder, DispatchSink } from "./offers.ts";
+import { Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+const MODEL = "tiny-3b";
+const order: DispatchOrder = {
+  request: "06dfk3zq9v8n2x4m7t1c5w0rbe",
+  header: { model: MODEL, endpoint: "chat", stream: true, output_tokens_max: 9, sampling: {} },
+  body: { messages: [{ role: "user", content: "hi" }] },
+};
+
+class TextSink implements DispatchSink {
+  text = "";
+  reachedClient = false;
+  readonly #streams: boolean;
+  constructor({ streams = false } = {}) {
+    this.#streams = streams;
+  }
+  begin(): void {
+    this.text = "";
+  }
+  delta(_channel: string, text: string): "more" {
+    this.text += text;
+    this.reachedClient ||= this.#streams;
+    return "more";
+  }
+  vectors = (): "broken" => "broken";
+  finished = (): "answered" | "empty" => (this.text === "" ? "empty" : "answered");
+}
+
+describe("the plane loses what is under way", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let roster: Roster;
+  let dispatcher: Dispatcher;
+  let attempts: Attempt[];
+
+  beforeEach(() => {
+    clock = manualClock();
+    plane = new MemoryPlane();
+    attempts = [];
+    const licence = async (id: string) => ({
+      nodeId: id as Uuid,
+      hostAccountId: `host-of-${id}` as Uuid,
+      models: [MODEL],
+    });
+    const log = createLog("silent");
+    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: 10_000 });
+    dispatcher.onAttempt((attempt) => attempts.push(attempt));
+  });
+
+  const online = async (id: string, slots = 1): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id, gatewayId: "gw1" });
+    node.report({ models: [MODEL], slots });
+    await turn();
+    return node;
+  };
+  const report = async (node: FakeNode, busy = 0): Promise<void> => {
+    node.report({ models: [MODEL], slots: 1, busy });
+    await turn();
+  };
+  const run = (sink: DispatchSink) => dispatcher.run(order, sink, new AbortController().signal);
+  const answer = (node: FakeNode, job: string): void => {
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, "whole");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
+  const states = (): string[] => attempts.map(({ state, failure }) => `${state} ${failure}`);
+  const cancelled = (node: FakeNode): string[] =>
+    node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
+
+  describe("when it is away itself", () => {
+    test("nothing reached the client: it is tried again on the same node when the plane is back, as often as it takes", async () => {
+      const node = await online("a");
+      const sink = new TextSink();
+      const running = run(sink);
+      for (let flap = 1; flap <= 4; flap++) {
+        const job = await node.job(flap);
+        node.say({ kind: "accepted", job });
+        node.delta(job, 0, "half");
+        plane.goAway();
+        await turn();
+        clock.advance(5_000);
+        plane.comeBack();
+        assert.deepEqual(cancelled(node).at(-1), job, "a node that did not notice must not go on");
+        await report(node);
+      }
+      answer(node, await node.job(5));
+      const result = await running;
+      assert.equal(result.end, "finished");
+      assert.equal(sink.text, "whole");
+      assert.equal(result.attempts, 5);
+      assert.deepEqual(states(), [...Array(4).fill("cut null"), "finished null"]);
+    });
+
+    test("the one retry is not spent by it", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(new TextSink());
+      await turn();
+      const [first] = [a, b].filter(({ heard }) => heard.length > 0);
+      first?.say({ kind: "accepted", job: await first.job() });
+      plane.goAway();
+      plane.comeBack();
+      await report(a);
+      const second = await a.job(first === a ? 2 : 1);
+      a.say({ kind: "accepted", job: second });
+      await report(b);
+      clock.advance(2_300);
+      answer(b, await b.job(first === b ? 2 : 1));
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
+    });
+
+    test("it stays away for the dispatch deadline, counted from the loss: cut", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      const job = await node.job();
+      node.say({ kind: "accepted", job });
+      for (let i = 0; i < 12; i++) {
+        clock.advance(1_000);
+        node.delta(job, i, "x");
+      }
+      plane.goAway();
+      await turn();
+      clock.advance(9_999);
+      await turn();
+      assert.deepEqual(states(), ["cut null"]);
+      clock.advance(1);
+      const result = await running;
+      assert.equal(result.end, "cut");
+      assert.equal(result.server?.hostAccountId, "host-of-a");
+    });
+
+    test("output has reached the client: that is the end of it", async () => {
+      const node = await online("a");
+      const running = run(new TextSink({ streams: true }));
+      const job = await node.job();
+      node.say({ kind: "accepted", job });
+      node.delta(job, 0, "x");
+      plane.goAway();
+      const result = await running;
+      assert.equal(result.end, "cut");
+      assert.equal(result.server?.hostAccountId, "host-of-a");
+      assert.deepEqual(states(), ["cut null"]);
+    });
+
+    test("an offer that was not answered yet is made again", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      await node.job();
+      plane.goAway();
+      plane.comeBack();
+      await report(node);
+      answer(node, await node.job(2));
+      assert.equal((await running).end, "finished");
+    });
+
+    test("a second opinion that it cut is asked for again; nobody left to ask, and it is unconfirmed", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(new TextSink());
+      await turn();
+      const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
+      const job = await first.job();
+      first.say({ kind: "accepted", job });
+      first.say({ kind: "done", job, seq: 0, finish: "stop" });
+      other.say({ kind: "accepted", job: await other.job() });
+      plane.goAway();
+      plane.comeBack();
+      await report(first);
+      clock.advance(2_000);
+      const result = await running;
+      assert.equal(result.end, "unconfirmed");
+      assert.deepEqual(states(), ["cut null", "empty null"]);
+    });
+
+    test("a silence while the server does not answer is not the node's", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      node.say({ kind: "accepted", job: await node.job() });
+      plane.hears = false;
+      clock.advance(2_300);
+      await turn();
+      assert.deepEqual(states(), ["cut null"]);
+      plane.hears = true;
+      answer(node, await node.job(2));
+      assert.equal((await running).end, "finished");
+    });
+  });
+
+  describe("when a part of it fails under a node", () => {
+    const begin = async (node: FakeNode, nth = 1): Promise<string> => {
+      const job = await node.job(nth);
+      clock.advance(10);
+      node.say({ kind: "accepted", job });
+      node.delta(job, 0, "half");
+      return job;
+    };
+
+    test("the node connects elsewhere and says that it runs nothing: tried again at once, on the same node too", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      await begin(node);
+      plane.moved.set("a", clock.monotonic());
+      await report(node);
+      answer(node, await node.job(2));
+      const result = await running;
+      assert.equal(result.end, "finished");
+      assert.deepEqual(states(), ["cut null", "finished null"]);
+    });
+
+    test("frames were lost, or nothing comes any more: cut, not broken or quiet", async () => {
+      const node = await online("a");
+      for (const [nth, happens] of [
+        [1, (job: string) => node.delta(job, 5, "later")],
+        [3, () => clock.advance(2_300)],
+      ] as const) {
+        const running = run(new TextSink());
+        const job = await begin(node, nth);
+        plane.moved.set("a", clock.monotonic());
+        await report(node, 1);
+        happens(job);
+        await report(node);
+        assert.deepEqual(cancelled(node).at(-1), job, "what it still runs is stopped");
+        answer(node, await node.job(nth + 1));
+        assert.equal((await running).end, "finished");
+        clock.advance(60_000);
+        await report(node);
+      }
+      assert.deepEqual(states(), ["cut null", "finished null", "cut null", "finished null"]);
+    });
+
+    test("a node that renews its credentials and goes on is left alone", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      const job = await begin(node);
+      plane.moved.set("a", clock.monotonic());
+      await report(node, 1);
+      plane.moved.delete("a");
+      node.delta(job, 1, " rest");
+      node.say({ kind: "done", job, seq: 2, finish: "stop" });
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(states(), ["finished null"]);
+    });
+
+    test("what was offered after the move is the node's own", async () => {
+      const node = await online("a");
+      plane.moved.set("a", clock.monotonic());
+      clock.advance(10);
+      const running = run(new TextSink());
+      node.delta(await begin(node), 7, "later");
+      assert.equal((await running).end, "broken");
+      assert.deepEqual(states(), ["broken protocol"]);
+    });
+
+    test("the server ends the connection: cut, and the node is waited for", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      await begin(node);
+      plane.drop("a", "plane");
+      await turn();
+      clock.advance(1_000);
+      await report(node);
+      answer(node, await node.job(2));
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(states(), ["cut null", "finished null"]);
+    });
+
+    test("the node ends it itself: lost, and to blame", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      await begin(node);
+      plane.drop("a");
+      assert.equal((await running).end, "quiet");
+      assert.deepEqual(states(), ["lost lost"]);
+    });
+
+    test("its server hung before it moved: the silence is forgiven, as often as it is believed", async () => {
+      const excused: string[] = [];
+      dispatcher.onExcused((id, since) => excused.push(`${id} ${clock.monotonic() - since}`));
+      const node = await online("a");
+      const running = run(new TextSink());
+      await begin(node);
+      clock.advance(2_300);
+      assert.equal((await running).end, "quiet");
+      await report(node);
+      assert.deepEqual(excused, [], "it has not moved");
+      clock.advance(4_000);
+      plane.moved.set("a", clock.monotonic());
+      await report(node, 1);
+      assert.deepEqual(excused, [], "it renews its credentials");
+      await report(node);
+      await report(node);
+      assert.deepEqual(excused, ["a 15000"]);
+    });
+
+    test("a node that is hit alone again and again is not believed for ever", async () => {
+      const node = await online("a");
+      let nth = 0;
+      for (let round = 0; round < 5; round++) {
+        const running = run(new TextSink());
+        await begin(node, ++nth);
+        plane.moved.set("a", clock.monotonic());
+        await report(node);
+        if (round < 3) answer(node, await node.job(++nth));
+        await running;
+        clock.advance(1_000);
+        await report(node);
+      }
+      const [cut, done, lost] = ["cut null", "finished null", "lost lost"];
+      assert.deepEqual(states(), [cut, done, cut, done, cut, done, lost, lost]);
+    });
+  });
+
+  describe("the fleet is remembered", () => {
+    test("the slots of nodes that left count for a minute, whoever left", async () => {
+      const [a] = [await online("a", 20), await online("b", 30)];
+      plane.drop("a");
+      assert.equal(dispatcher.slots(MODEL), 50);
+      assert.deepEqual(roster.capacity(MODEL), { nodes: 1, slots: 30, busy: 0 }, "and for nothing else");
+      plane.goAway();
+      assert.equal(dispatcher.slots(MODEL), 50);
+      assert.deepEqual(roster.nodes(), []);
+      clock.advance(59_999);
+      assert.equal(dispatcher.slots(MODEL), 50);
+      clock.advance(1);
+      assert.equal(dispatcher.slots(MODEL), 0);
+      plane.comeBack();
+      await report(a);
+      assert.equal(dispatcher.slots(MODEL), 1);
+    });
+
+    test("one that may not work any more, or drains, does not count", async () => {
+      const a = await online("a", 20);
+      a.report({ models: [MODEL], slots: 20, draining: true });
+      await turn();
+      plane.drop("a");
+      assert.equal(dispatcher.slots(MODEL), 0);
+    });
+
+    test("when the plane is back, requests wait for nodes to report, for a moment", async () => {
+      const node = await online("a");
+      plane.goAway();
+      plane.comeBack();
+      const lucky = run(new TextSink());
+      await turn();
+      await report(node);
+      answer(node, await node.job());
+      assert.equal((await lucky).end, "finished");
+
+      plane.goAway();
+      plane.comeBack();
+      const unlucky = run(new TextSink());
+      clock.advance(1_999);
+      await turn();
+      let ended = false;
+      unlucky.finally(() => {
+        ended = true;
+      });
+      await turn();
+      assert.equal(ended, false);
+      clock.advance(1);
+      assert.equal((await unlucky).end, "no_capacity");
+    });
+
+    test("an outage of a moment makes nobody forget how fast nodes are; one of a minute does", async () => {
+      const gone: string[] = [];
+      roster.onGone((id, by) => gone.push(`${id} ${by}`));
+      const node = await online("a");
+      plane.goAway();
+      clock.advance(30_000);
+      plane.comeBack();
+      await report(node);
+      assert.deepEqual(gone, []);
+      plane.goAway();
+      clock.advance(65_000);
+      assert.deepEqual(gone, ["a plane"]);
+    });
+  });
+});

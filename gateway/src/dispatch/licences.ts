@@ -1,0 +1,100 @@
+/**
+ * What the fleet's records allow each node, read again every half minute and when they are said to have changed. Records that
+ * cannot be read leave what they said last in force: no reason to send a node away that was let in, nor to let in one that
+ * was not.
+ */
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+
+/** What the fleet's records say of a node that asks for work. */
+export interface NodeLicence {
+  nodeId: Uuid;
+  hostAccountId: Uuid;
+  /** The models its host elected. */
+  models: string[];
+  /** Honest answers that it still owes; until then it gets one request at a time. Absent or 0: it is trusted. */
+  answersOwed?: number;
+}
+
+const LICENCE_FOR_MS = 30_000;
+/** Records that could not be read are tried again after this long. */
+const RETRY_MS = 2_000;
+
+interface Known {
+  licence: NodeLicence | undefined;
+  until: number;
+}
+
+interface LicencesOptions {
+  read: (nodeId: string) => Promise<NodeLicence | undefined>;
+  clock: Clock;
+  log: Log;
+}
+
+export class Licences {
+  readonly #options: LicencesOptions;
+  readonly #log: SparingLog;
+  readonly #known = new Map<string, Known>();
+  /** Records that are being read. */
+  readonly #lookups = new Map<string, Promise<NodeLicence | undefined>>();
+  /** Grows whenever the records are said to have changed. */
+  #readings = 0;
+
+  constructor(options: LicencesOptions) {
+    this.#options = options;
+    this.#log = sparingLog(options.log, options.clock);
+  }
+
+  /** Undefined: the node may not work. Rejects when the records of a node cannot be read that nothing is known of. */
+  async of(id: string): Promise<NodeLicence | undefined> {
+    const known = this.#known.get(id);
+    if (known !== undefined && known.until > this.#options.clock.monotonic()) return known.licence;
+    const lookup = this.#lookups.get(id) ?? this.#lookUp(id).finally(() => this.#lookups.delete(id));
+    this.#lookups.set(id, lookup);
+    return lookup;
+  }
+
+  /** The records of a node, or of any, changed. Says whose have to be looked at again. */
+  changed(id: string | undefined): string[] {
+    this.#readings += 1;
+    const ids = id === undefined ? [...this.#known.keys()] : [id];
+    for (const each of ids) {
+      // Not forgotten: should the records be out of reach, this is what is known.
+      const known = this.#known.get(each);
+      if (known !== undefined) known.until = Number.NEGATIVE_INFINITY;
+    }
+    return ids;
+  }
+
+  /** Forgets what is old of those who left. */
+  sweep(isConnected: (id: string) => boolean): void {
+    const now = this.#options.clock.monotonic();
+    for (const [id, { until }] of this.#known) if (until <= now && !isConnected(id)) this.#known.delete(id);
+  }
+
+  async #lookUp(id: string): Promise<NodeLicence | undefined> {
+    for (;;) {
+      const readings = this.#readings;
+      const known = await this.#read(id);
+      // The records changed while they were read: what was read may be the old.
+      if (readings !== this.#readings) continue;
+      this.#known.set(id, known);
+      return known.licence;
+    }
+  }
+
+  async #read(id: string): Promise<Known> {
+    const now = this.#options.clock.monotonic();
+    try {
+      return { licence: await this.#options.read(id), until: now + LICENCE_FOR_MS };
+    } catch (error) {
+      const known = this.#known.get(id);
+      if (known === undefined) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.warn("", { reason }, "the nodes' records cannot be read; what they said last holds");
+      return { licence: known.licence, until: now + RETRY_MS };
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/** The events of servers old and new, as they sent them; shortened to what is there in both, and what differs. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { systemClock } from "../../base/clock.ts";
+import { systemRandom } from "../../base/random.ts";
+import { createKey } from "../credentials/nkeys.ts";
+import { issueNodeCredentials, nodeKey } from "../credentials/node-credentials.ts";
+import { readEvent } from "./connection-events.ts";
+import { gatewayLogin } from "./gateway-login.ts";
+import { EVENT_CONNECT, EVENT_DISCONNECT } from "./subjects.ts";
+
+const account = createKey("account", systemRandom());
+const grant = { nodeId: "node_1", url: "", issuedAtS: 1, nowMs: 1, ttlMs: 60_000 };
+const client = {
+  id: 9,
+  acc: account.publicKey,
+  user: nodeKey(account, "node_1").publicKey,
+  jwt: issueNodeCredentials(account, grant).jwt,
+  kind: "Client",
+};
+const event = (more: object, of: object = {}): Uint8Array =>
+  Buffer.from(JSON.stringify({ server: { id: "NSERVER" }, client: { ...client, ...more }, ...of }));
+
+test("a node is known by what the server vouches for, in every version", () => {
+  const told = { kind: "connect", nodeId: "node_1", connection: "NSERVER 9", by: "node" };
+  for (const [version, more] of [
+    ["2.9, 2.10", { name_tag: "node_1" }],
+    ["2.11 and newer", { name_tag: "tollgate" }],
+    ["one that leaves it out", {}],
+    ["a client that calls itself another", { name: "node_2", name_tag: "node_2" }],
+  ] as const)
+    assert.deepEqual(readEvent(EVENT_CONNECT, event(more)), told, version);
+});
+
+test("an end says whose doing it was", () => {
+  for (const [reason, by] of [
+    ["Client Closed", "node"],
+    ["Stale Connection", "node"],
+    ["Slow Consumer (Write Deadline)", "node"],
+    ["Revoked Credentials", "node"],
+    [undefined, "node"],
+    ["Server Shutdown", "plane"],
+    ["Kicked", "plane"],
+  ] as const)
+    assert.equal(readEvent(EVENT_DISCONNECT, event({}, { reason }))?.by, by, reason);
+});
+
+test("what is not about a node, or is no event, says nothing", () => {
+  const { jwt, key } = gatewayLogin(account, { gatewayId: "gw1", url: "", clock: systemClock, random: systemRandom() });
+  assert.equal(readEvent(EVENT_CONNECT, event({ jwt, user: key.publicKey })), undefined, "a gateway");
+  assert.equal(readEvent(EVENT_CONNECT, event({ user: "UANOTHER" })), undefined, "a JWT of somebody else");
+  assert.equal(readEvent(EVENT_CONNECT, event({ jwt: "x" })), undefined);
+  assert.equal(readEvent(EVENT_CONNECT, Buffer.from("{")), undefined);
+  assert.equal(readEvent("tg.e.OTHER", event({})), undefined);
+});

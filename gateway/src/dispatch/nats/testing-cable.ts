@@ -1,0 +1,50 @@
+/** For tests: a way to a server that can be cut. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+export interface Cable {
+  url: string;
+  /** Ends what goes over it; it can be used again at once. */
+  cut: () => void;
+  /** Ends what goes over it, and what comes until it is plugged in again. */
+  unplug: () => void;
+  plug: () => void;
+}
+
+export async function layCable(t: Pick<TestContext, "after">, port: number): Promise<Cable> {
+  const ends = new Set<Socket>();
+  const cut = (): void => {
+    for (const end of ends) end.destroy();
+  };
+  let plugged = true;
+  const cable = createServer((near) => {
+    if (!plugged) return void near.destroy();
+    const far = connect({ host: "127.0.0.1", port });
+    for (const [end, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      ends.add(end);
+      end.on("error", () => other.destroy());
+      end.on("close", () => ends.delete(end) && other.destroy());
+      end.pipe(other);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(cable, "listening");
+  t.after(() => {
+    cable.close();
+    cut();
+  });
+  return {
+    url: `nats://127.0.0.1:${(cable.address() as AddressInfo).port}`,
+    cut,
+    unplug: () => {
+      plugged = false;
+      cut();
+    },
+    plug: () => {
+      plugged = true;
+    },
+  };
+}
