@@ -4,9 +4,10 @@
  */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
-import { delimiter, join } from "node:path";
+import { delimiter, isAbsolute, join } from "node:path";
 
 interface Server {
+  /** A name to be found on the path, or a path. */
   binary: string;
   /** Debian's package. */
   package: string;
@@ -16,6 +17,7 @@ interface Server {
 const SERVERS: Server[] = [
   { binary: "redis-server", package: "redis-server", tests: "limits on Valkey or Redis" },
   { binary: "nats-server", package: "nats-server", tests: "the dispatch plane on NATS" },
+  { binary: "/usr/lib/postgresql/15/bin/postgres", package: "postgresql-15", tests: "the books on PostgreSQL 15" },
   { binary: "chromium", package: "chromium", tests: "the console in a real browser" },
 ];
 
@@ -36,11 +38,13 @@ function install(packages: string[]): void {
   const env = { ...process.env, DEBIAN_FRONTEND: "noninteractive", RUNLEVEL: "1" };
   const apt = (...args: string[]) => spawnSync("apt-get", args, { stdio: ["ignore", "ignore", "inherit"], env });
   apt("update", "-qq");
-  apt("install", "-y", "-qq", "--no-install-recommends", ...packages);
+  // One by one: a system that does not know one of them has the others.
+  for (const name of packages) apt("install", "-y", "-qq", "--no-install-recommends", name);
 }
 
 function isOnPath(binary: string): boolean {
-  return (process.env["PATH"] ?? "").split(delimiter).some((directory) => {
+  const places = isAbsolute(binary) ? [""] : (process.env["PATH"] ?? "").split(delimiter);
+  return places.some((directory) => {
     try {
       accessSync(join(directory, binary), constants.X_OK);
       return true;

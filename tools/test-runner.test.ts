@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ends } from "./nats-servers.ts";
 import { planBatches } from "./test-batches.ts";
 import { slowestFirst, table } from "./test-durations.ts";
 
@@ -54,4 +55,12 @@ test("the slowest come first; one nobody has timed before the quick ones", () =>
   assert.equal(head, "30 files, 435 s one after the other; the slowest:");
   assert.equal(lines.length, 20);
   assert.match(lines[0] ?? "", / 29\.0 s {2}file-29$/);
+});
+
+test("of the NATS servers that are here the newest and the oldest are taken, by number and not by letter", () => {
+  const of = (...versions: string[]) => versions.map((version) => ({ version, path: `/${version}` }));
+  assert.deepEqual(ends(of("2.9.10", "2.15.2", "2.10.0")), of("2.15.2", "2.9.10"));
+  assert.deepEqual(ends(of("2.9.10", "2.9.9")), of("2.9.10", "2.9.9"));
+  assert.deepEqual(ends(of("2.9.10", "2.9.10")), of("2.9.10"));
+  assert.deepEqual(ends([]), []);
 });

@@ -4,7 +4,8 @@
  *
  * `npm test` starts one server with one template for the whole run (`startTestServer`) and tells its test processes by
  * TEST_DATABASE_URL and TEST_DATABASE_TEMPLATE. A test file that runs alone starts its own, on first use. TEST_DATABASE_URL
- * alone may also name a server of yours; its user must be allowed to create databases.
+ * alone may also name a server of yours; its user must be allowed to create databases. TEST_POSTGRES=15 starts one of that major
+ * version, where it is installed.
  *
  * A small shell process watches over a throw-away server: when the process that started it ends, however it ends, the pipe
  * between them closes, the watcher stops the server and removes its files.
@@ -18,7 +19,7 @@ import { fileURLToPath } from "node:url";
 import pg from "pg";
 import { sleep, systemClock } from "../base/clock.ts";
 import { createLog } from "../base/log.ts";
-import { binary, installedBinaries, usableBinaries } from "./embedded/binaries.ts";
+import { binary } from "./embedded/binaries.ts";
 import { createCluster, SUPERUSER } from "./embedded/cluster.ts";
 import { logTail } from "./embedded/files.ts";
 import type { Home } from "./embedded/home.ts";
@@ -28,6 +29,7 @@ import { chooseRunAs, spawnOptions } from "./embedded/user.ts";
 import { migrate } from "./migrate.ts";
 import { type Connection, openPool } from "./pool.ts";
 import { checkRows } from "./rows.ts";
+import { binariesOf } from "./testing/versions.ts";
 
 /** However many queries wait for a connection on however busy a machine, none fails for want of one. */
 export const PATIENCE_MS = 120_000;
@@ -82,8 +84,10 @@ interface TestServer {
 }
 
 /** A server for several test processes: what to put into their environment. It ends with this process. */
-export async function startTestServer(): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {
-  const admin = await startThrowAway();
+export async function startTestServer(
+  major = wantedMajor(),
+): Promise<{ TEST_DATABASE_URL: string; TEST_DATABASE_TEMPLATE: string }> {
+  const admin = await startThrowAway(major);
   await administer(admin, `create role ${USER} login createdb`);
   const template = await makeTemplate({ admin, user: USER }, SQL);
   const { host, port } = admin;
@@ -159,20 +163,24 @@ async function dropTemplates(admin: Connection): Promise<void> {
 async function openServer(): Promise<TestServer> {
   const { TEST_DATABASE_URL: url, TEST_DATABASE_TEMPLATE: template } = process.env;
   if (url) return { admin: { connectionString: url }, user: undefined, template };
-  const admin = await startThrowAway();
+  const admin = await startThrowAway(wantedMajor());
   await administer(admin, `create role ${USER} login`);
   return { admin, user: USER };
 }
 
-async function startThrowAway(): Promise<Extract<Connection, { host: string }>> {
+function wantedMajor(): number | undefined {
+  const { TEST_POSTGRES: major } = process.env;
+  return major ? Number(major) : undefined;
+}
+
+async function startThrowAway(major: number | undefined): Promise<Extract<Connection, { host: string }>> {
   const runAs = await chooseRunAs();
   // Not the system's temporary directory: that may be too long for a socket's path, or closed to other users.
   const directory = await mkdtemp("/tmp/tollgate-test-");
   const home: Home = { directory, cluster: join(directory, "cluster"), log: join(directory, "postgres.log"), runAs };
   // The server's user owns it all, so that the watcher, who is that user, can remove it all.
   if (runAs) await chown(directory, runAs.uid, runAs.gid);
-  const progress = (): void => undefined;
-  const binaries = await usableBinaries(await installedBinaries(), { runAs, place: directory, progress });
+  const binaries = await binariesOf(major, { runAs, place: directory });
   await createCluster(home, binaries, { sync: false });
   const serverLog = await open(home.log, "a", 0o600);
   const command = [binary(binaries, "postgres"), ...serverArguments(home.cluster, directory, FAST_AND_LOSSY)];

@@ -1,12 +1,12 @@
 /** For tests: a throw-away nats-server, set up as an operator would, that can be stopped, frozen and started again. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { accessSync, constants } from "node:fs";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import type { TestContext } from "node:test";
+import { natsReleases } from "../../../../tools/nats-servers.ts";
 import { sleep, systemClock } from "../../base/clock.ts";
 import { createLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -33,21 +33,15 @@ export interface NatsServer extends NatsProcess {
   remove(): Promise<void>;
 }
 
-/** The path of the server's binary, or undefined on a machine without one. */
+/**
+ * The path of the server's binary, or undefined on a machine without one. It is the newest that is here; with TEST_NATS=oldest, as
+ * in the last part of `npm test`, the oldest.
+ */
 export function findNatsServer(): string | undefined {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  return folders
-    .map((folder) => join(folder, "nats-server"))
-    .find((path) => {
-      try {
-        accessSync(path, constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
+  return binary;
 }
 
+const binary = natsReleases().at(process.env.TEST_NATS === "oldest" ? -1 : 0)?.path;
 export const skipWithoutNats = findNatsServer() === undefined && "nats-server is not installed";
 
 /** A server ends with the test's process, however that ends: the pipe to the shell around it closes then. */

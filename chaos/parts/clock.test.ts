@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openClock, whyNoClock } from "./clock.ts";
+import { newProcess, until } from "./processes.ts";
+
+const skip = whyNoClock() ?? false;
+
+/** Says every 50 ms what time it is, how much has passed, and how often it has said so. */
+const TELLER = `
+  let ticks = 0;
+  setInterval(() => console.log(JSON.stringify([Date.now(), performance.now(), ++ticks])), 50);
+`;
+
+test("the time of day jumps under a running process; its timers and the time that only grows do not", {
+  skip,
+}, async (t) => {
+  const clock = await openClock();
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-test-"));
+  const teller = newProcess({
+    name: "teller",
+    command: [process.execPath, "-e", TELLER],
+    environment: { ...process.env, ...clock.environment },
+    log: join(directory, "log"),
+  });
+  t.after(async () => {
+    await teller.kill();
+    await clock.close();
+    await rm(directory, { recursive: true });
+  });
+  await teller.start();
+  const said = async (): Promise<[number, number, number][]> =>
+    (await teller.log())
+      .trim()
+      .split("\n")
+      .filter((line) => line.endsWith("]"))
+      .map((line) => JSON.parse(line));
+  const isOff = async (offsetS: number): Promise<void> => {
+    const from = (await said()).length;
+    await until(`it is ${offsetS} s off`, 20_000, async () => {
+      const last = (await said()).at(-1);
+      return (
+        (await said()).length > from + 2 && last !== undefined && Math.abs(last[0] - Date.now() - offsetS * 1000) < 2000
+      );
+    });
+  };
+  await isOff(0);
+  for (const offsetS of [7200, -7200, 90, 0]) {
+    await clock.jump(offsetS);
+    assert.equal(clock.offsetS(), offsetS);
+    await isOff(offsetS);
+  }
+  const all = await said();
+  const [first, last] = [all[0], all.at(-1)];
+  assert.ok(first && last && last[1] - first[1] < 60_000, "what only grows has not jumped");
+  for (const [i, [, passed]] of all.entries()) assert.ok(passed > (all[i - 1]?.[1] ?? 0));
+  // A timer that believed the clock would have fired thousands of times, or not at all for two hours.
+  assert.ok(last[2] <= (last[1] - first[1]) / 50 + 5 && last[2] > 8, `${last[2]} ticks`);
+});

@@ -1,0 +1,85 @@
+/**
+ * A disk of its own for a server of a chaos run: a small tmpfs, which can be filled to the last byte. Where the harness may not
+ * mount one it is a plain directory that cannot be filled. The mount ends with the harness.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdir, open, rm } from "node:fs/promises";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+
+export interface Disk {
+  readonly path: string;
+  /** Why it cannot be filled; undefined where it can. */
+  readonly endless: string | undefined;
+  fill(): Promise<void>;
+  free(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+const KEEPER = 'read -r _; umount -l "$1"; rm -rf "$1"';
+
+export async function openDisk(
+  path: string,
+  options: { sizeMb: number; owner?: { uid: number; gid: number } | undefined },
+): Promise<Disk> {
+  const { sizeMb, owner } = options;
+  await mkdir(path, { recursive: true });
+  const endless = mount(path, sizeMb);
+  if (owner !== undefined) await chown(path, owner.uid, owner.gid);
+  const keeper = endless === undefined ? keep(path) : undefined;
+  const ballast = join(path, "ballast");
+  return {
+    path,
+    endless,
+    async fill() {
+      if (endless !== undefined) throw new Error(endless);
+      const file = await open(ballast, "a");
+      try {
+        // Large pieces first, then what is left between them.
+        for (const bytes of [1 << 20, 4096, 1]) await writeUntilFull(file, Buffer.alloc(bytes));
+      } finally {
+        await file.close();
+      }
+    },
+    free: () => rm(ballast, { force: true }),
+    async remove() {
+      if (keeper === undefined) return await rm(path, { recursive: true, force: true });
+      const ended = once(keeper, "exit");
+      keeper.stdin.end();
+      await ended;
+    },
+  };
+}
+
+async function writeUntilFull(file: { write(piece: Buffer): Promise<unknown> }, piece: Buffer): Promise<void> {
+  for (;;) {
+    try {
+      await file.write(piece);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOSPC") return;
+      throw error;
+    }
+  }
+}
+
+/** Why it could not be; undefined when it is mounted. */
+function mount(path: string, sizeMb: number): string | undefined {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "needs root for a small tmpfs";
+  const made = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${sizeMb}m,mode=711`, "tmpfs", path], {
+    encoding: "utf8",
+  });
+  if (made.status === 0) return undefined;
+  return `no tmpfs can be mounted here: ${(made.error?.message ?? made.stderr).trim().split("\n")[0]}`;
+}
+
+function keep(path: string) {
+  const keeper = spawn("/bin/sh", ["-c", KEEPER, "disk", path], {
+    cwd: "/",
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  keeper.unref();
+  (keeper.stdin as Socket).unref();
+  return keeper;
+}

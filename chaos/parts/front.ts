@@ -1,0 +1,130 @@
+/**
+ * A small TCP proxy in the harness whose address never changes: what stands before a pair of servers leads to the one that is in
+ * charge. It can swallow everything without closing anything, as a network does that loses every packet, or refuse, as a
+ * machine does on which nobody listens.
+ */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { until } from "./processes.ts";
+
+type FrontMode = "open" | "black-hole" | "refusing";
+
+export interface Front {
+  readonly port: number;
+  mode(): FrontMode;
+  /** Where new connections lead; those there are end as if reset. */
+  leadTo(port: number): void;
+  /** Nothing passes, nothing is closed. What waits goes on its way when the front is healed. */
+  swallow(): void;
+  /** Every connection is reset and none is taken. */
+  refuse(): Promise<void>;
+  heal(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Link {
+  near: Socket;
+  /** Undefined while nothing passes. */
+  far?: Socket;
+  /** The far end is gone; nobody tells the near one while nothing passes. */
+  dead?: boolean;
+}
+
+export async function openFront(upstream: { port: number }): Promise<Front> {
+  let target = upstream.port;
+  let mode: FrontMode = "open";
+  const links = new Set<Link>();
+
+  const drop = (link: Link): void => {
+    link.far?.destroy();
+    if (mode === "black-hole") {
+      link.dead = true;
+      return;
+    }
+    links.delete(link);
+    link.near.resetAndDestroy();
+  };
+  const join = (link: Link): void => {
+    const { near } = link;
+    const far = connect({ host: "127.0.0.1", port: target });
+    link.far = far;
+    far.setNoDelay(true);
+    far.on("error", () => drop(link));
+    // What came before a proper end has been passed on; the end itself too, by the pipe.
+    far.on("close", () => {
+      if (!near.writableEnded) drop(link);
+    });
+    near.pipe(far);
+    far.pipe(near);
+  };
+  const take = (near: Socket): void => {
+    const link: Link = { near };
+    links.add(link);
+    near.setNoDelay(true);
+    near.on("error", () => near.destroy());
+    near.on("close", () => {
+      links.delete(link);
+      link.far?.destroy();
+    });
+    if (mode === "open") join(link);
+    else near.pause();
+  };
+  let server: Server | undefined = await listen(take, 0);
+  const { port } = server.address() as AddressInfo;
+  const stopListening = async (): Promise<void> => {
+    const closing = server;
+    server = undefined;
+    if (closing === undefined) return;
+    const closed = once(closing, "close");
+    closing.close();
+    for (const link of [...links]) drop(link);
+    await closed;
+  };
+  return {
+    port,
+    mode: () => mode,
+    leadTo(other) {
+      target = other;
+      for (const link of [...links]) if (link.far !== undefined) drop(link);
+    },
+    swallow() {
+      mode = "black-hole";
+      for (const { near, far } of links) {
+        near.unpipe().pause();
+        far?.unpipe().pause();
+      }
+    },
+    async refuse() {
+      mode = "refusing";
+      await stopListening();
+    },
+    async heal() {
+      mode = "open";
+      // While nobody listened, somebody else's connection may have had the port for a moment.
+      if (server === undefined) {
+        await until(`the front listens on ${port} again`, 30_000, async () => {
+          server = await listen(take, port).catch(() => undefined);
+          return server !== undefined;
+        });
+      }
+      for (const link of [...links]) {
+        if (link.dead) drop(link);
+        else if (link.far === undefined) join(link);
+        else {
+          link.near.pipe(link.far);
+          link.far.pipe(link.near);
+        }
+      }
+    },
+    async close() {
+      mode = "refusing";
+      await stopListening();
+    },
+  };
+}
+
+async function listen(take: (near: Socket) => void, port: number): Promise<Server> {
+  const server = createServer(take).listen(port, "127.0.0.1");
+  await once(server, "listening");
+  return server;
+}

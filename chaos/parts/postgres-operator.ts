@@ -1,0 +1,153 @@
+/**
+ * Who looks after a primary and its standby: switches synchronous replication on while the standby follows and off when it has
+ * not for a while, and makes a standby anew that cannot follow any more. What the faults themselves took down is left alone.
+ */
+import type { PostgresServer } from "./postgres-server.ts";
+import { until } from "./processes.ts";
+
+interface Operator {
+  /** Begins to look, every quarter of a second. */
+  watch(): void;
+  /** Stops looking; resolves when nothing is under way any more. */
+  rest(): Promise<void>;
+  /** Resolves when all that is committed is on both disks and every commit waits for both. */
+  inStep(withinMs: number): Promise<void>;
+  /** Whether that was so when it was last looked at, and nothing has been switched off since. */
+  safe(): boolean;
+  /** A server that a fault took down is not missed, until it is back. */
+  expect(server: PostgresServer, state: "up" | "down"): void;
+  /** Whether it runs and no fault has taken it down. */
+  expected(server: PostgresServer): boolean;
+  /** The two have changed places: the standby has to be made anew. */
+  changed(): void;
+}
+
+const LOOK_EVERY_MS = 250;
+/** As long as commits may hang for a standby that is gone. */
+const ALONE_AFTER_MS = 1_500;
+/** A standby that only has to find its way back has done so by then. */
+const ANEW_AFTER_MS = 20_000;
+/** For every process of the server to have heard of a new setting. */
+const HEARD_AFTER_MS = 500;
+
+export function newOperator(servers: { primary: PostgresServer; standby: PostgresServer }): Operator {
+  const down = new Set<PostgresServer>();
+  let timer: NodeJS.Timeout | undefined;
+  let look: Promise<void> | undefined;
+  let mode: "alone" | "together" | "changing" = "alone";
+  let anew = true;
+  let followedAt = performance.now();
+
+  const switchTo = (names: string): Promise<void> => servers.primary.set({ synchronous_standby_names: names });
+  const goAlone = async (): Promise<void> => {
+    mode = "changing";
+    await switchTo("");
+    mode = "alone";
+  };
+  const goTogether = async (): Promise<void> => {
+    const { primary } = servers;
+    mode = "changing";
+    await switchTo("ANY 1 (*)");
+    await until("the primary counts its standby", 10_000, async () => (await following(primary)) === "quorum");
+    await pause(HEARD_AFTER_MS);
+    // From here on every commit waits; what was committed before is to be there too.
+    const mark = await end(primary);
+    await until("the standby has everything", 10_000, () => hasUpTo(primary, mark));
+    mode = "together";
+  };
+  const makeAnew = async (): Promise<void> => {
+    const { primary, standby } = servers;
+    if (mode !== "alone") await goAlone();
+    await standby.process.kill();
+    await standby.disk.free();
+    await standby.copy(primary);
+    await standby.process.start();
+    anew = false;
+    followedAt = performance.now();
+  };
+  const lookOnce = async (): Promise<void> => {
+    const { primary, standby } = servers;
+    if (down.has(primary) || !primary.process.running()) {
+      followedAt = performance.now();
+      return;
+    }
+    if (anew) return await makeAnew();
+    if ((await following(primary)) !== undefined) {
+      followedAt = performance.now();
+      if (mode !== "together") await goTogether();
+      return;
+    }
+    const awayMs = performance.now() - followedAt;
+    if (mode !== "alone" && awayMs > ALONE_AFTER_MS) await goAlone();
+    if (!down.has(standby) && awayMs > ANEW_AFTER_MS) anew = true;
+  };
+  const again = (): void => {
+    timer = setTimeout(() => {
+      // What fails because a fault is on is tried again: the next look sees what became of it.
+      look = lookOnce()
+        .catch(() => {})
+        .then(() => {
+          if (timer !== undefined) again();
+        });
+    }, LOOK_EVERY_MS);
+  };
+  const operator: Operator = {
+    watch() {
+      if (timer === undefined) again();
+    },
+    async rest() {
+      clearTimeout(timer);
+      timer = undefined;
+      await look;
+    },
+    async inStep(withinMs) {
+      const watched = timer !== undefined;
+      await until("the standby is in step", withinMs, async () => {
+        if (!watched) await lookOnce().catch(() => {});
+        return operator.safe() && (await following(servers.primary).catch(() => undefined)) === "quorum";
+      });
+    },
+    safe: () => mode === "together",
+    expect(server, state) {
+      if (state === "down") down.add(server);
+      else {
+        down.delete(server);
+        followedAt = performance.now();
+      }
+    },
+    expected: (server) => !down.has(server) && server.process.running(),
+    changed() {
+      [mode, anew] = ["alone", true];
+      down.clear();
+    },
+  };
+  return operator;
+}
+
+const LOOK_MS_MAX = 5_000;
+
+/** How the standby counts ("async", "quorum"); undefined where none streams, or it has not answered for a while. */
+async function following(primary: PostgresServer): Promise<string | undefined> {
+  const [row] = await primary.query<{ sync_state: string }>(
+    `select sync_state from pg_stat_replication
+      where state = 'streaming' and reply_time > clock_timestamp() - '2500 milliseconds'::interval`,
+    [],
+    { withinMs: LOOK_MS_MAX },
+  );
+  return row?.sync_state;
+}
+
+/** Where the primary's log ends. */
+async function end(primary: PostgresServer): Promise<string> {
+  const [row] = await primary.query<{ lsn: string }>("select pg_current_wal_lsn() as lsn");
+  return row?.lsn as string;
+}
+
+async function hasUpTo(primary: PostgresServer, lsn: string): Promise<boolean> {
+  const rows = await primary.query("select from pg_stat_replication where sync_state = 'quorum' and flush_lsn >= $1", [
+    lsn,
+  ]);
+  return rows.length > 0;
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,189 @@
+/** One PostgreSQL of a chaos run, on a disk of its own: made new, or as the copy of another that then follows it. */
+import { randomBytes } from "node:crypto";
+import { appendFile, chmod, chown, mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import pg from "pg";
+import { type Binaries, binary } from "../../gateway/src/db/embedded/binaries.ts";
+import { createCluster, SUPERUSER } from "../../gateway/src/db/embedded/cluster.ts";
+import { serverArguments } from "../../gateway/src/db/embedded/server.ts";
+import { type RunAs, runToEnd, spawnOptions } from "../../gateway/src/db/embedded/user.ts";
+import { type Disk, openDisk } from "./disk.ts";
+import { freePort, newProcess, type Process } from "./processes.ts";
+
+export interface PostgresServer {
+  readonly name: string;
+  readonly port: number;
+  readonly disk: Disk;
+  readonly process: Process;
+  /** As its superuser, by its socket: past whatever stands before its port. */
+  query<Row extends object>(sql: string, values?: unknown[], options?: QueryOptions): Promise<Row[]>;
+  /** `alter system` and what makes it so. Undefined takes a setting back. */
+  set(settings: Record<string, string | undefined>): Promise<void>;
+  /** A new, empty cluster. */
+  create(): Promise<void>;
+  /** What it has is replaced by a copy of `primary`, which runs and goes on; started, it follows that one. */
+  copy(primary: PostgresServer): Promise<void>;
+  /** How another one follows it. */
+  conninfo(): string;
+  /** Its data directory. */
+  readonly cluster: string;
+}
+
+interface QueryOptions {
+  database?: string;
+  withinMs?: number;
+}
+
+/** Durable as in production, small as its disk. What is changed while it runs is set by `alter system` instead. */
+const SETTINGS: Record<string, string> = {
+  fsync: "on",
+  full_page_writes: "on",
+  listen_addresses: "127.0.0.1",
+  shared_buffers: "64MB",
+  max_connections: "200",
+  min_wal_size: "32MB",
+  max_wal_size: "128MB",
+  // A follower that was away for a moment finds what it missed.
+  wal_keep_size: "96MB",
+  wal_sender_timeout: "10s",
+  wal_receiver_timeout: "10s",
+  // How a primary knows of a follower that says nothing.
+  wal_receiver_status_interval: "1s",
+  wal_retrieve_retry_interval: "250ms",
+  jit: "off",
+  timezone: "UTC",
+};
+
+/** What is changed while a server runs: a copy begins without it. */
+const AT_FIRST = [
+  "synchronous_standby_names = ''",
+  "synchronous_commit = on",
+  "commit_delay = 0",
+  "recovery_min_apply_delay = 0",
+];
+
+/** All but what belongs to the running server, or is made again. Files that vanish meanwhile are in the log that is replayed. */
+const COPY = `
+cd "$1" || exit 1
+mkdir "$2/pg_wal" "$2/pg_replslot" || exit 1
+for entry in $(ls -A); do
+  case "$entry" in
+    pg_wal|pg_replslot|postmaster.*|backup_label*|standby.signal) ;;
+    *) cp -a "$entry" "$2/" 2>&1 | grep -v 'No such file or directory' >&2 ;;
+  esac
+done
+test -f "$2/PG_VERSION"
+`;
+
+interface ServerOptions {
+  name: string;
+  directory: string;
+  binaries: Binaries;
+  runAs: RunAs;
+  diskMb: number;
+}
+
+export async function newPostgresServer(options: ServerOptions): Promise<PostgresServer> {
+  const { name, directory, binaries, runAs, diskMb } = options;
+  const disk = await openDisk(join(directory, name), { sizeMb: diskMb, owner: runAs });
+  const [cluster, port] = [join(disk.path, "cluster"), await freePort()];
+  const sockets = join(directory, `${name}.socket`);
+  await mkdir(sockets, { mode: 0o700 });
+  if (runAs) await chown(sockets, runAs.uid, runAs.gid);
+
+  const query: PostgresServer["query"] = async (
+    sql,
+    values = [],
+    { database = "postgres", withinMs = 30_000 } = {},
+  ) => {
+    const client = new pg.Client({
+      host: sockets,
+      port,
+      user: SUPERUSER,
+      database,
+      connectionTimeoutMillis: withinMs,
+      query_timeout: withinMs,
+    });
+    // Servers that are killed break connections; the query's own error tells of it.
+    client.on("error", () => {});
+    try {
+      await client.connect();
+      return (await client.query(sql, values)).rows;
+    } finally {
+      // A server that is frozen does not say goodbye.
+      void client.end().catch(() => {});
+    }
+  };
+  const process_ = newProcess({
+    name,
+    command: [
+      binary(binaries, "postgres"),
+      ...serverArguments(cluster, sockets, { ...SETTINGS, port: String(port), cluster_name: name }),
+    ],
+    log: join(directory, `${name}.log`),
+    environment: spawnOptions(runAs).env,
+    user: runAs,
+    // At once, and by itself with all it started.
+    lastSignal: "QUIT",
+    ready: () =>
+      query("select 1", [], { withinMs: 2000 }).then(
+        () => true,
+        () => false,
+      ),
+  });
+  const server: PostgresServer = {
+    name,
+    port,
+    disk,
+    cluster,
+    process: process_,
+    query,
+    conninfo: () => `host=${sockets} port=${port} user=${SUPERUSER}`,
+    async set(settings) {
+      for (const [setting, value] of Object.entries(settings)) {
+        await query(value === undefined ? `alter system reset ${setting}` : `alter system set ${setting} = '${value}'`);
+      }
+      await query("select pg_reload_conf()");
+    },
+    async create() {
+      await createCluster({ directory: disk.path, cluster, log: "", runAs }, binaries, { sync: false });
+      const rules = join(cluster, "pg_hba.conf");
+      await writeFile(
+        rules,
+        "local all all trust\nlocal replication all trust\nhost all all 127.0.0.1/32 scram-sha-256\n",
+      );
+    },
+    async copy(primary) {
+      await rm(cluster, { recursive: true, force: true });
+      await mkdir(cluster, { mode: 0o700 });
+      if (runAs) await chown(cluster, runAs.uid, runAs.gid);
+      const label = await copyWhileItRuns(primary, cluster, runAs);
+      for (const [file, text] of Object.entries({ backup_label: label, "standby.signal": "" })) {
+        await writeFile(join(cluster, file), text, { mode: 0o600 });
+        if (runAs) await chown(join(cluster, file), runAs.uid, runAs.gid);
+      }
+      const own = [...AT_FIRST, `primary_conninfo = '${primary.conninfo()}'`];
+      await appendFile(join(cluster, "postgresql.auto.conf"), `${own.join("\n")}\n`);
+      await chmod(cluster, 0o700);
+    },
+  };
+  return server;
+}
+
+/** By the functions that backup tools use: the npm package has no pg_basebackup. Gives the copy's backup_label. */
+async function copyWhileItRuns(primary: PostgresServer, to: string, runAs: RunAs): Promise<string> {
+  const [host, port] = [/host=(\S+)/.exec(primary.conninfo())?.[1] as string, primary.port];
+  // Begun and ended in one session.
+  const client = new pg.Client({ host, port, user: SUPERUSER, database: "postgres", query_timeout: 120_000 });
+  client.on("error", () => {});
+  await client.connect();
+  try {
+    await client.query("select pg_backup_start($1, true)", [`copy ${randomBytes(4).toString("hex")}`]);
+    const copied = await runToEnd("/bin/sh", ["-c", COPY, "sh", primary.cluster, to], runAs, 300_000);
+    const { rows } = await client.query("select labelfile from pg_backup_stop(false)");
+    if (copied.code !== 0 || copied.stderr !== "") throw new Error(`${to} could not be copied: ${copied.stderr}`);
+    return rows[0].labelfile as string;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,131 @@
+/** Every operation on the pair, seen from a client that goes through the front. On both ends of the supported versions. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import pg from "pg";
+import { whyNoPostgres } from "../../gateway/src/db/testing/versions.ts";
+import { type Postgres, startPostgres } from "./postgres.ts";
+import { until } from "./processes.ts";
+
+/** One statement of a client's own connection. */
+async function ask(postgres: Postgres, sql: string, withinMs = 3000): Promise<unknown> {
+  const client = new pg.Client({
+    connectionString: postgres.url,
+    connectionTimeoutMillis: withinMs,
+    query_timeout: withinMs,
+  });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return (await client.query({ text: sql, rowMode: "array" })).rows[0]?.[0];
+  } finally {
+    void client.end().catch(() => {});
+  }
+}
+
+const add = (postgres: Postgres, withinMs?: number): Promise<unknown> =>
+  ask(postgres, "insert into written default values returning id", withinMs);
+const isBack = (postgres: Postgres): Promise<void> =>
+  until("it takes writes", 60_000, () =>
+    add(postgres).then(
+      () => true,
+      () => false,
+    ),
+  );
+
+for (const major of [15, 18]) {
+  const skip = (await whyNoPostgres(major)) ?? false;
+  describe(`PostgreSQL ${major}`, { skip }, () => {
+    test("is killed, frozen, cut off, slowed, filled and failed over, and loses nothing", async (t) => {
+      const postgres = await startPostgres({ major, diskMb: 256 });
+      t.after(() => postgres.close());
+      await ask(postgres, "create table written (id serial primary key, at timestamptz default now(), more text)");
+      assert.match(String(await ask(postgres, "show server_version")), new RegExp(`^${major}\\.`));
+
+      await postgres.kill();
+      await assert.rejects(add(postgres));
+      await postgres.start();
+      await isBack(postgres);
+
+      await postgres.restart();
+      await isBack(postgres);
+
+      postgres.stop();
+      await assert.rejects(add(postgres, 500), /timeout/i);
+      postgres.cont();
+      await isBack(postgres);
+
+      await postgres.cutFront();
+      await assert.rejects(add(postgres, 500), /timeout/i);
+      await postgres.query("select 1");
+      await postgres.healFront();
+      await isBack(postgres);
+      await postgres.cutFront("refusing");
+      await assert.rejects(add(postgres), /ECONNREFUSED/);
+      await postgres.healFront();
+      await isBack(postgres);
+
+      await postgres.inStep();
+      for (const ms of [80, 300]) {
+        await postgres.slowDisk(ms);
+        await until(`a commit takes ${ms} ms`, 10_000, async () => {
+          const began = performance.now();
+          await add(postgres);
+          return performance.now() - began >= ms;
+        });
+      }
+      await postgres.fastDisk();
+
+      // Without a standby commits hang for a moment; then the primary goes on alone, and later together again.
+      await postgres.kill("standby");
+      await isBack(postgres);
+      await assert.rejects(postgres.failover(), /the standby is down/);
+      await postgres.start("standby");
+      await postgres.inStep();
+      postgres.stop("standby");
+      await isBack(postgres);
+      postgres.cont("standby");
+      await postgres.inStep();
+
+      const [before, told] = [postgres.primary(), new Set<unknown>()];
+      let writing = true;
+      const writer = (async () => {
+        while (writing)
+          await add(postgres).then(
+            (id) => told.add(id),
+            () => {},
+          );
+      })();
+      await until("some are written", 10_000, async () => told.size > 20);
+      await postgres.failover();
+      assert.notEqual(postgres.primary(), before);
+      const sofar = told.size;
+      await until("writing goes on", 60_000, async () => told.size > sofar + 20);
+      await postgres.inStep();
+      // There and back, the second time with the primary dead already.
+      await postgres.kill();
+      await postgres.failover();
+      assert.equal(postgres.primary(), before);
+      const then = told.size;
+      await until("writing goes on", 60_000, async () => told.size > then + 20);
+      writing = false;
+      await writer;
+      const kept = new Set((await postgres.query<{ id: number }>("select id from written")).map(({ id }) => id));
+      assert.deepEqual(
+        [...told].filter((id) => !kept.has(id as number)),
+        [],
+        "everything that was answered is there",
+      );
+
+      await postgres.inStep();
+      if (postgres.leftOut.length > 0) return t.diagnostic(postgres.leftOut.join());
+      await postgres.fillDisk();
+      const [page, large] = ["repeat('x', 1000)", 20_000];
+      await assert.rejects(
+        ask(postgres, `insert into written (more) select ${page} from generate_series(1, ${large})`, 10_000),
+      );
+      await postgres.freeDisk();
+      await isBack(postgres);
+      await postgres.inStep();
+    });
+  });
+}

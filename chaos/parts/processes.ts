@@ -1,0 +1,206 @@
+/**
+ * A process of a chaos run that can be killed, frozen and started again, with everything it started. It ends with the harness,
+ * however that ends: a small shell stands between the two, and when the harness is gone the pipe between them closes.
+ *
+ * Linux only: who a process started is read from /proc.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { open, readFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+
+interface ProcessOptions {
+  name: string;
+  command: string[];
+  /** Where all it says is appended. */
+  log: string;
+  directory?: string;
+  /** Instead of the harness's own. */
+  environment?: NodeJS.ProcessEnv;
+  /** Who it runs as, where the harness is root. */
+  user?: { uid: number; gid: number } | undefined;
+  /** Sent when the harness has ended. */
+  lastSignal?: "KILL" | "QUIT" | "TERM";
+  /** Whether it can be used; asked until it says so. */
+  ready?: () => Promise<boolean>;
+  readyWithinMs?: number;
+}
+
+export interface Process {
+  readonly name: string;
+  pid(): number | undefined;
+  running(): boolean;
+  /** Starts it and waits until it is ready. */
+  start(): Promise<void>;
+  /** `kill -9` of it and of everything it started. */
+  kill(): Promise<void>;
+  /** Asks it to end and waits; kills it when it does not. */
+  end(signal?: NodeJS.Signals, withinMs?: number): Promise<void>;
+  /** SIGSTOP of it and of everything it started. */
+  stop(): void;
+  cont(): void;
+  log(): Promise<string>;
+}
+
+/** `$1`: the last signal; `$2`: its directory; then the command. The server's pid is the first line on channel 3. */
+const WATCHER = `
+signal=$1; cd "$2" || exit 1; shift 2
+"$@" </dev/null 3>&- &
+server=$!
+echo "$server" >&3
+exec 3>&-
+read -r _
+kill -CONT "$server" 2>/dev/null
+kill "-$signal" "$server" 2>/dev/null
+wait "$server"
+`;
+
+export function newProcess(options: ProcessOptions): Process {
+  const { name, command, log, directory = "/", lastSignal = "KILL" } = options;
+  let current: { watcher: ChildProcess; pid: number } | undefined;
+  const pid = (): number | undefined => (current !== undefined && isRunning(current.pid) ? current.pid : undefined);
+  /** The watcher of a process that has ended, or is ending. */
+  const dismiss = async (): Promise<void> => {
+    if (current === undefined) return;
+    const { watcher } = current;
+    current = undefined;
+    if (watcher.exitCode !== null || watcher.signalCode !== null) return;
+    const ended = once(watcher, "exit");
+    watcher.stdin?.end();
+    await ended;
+  };
+  const process_: Process = {
+    name,
+    pid,
+    running: () => pid() !== undefined,
+    async start() {
+      if (process_.running()) throw new Error(`${name} is running already`);
+      await dismiss();
+      const file = await open(log, "a", 0o600);
+      const watcher = spawn("/bin/sh", ["-c", WATCHER, name, lastSignal, directory, ...command], {
+        ...(options.user === undefined ? {} : { uid: options.user.uid, gid: options.user.gid }),
+        cwd: "/",
+        env: options.environment ?? process.env,
+        detached: true,
+        stdio: ["pipe", file.fd, file.fd, "pipe"],
+      });
+      await file.close();
+      // It may have ended before the harness says goodbye to it.
+      watcher.stdin?.on("error", () => {});
+      const [line] = await once(watcher.stdio[3] as NodeJS.ReadableStream, "data");
+      current = { watcher, pid: Number.parseInt(String(line), 10) };
+      await until(`${name} is ready`, options.readyWithinMs ?? 60_000, async () => {
+        if (!process_.running()) throw new Error(`${name} ended at its start: ${tail(await process_.log())}`);
+        return (await options.ready?.()) ?? true;
+      });
+    },
+    async kill() {
+      const root = pid();
+      if (root !== undefined) killTree(root);
+      await dismiss();
+    },
+    async end(signal = "SIGTERM", withinMs = 30_000) {
+      const root = pid();
+      if (root !== undefined) {
+        process.kill(root, signal);
+        try {
+          await until(`${name} has ended`, withinMs, async () => !process_.running());
+        } catch {
+          killTree(root);
+        }
+      }
+      await dismiss();
+    },
+    stop() {
+      const root = pid();
+      if (root !== undefined) freezeTree(root);
+    },
+    cont() {
+      const root = pid();
+      if (root !== undefined) for (const each of [...descendants(root), root]) signalIfThere(each, "SIGCONT");
+    },
+    log: () => readFile(log, "utf8"),
+  };
+  return process_;
+}
+
+/** A process that is dead but not yet asked for by its parent does not run. */
+function isRunning(pid: number): boolean {
+  const stat = statOf(pid);
+  return stat !== undefined && stat.state !== "Z" && stat.state !== "X";
+}
+
+/** From the top down, so that nobody in it can start another meanwhile. Gives every process of it. */
+function freezeTree(root: number): number[] {
+  const frozen = new Set<number>();
+  for (let fresh = [root]; fresh.length > 0; fresh = descendants(root).filter((pid) => !frozen.has(pid))) {
+    for (const pid of fresh) {
+      signalIfThere(pid, "SIGSTOP");
+      frozen.add(pid);
+    }
+  }
+  return [...frozen];
+}
+
+function killTree(root: number): void {
+  // From the bottom up: a parent that outlives its children by a moment is frozen and does nothing with it.
+  for (const pid of freezeTree(root).reverse()) signalIfThere(pid, "SIGKILL");
+}
+
+function signalIfThere(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+function statOf(pid: number): { parent: number; state: string } | undefined {
+  try {
+    // "12 (a name) S 1 …": the name may hold anything.
+    const [state = "", parent = ""] = readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+    return { state, parent: Number(parent) };
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw error;
+  }
+}
+
+function descendants(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const entry of readdirSync("/proc")) {
+    if (!/^\d+$/.test(entry)) continue;
+    const parent = statOf(Number(entry))?.parent;
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(entry)]);
+  }
+  return below(root, children);
+}
+
+function below(pid: number, children: Map<number, number[]>): number[] {
+  return (children.get(pid) ?? []).flatMap((child) => [child, ...below(child, children)]);
+}
+
+/** Waits for what sends no event. */
+export async function until(what: string, withinMs: number, check: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!(await check())) {
+    if (performance.now() > deadline) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** A port of the loopback address that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+const tail = (text: string): string => text.trimEnd().split("\n").slice(-15).join("\n");

@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Redis } from "ioredis";
+import { findServer } from "../../gateway/src/limits/testing.ts";
+import { startValkey } from "./valkey.ts";
+
+const skip = findServer() === undefined && "neither valkey-server nor redis-server is installed";
+
+test("a server is killed, frozen, filled and comes back empty", { skip }, async (t) => {
+  const valkey = await startValkey();
+  t.after(() => valkey.close());
+  const redis = new Redis(valkey.url, { maxRetriesPerRequest: 0, commandTimeout: 2000, retryStrategy: () => 20 });
+  redis.on("error", () => {});
+  t.after(() => redis.disconnect());
+  await redis.set("a", "1");
+  valkey.stop();
+  await assert.rejects(redis.get("a"), /timed out/);
+  valkey.cont();
+  assert.equal(await redis.get("a"), "1");
+  await valkey.fill();
+  await assert.rejects(redis.set("b", "2"), /OOM/);
+  await valkey.free();
+  await redis.set("b", "2");
+  await valkey.kill();
+  await assert.rejects(redis.get("a"));
+  assert.equal(valkey.running(), false);
+  await valkey.start();
+  const again = new Redis(valkey.url);
+  t.after(() => again.disconnect());
+  assert.equal(await again.get("a"), null);
+  await again.set("a", "1");
+  await valkey.restart();
+  assert.equal(await again.get("a"), null);
+});

@@ -1,0 +1,110 @@
+/**
+ * The NATS servers that tests run on: the newest release, and one of the oldest series that is supported. Debian's is of that
+ * series; what is missing is built with Go, where Go is there, and kept for the next run. Both versions are named here only.
+ */
+import { execFile, spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const NEWEST = "2.15.2";
+const OLDEST = "2.9.10";
+
+interface NatsRelease {
+  version: string;
+  /** Of its binary. */
+  path: string;
+}
+
+/** Beside node_modules, which every fresh install empties. The platform is part of it: a checkout may be shared. */
+const CACHE = fileURLToPath(new URL(`../.cache/nats-servers/${process.platform}-${process.arch}/`, import.meta.url));
+const MODULE = "github.com/nats-io/nats-server/v2";
+const BUILD_MS_MAX = 300_000;
+
+/** The newest that is here, and the oldest where it is another; none on a machine without any. */
+export function natsReleases(): NatsRelease[] {
+  return ends([onPath(), built(NEWEST), built(OLDEST)].filter((release) => release !== undefined));
+}
+
+/** The newest and the oldest of them, or the one that is both. */
+export function ends(releases: NatsRelease[]): NatsRelease[] {
+  const inOrder = releases.toSorted((a, b) => compare(b.version, a.version));
+  const [newest, oldest] = [inOrder[0], inOrder.at(-1)];
+  if (newest === undefined || oldest === undefined) return [];
+  return newest.version === oldest.version ? [newest] : [newest, oldest];
+}
+
+export const builder = {
+  /** Begins at once: a build takes a minute the first time. A line says what is left out. */
+  newest: (): Promise<string[]> => {
+    const installed = onPath();
+    if (installed !== undefined && compare(installed.version, NEWEST) >= 0) return Promise.resolve([]);
+    return build(NEWEST, "the newest NATS");
+  },
+  /** After Debian's was installed, which is as old. */
+  oldest: (): Promise<string[]> => {
+    const installed = onPath();
+    if (installed !== undefined && series(installed.version) === series(OLDEST)) return Promise.resolve([]);
+    return build(OLDEST, "the oldest NATS that is supported");
+  },
+};
+
+async function build(version: string, what: string): Promise<string[]> {
+  if (built(version) !== undefined) return [];
+  mkdirSync(CACHE, { recursive: true });
+  // Built beside its place and renamed: it is whole or absent, and another run may build it too.
+  const unfinished = mkdtempSync(join(CACHE, "building-"));
+  try {
+    const why = await install(`${MODULE}@v${version}`, unfinished);
+    if (why === undefined) renameSync(join(unfinished, "nats-server"), binaryOf(version));
+    return why === undefined ? [] : [`left out: the dispatch plane on ${what}, ${version} (${why})`];
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** Why it could not be built. */
+function install(what: string, folder: string): Promise<string | undefined> {
+  const env = { ...process.env, GOBIN: folder };
+  return new Promise((resolve) => {
+    execFile("go", ["install", what], { env, timeout: BUILD_MS_MAX }, (error, _stdout, stderr) => {
+      if (error === null) resolve(undefined);
+      else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Go is not installed to build it");
+      else resolve(`Go could not build it: ${stderr.trim().split("\n").at(-1) || error.message}`);
+    });
+  });
+}
+
+const binaryOf = (version: string): string => join(CACHE, `nats-server-${version}`);
+
+function built(version: string): NatsRelease | undefined {
+  const path = binaryOf(version);
+  return existsSync(path) ? { version, path } : undefined;
+}
+
+function onPath(): NatsRelease | undefined {
+  const path = (process.env["PATH"] ?? "")
+    .split(delimiter)
+    .map((folder) => join(folder, "nats-server"))
+    .find((file) => isExecutable(file));
+  if (path === undefined) return undefined;
+  const said = spawnSync(path, ["--version"], { encoding: "utf8" }).stdout;
+  return { path, version: /v(\d+\.\d+\.\d+)/.exec(said ?? "")?.[1] ?? "0.0.0" };
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const series = (version: string): string => version.split(".").slice(0, 2).join(".");
+
+function compare(a: string, b: string): number {
+  const [one, other] = [a.split(".").map(Number), b.split(".").map(Number)];
+  const at = one.findIndex((part, i) => part !== other[i]);
+  return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0);
+}
