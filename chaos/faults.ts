@@ -22,6 +22,8 @@ export interface Fault {
   mayWait?: boolean;
   /** A node that is at fault itself may be barred for it. */
   mayBar?: boolean;
+  /** What the stage must be built for. */
+  uses?: "clock" | "network";
   /** Why it cannot be struck on this stage. */
   missing?: (stage: Stage) => string | undefined;
   strike(stage: Stage, chance: Chance): Promise<Heal> | Heal;
@@ -47,6 +49,9 @@ const GATEWAY: Fault[] = [
     mayWait: true,
     strike: freezeOne("gateways"),
   },
+  { name: "gateway cut off 8 s", lasts: 8, mayShow: [...PLANE, ...LOST], mayWait: true, ...cutOff("gateway") },
+  { name: "gateway's clock 3 h ahead", lasts: 10, mayShow: NO_ERROR, ...jump(3 * 3600) },
+  { name: "gateway's clock 3 h behind", lasts: 10, mayShow: NO_ERROR, ...jump(-3 * 3600) },
   { name: "rolling restart", lasts: 0, takes: 30, mayShow: NO_ERROR, strike: roll(rollingRestart) },
 ];
 
@@ -54,6 +59,7 @@ const AGENT: Fault[] = [
   { name: "agent killed", lasts: 3, mayShow: CUT_SHORT, mayBar: true, strike: killOne("agents") },
   { name: "agent frozen 5 s", lasts: 5, mayShow: CUT_SHORT, mayBar: true, strike: freezeOne("agents") },
   { name: "agent frozen 40 s", lasts: 40, mayShow: CUT_SHORT, mayBar: true, strike: freezeOne("agents") },
+  { name: "agent cut off 8 s", lasts: 8, mayShow: CUT_SHORT, mayBar: true, ...cutOff("agent") },
 ];
 
 const POSTGRES: Fault[] = [
@@ -112,6 +118,15 @@ const POSTGRES: Fault[] = [
       return () => postgres.healFront();
     },
   })),
+  {
+    name: "database refuses connections",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.cutFront("refusing");
+      return () => postgres.healFront();
+    },
+  },
   {
     name: "PostgreSQL's disk slow",
     lasts: 10,
@@ -177,6 +192,16 @@ const NATS: Fault[] = [
       return async () => void (await Promise.all(all.map((i) => nats.start(i))));
     },
   },
+  {
+    name: "NATS servers restarted in turn",
+    lasts: 0,
+    takes: 30,
+    mayShow: PLANE,
+    async strike({ nats }) {
+      await nats.rollingRestart();
+      return nothingToHeal;
+    },
+  },
 ];
 
 const VALKEY: Fault[] = [
@@ -198,6 +223,15 @@ const VALKEY: Fault[] = [
       return () => valkey.cont();
     },
   })),
+  {
+    name: "Valkey full",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ valkey }) {
+      await valkey.fill();
+      return () => valkey.free();
+    },
+  },
 ];
 
 export const FAULTS: readonly Fault[] = [...GATEWAY, ...AGENT, ...POSTGRES, ...NATS, ...VALKEY];
@@ -224,6 +258,26 @@ function freezeOne(of: "gateways" | "agents"): Fault["strike"] {
     const one = by.pick(stage[of]);
     one.freeze();
     return () => one.thaw();
+  };
+}
+
+function cutOff(which: "gateway" | "agent"): Pick<Fault, "uses" | "strike"> {
+  return {
+    uses: "network",
+    strike({ apart }) {
+      apart?.[which].cut();
+      return () => apart?.[which].heal();
+    },
+  };
+}
+
+function jump(seconds: number): Pick<Fault, "uses" | "strike"> {
+  return {
+    uses: "clock",
+    async strike({ clock }) {
+      await clock?.jump(seconds);
+      return () => clock?.jump(0);
+    },
   };
 }
 

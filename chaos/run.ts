@@ -4,13 +4,19 @@
  */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { findServer } from "../gateway/src/limits/testing.ts";
+import { builder, natsReleases } from "../tools/nats-servers.ts";
+import { ensureServers } from "../tools/servers.ts";
 import { audit, type Violation } from "./audit/audit.ts";
 import { type Books, readBooks } from "./audit/books.ts";
 import { chanceOf } from "./chance.ts";
 import { runFaults } from "./engine.ts";
-import { FAULTS, ROLLING_UPGRADE } from "./faults.ts";
+import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { startLoad } from "./load/load.ts";
+import { whyNoClock } from "./parts/clock.ts";
+import { whyNoNetwork } from "./parts/network.ts";
 import { until } from "./parts/processes.ts";
 import { reportOf, tableOf } from "./report.ts";
 import { ROOT } from "./stage/gateway.ts";
@@ -31,7 +37,12 @@ if (args.join("=") === "--faults=list") {
   for (const { name } of [...FAULTS, ROLLING_UPGRADE]) console.log(name);
   process.exit(0);
 }
-process.exitCode = (await run(parseFlags(args))) ? 0 : 1;
+// Many processes load the same sources: they are stripped of their types and compiled once.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+const flags = parseFlags(args);
+const without = await prepare(flags);
+if (without !== undefined) console.log(`left out: npm run chaos (${without})`);
+process.exit(without !== undefined || (await run(flags)) ? 0 : 1);
 
 /** Whether nothing was found. */
 async function run(flags: Flags): Promise<boolean> {
@@ -41,16 +52,21 @@ async function run(flags: Flags): Promise<boolean> {
   const now = (): number => performance.now() - begun;
   const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
   say(`seed ${seed}: ${repeat}`);
-  // A run that waits for an end of somebody else's is not over.
-  const alive = setInterval(() => {}, 60_000);
+  // A run that waits for the end of somebody else is not over.
+  setInterval(() => {}, 60_000);
 
   const leftOut: string[] = [];
   const root = await firstVersion(flags, leftOut);
   const holdLeaseS = minutes < LONG_MINUTES ? LEASE_S.short : LEASE_S.long;
-  const stage = await openStage({ postgres: flags.postgres, nats: flags.nats, holdLeaseS, root, say });
+  const possible = await whatIsPossible(flags.faults, leftOut);
+  const stage = await openStage({
+    ...{ postgres: flags.postgres, nats: flags.nats, holdLeaseS, root, say },
+    clocks: possible.some(({ uses }) => uses === "clock"),
+    cuts: possible.some(({ uses }) => uses === "network"),
+  });
   let passed = false;
   try {
-    const faults = flags.faults.filter(({ name, missing }) => {
+    const faults = possible.filter(({ name, missing }) => {
       const why = missing?.(stage);
       if (why !== undefined) leftOut.push(`${name}: ${why}`);
       return why === undefined;
@@ -86,8 +102,17 @@ async function run(flags: Flags): Promise<boolean> {
   } finally {
     if (!passed) console.log(`logs are kept: ${stage.directory}\nagain: ${repeat}`);
     await stage.close({ keep: flags.keep || !passed });
-    clearInterval(alive);
   }
+}
+
+/** Installs and builds what the tests would. Gives what the machine lacks all the same. */
+async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
+  ensureServers();
+  const lines = nats === "newest" ? await builder.newest() : nats === "oldest" ? await builder.oldest() : [];
+  for (const line of lines) console.log(line);
+  if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
+  if (natsReleases().length === 0) return "nats-server is not installed";
+  return await whyNoPostgres(postgres);
 }
 
 /** The sources that the gateways begin with: these, or those of the last release where an upgrade is part of the run. */
@@ -97,6 +122,16 @@ async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promis
   if ("commit" in found) return await unpackVersion(found.commit);
   leftOut.push(`${ROLLING_UPGRADE.name}: ${found.why}`);
   return ROOT;
+}
+
+/** Without the faults that this machine cannot have. */
+async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
+  const lacks = { clock: whyNoClock(), network: await whyNoNetwork() };
+  return faults.filter(({ name, uses }) => {
+    const why = uses && lacks[uses];
+    if (why !== undefined) leftOut.push(`${name}: ${why}`);
+    return why === undefined;
+  });
 }
 
 /** A hold whose gateway died ends with its lease, and is swept up soon after. */

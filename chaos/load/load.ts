@@ -21,7 +21,8 @@ export interface Payer {
 
 /** Who asks, and where. */
 export interface Customers {
-  port: number;
+  /** Where the next request goes. */
+  port: (chance: Chance) => number;
   rich: Payer[];
   poor: Payer[];
   operatorCookie: string;
@@ -94,9 +95,10 @@ interface Making {
 }
 
 function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { errand: Errand; sending: Sending } {
-  const { port } = customers;
+  const port = customers.port(chance);
   const order = kind.order?.(chance);
-  if (order === undefined) return { errand: reading(kind.name), sending: readingOf(kind, customers, chance) };
+  if (order === undefined)
+    return { errand: reading(kind.name), sending: { port, ...readingOf(kind, customers, chance) } };
   const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
   const payer = chance.pick(isPoor ? customers.poor : customers.rich);
   const text = textOf(words, chance);
@@ -126,11 +128,15 @@ const reading = (kind: string): Errand => ({
   ...{ text: "", hangUpAfterMs: null, isPoor: false },
 });
 
-function readingOf({ read }: Kind, { port, rich, operatorCookie, hostToken }: Customers, chance: Chance): Sending {
+function readingOf(
+  { read }: Kind,
+  { rich, operatorCookie, hostToken }: Customers,
+  chance: Chance,
+): Omit<Sending, "port"> {
   const headers = {
     builder: { authorization: `Bearer ${chance.pick(rich).key}` },
     operator: { cookie: operatorCookie, "sec-fetch-site": "same-origin" },
     host: { authorization: `Bearer ${hostToken}` },
   };
-  return { port, method: "GET", path: read?.path ?? "/", headers: headers[read?.as ?? "builder"] };
+  return { method: "GET", path: read?.path ?? "/", headers: headers[read?.as ?? "builder"] };
 }

@@ -1,22 +1,37 @@
-/** One host's agent of the stage with the scripted engine, under a supervisor. */
+/** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
 import { join } from "node:path";
 import { newProcess } from "../parts/processes.ts";
+import { type Apart, openApart } from "./apart.ts";
 import { bareEnvironment, ROOT } from "./gateway.ts";
 import { type Supervised, supervise } from "./supervised.ts";
 
-interface AgentOptions {
-  name: string;
+interface Place {
   directory: string;
-  /** Where it asks for its credentials. */
+  /** Where they ask for their credentials. */
   gatewayUrl: string;
   hostToken: string;
   models: readonly string[];
   slots: number;
-  wrapper?: string[];
+  /** The file of the certificate authority that the plane's certificates are of. */
+  authority: string | undefined;
+  /** The last one is in a network of its own, and needs these ports there. */
+  cuts: boolean;
+  needed: number[];
 }
 
-export function newAgent(options: AgentOptions): Supervised {
-  const { name, directory, gatewayUrl, hostToken, models, slots, wrapper = [] } = options;
+export async function makeAgents(
+  count: number,
+  place: Place,
+): Promise<{ agents: Supervised[]; apart: Apart | undefined }> {
+  const { directory, cuts, needed } = place;
+  const names = Array.from({ length: count }, (_, i) => `agent-${i + 1}`);
+  const apart = cuts ? await openApart(`agent-${count}`, directory, { needed, own: [] }) : undefined;
+  const agents = names.map((name, i) => newAgent(name, place, i === count - 1 ? (apart?.wrapper ?? []) : []));
+  return { agents, apart };
+}
+
+function newAgent(name: string, place: Place, wrapper: string[]): Supervised {
+  const { directory, gatewayUrl, hostToken, models, slots, authority } = place;
   const flags = ["--gateway", gatewayUrl, "--name", name, "--engine", "scripted", "--models", models.join(",")];
   const agent = newProcess({
     name,
@@ -25,7 +40,11 @@ export function newAgent(options: AgentOptions): Supervised {
       ...[process.execPath, join(ROOT, "host/bin/tollgate-host.mjs"), "up", ...flags, "--slots", String(slots)],
     ],
     log: join(directory, `${name}.log`),
-    environment: { ...bareEnvironment(), TOLLGATE_HOST_TOKEN: hostToken },
+    environment: {
+      ...bareEnvironment(),
+      ...(authority !== undefined && { NODE_EXTRA_CA_CERTS: authority }),
+      TOLLGATE_HOST_TOKEN: hostToken,
+    },
   });
   return supervise(agent, { endWithinMs: 15_000 });
 }

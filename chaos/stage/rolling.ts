@@ -1,9 +1,9 @@
 /** Both gateways stopped and started, one after the other, under load: nobody notices. */
 import { until } from "../parts/processes.ts";
-import { type Gateway, isReady, ROOT } from "./gateway.ts";
+import { ROOT, untilServing } from "./gateway.ts";
 import type { Stage } from "./stage.ts";
 
-const READY_MS_MAX = 90_000;
+const WHOLE_MS_MAX = 30_000;
 /** The balancer looks five times a second, and what it sent before has arrived. */
 const TAKEN_OUT_MS = 1_500;
 
@@ -11,8 +11,8 @@ const TAKEN_OUT_MS = 1_500;
 export async function rollingRestart(stage: Stage): Promise<void> {
   for (const gateway of stage.gateways) {
     await gateway.end();
-    await gateway.start();
-    await untilServing(stage, gateway);
+    await untilServing(gateway);
+    await untilWhole(stage);
   }
 }
 
@@ -23,15 +23,13 @@ export async function rollingUpgrade(stage: Stage): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));
     await gateway.end();
     gateway.setVersion(ROOT);
-    await gateway.start();
-    await until(`${gateway.name} is ready`, READY_MS_MAX, () => isReady(gateway));
+    await untilServing(gateway);
     gateway.isTakenOut = false;
-    await untilServing(stage, gateway);
+    await untilWhole(stage);
   }
   stage.root = ROOT;
 }
 
-async function untilServing(stage: Stage, gateway: Gateway): Promise<void> {
-  await until(`${gateway.name} is ready`, READY_MS_MAX, () => isReady(gateway));
-  await until("every gateway takes requests", READY_MS_MAX, async () => stage.isWhole());
+function untilWhole(stage: Stage): Promise<void> {
+  return until("the balancer sends to every gateway", WHOLE_MS_MAX, async () => stage.isWhole());
 }
