@@ -1,0 +1,235 @@
+/** The auditor can fail: a good run passes, and each thing that can be wrong with one is found. */
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Sight } from "../load/sight.ts";
+import { audit, type Episode, type Rule } from "./audit.ts";
+import type { BookRecord, Books } from "./books.ts";
+
+const ACCOUNT = "00000000-0000-7000-8000-0000000000aa";
+const PRICES = { in: 20_000n, out: 40_000n };
+const TEXT = "time people water";
+const PROMPT_TOKENS = 10;
+/** prompt × in + 3 × out */
+const CHARGE = 320_000n;
+const CAP = 300;
+const EPOCH = 1_700_000_000_000;
+
+/** `req_…` of small numbers, and the same as the database has it. */
+const idOf = (n: number): string => `req_${String(n).padStart(26, "0")}`;
+const uuidOf = (n: number): string => `00000000-0000-0000-0000-${String(n).padStart(12, "0")}`;
+
+const sight = (changes: Partial<Sight> = {}): Sight => ({
+  ...{ kind: "stream", endpoint: "chat", account: ACCOUNT, model: "tiny-3b", stream: true, cap: CAP },
+  ...{ text: TEXT, hangUpAfterMs: null, isPoor: false, beganAt: 1_000, endedAt: 2_000, end: "complete" },
+  ...{ requestId: idOf(1), status: 200, code: null, received: TEXT },
+  usage: { prompt: PROMPT_TOKENS, completion: 3 },
+  ...changes,
+});
+
+const record = (changes: Partial<BookRecord> = {}): BookRecord => {
+  const whole: BookRecord = {
+    ...{
+      id: uuidOf(1),
+      account: ACCOUNT,
+      endpoint: "chat",
+      model: "tiny-3b",
+      stream: true,
+      outcome: "ok",
+      status: 200,
+    },
+    ...{ promptTokens: PROMPT_TOKENS, completionTokens: 3, hold: 12_200_000n, charge: CHARGE, hostShare: 0n },
+    ...{ hasHost: true, prices: PRICES, ...changes },
+  };
+  return { ...whole, hostShare: changes.hostShare ?? (whole.hasHost ? (whole.charge * 7n) / 10n : 0n) };
+};
+
+/** Books that agree with these records. */
+function books(records: BookRecord[], changes: Partial<Books> = {}): Books {
+  const charged = records.filter(({ charge }) => charge > 0n);
+  const spent = charged.reduce((sum, { charge }) => sum + charge, 0n);
+  const [granted, balance] = [1_000_000_000n, 1_000_000_000n - spent];
+  return {
+    records,
+    operations: [
+      { id: uuidOf(999), charges: 0, charged: 0n, sum: 0n },
+      ...charged.map(({ id, charge }) => ({ id, charges: 1, charged: charge, sum: 0n })),
+    ],
+    transfers: [uuidOf(999)],
+    accounts: [{ id: ACCOUNT, kind: "builder", balance, held: 0n, sum: balance, granted }],
+    ...{ holds: [], quarantines: [], ledgerCheck: null, ...changes },
+  };
+}
+
+const episode = (changes: Partial<Episode> = {}): Episode => ({
+  ...{ fault: "a fault", struckAt: 500, healedAt: 1_500, calmAt: 5_000, mayShow: [], mayWait: false, mayBar: false },
+  ...{ recovered: true, ...changes },
+});
+
+const found = (sights: Sight[], kept: Books, episodes: Episode[] = []): Rule[] =>
+  audit({ sights, books: kept, episodes, epoch: EPOCH }).map(({ rule }) => rule);
+
+const REFUSED: Partial<Sight> = { end: "refused", status: 503, code: "no_capacity", received: "", usage: null };
+const STALLED: Partial<Sight> = { end: "event", code: "upstream_stall", received: "time people", usage: null };
+const SHOWS = [episode({ mayShow: ["503 no_capacity", "event upstream_stall", "connection lost"] })];
+
+test("a good run passes", () => {
+  const sights = [
+    sight(),
+    sight({ ...REFUSED, requestId: idOf(2) }),
+    sight({ ...STALLED, requestId: idOf(3) }),
+    sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),
+    sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),
+    sight({ end: "hung up", requestId: idOf(6), received: "time", usage: null }),
+    sight({ ...REFUSED, status: 402, code: "insufficient_credits", isPoor: true, requestId: idOf(7) }),
+    sight({ kind: "models", endpoint: "reading", account: null, requestId: idOf(8), received: "" }),
+  ];
+  const free = { charge: 0n, completionTokens: 0 };
+  const records = [
+    record(),
+    record({ id: uuidOf(2), outcome: "no_capacity", ...free }),
+    record({ id: uuidOf(3), outcome: "plane_lost", completionTokens: 2, charge: 280_000n }),
+    record({ id: uuidOf(4), outcome: "gateway_lost", hold: 12_240_000n, hasHost: false, ...free }),
+    record({ id: uuidOf(5) }),
+    record({ id: uuidOf(6), outcome: "client_closed", completionTokens: 2, charge: 280_000n }),
+  ];
+  assert.deepEqual(audit({ sights, books: books(records), episodes: SHOWS, epoch: EPOCH }), []);
+});
+
+const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episodes?: Episode[]][] = [
+  ["answered, without a record", ["lost"], [sight()], books([])],
+  [
+    "answered, and ended by its lease",
+    ["lost"],
+    [sight()],
+    books([record({ outcome: "gateway_lost", completionTokens: 0, charge: 0n, hasHost: false })]),
+  ],
+  ["a word of the answer is missing", ["text"], [sight({ received: "time people" })], books([record()])],
+  ["charged a picodollar more", ["charge"], [sight()], books([record({ charge: CHARGE + 1n })])],
+  [
+    "charged for more than there was",
+    ["tokens", "tokens"],
+    [sight()],
+    books([record({ completionTokens: 4, charge: 360_000n })]),
+  ],
+  ["the client is told other tokens", ["tokens"], [sight({ usage: { prompt: 9, completion: 3 } })], books([record()])],
+  ["the host has too little", ["charge"], [sight()], books([record({ hostShare: 1n })])],
+  ["more is charged than was held", ["charge"], [sight()], books([record({ hold: 1n })])],
+  ["refused, and charged", ["charge", "charge"], [sight(REFUSED)], books([record({ outcome: "no_capacity" })]), SHOWS],
+  [
+    "a lost plane is billed whole",
+    ["charge", "charge"],
+    [sight({ ...REFUSED, stream: false })],
+    books([record({ outcome: "plane_lost", stream: false, completionTokens: 0, charge: 200_000n })]),
+    [episode({ mayShow: ["503 no_capacity"] })],
+  ],
+  [
+    "a stream is charged more than reached its client",
+    ["tokens"],
+    [sight(STALLED)],
+    books([record({ outcome: "upstream_stall" })]),
+    SHOWS,
+  ],
+  [
+    "a stream reached its client for nothing",
+    ["charge", "lost"],
+    [sight(STALLED)],
+    books([record({ outcome: "gateway_stopped", completionTokens: 2, charge: 0n })]),
+    SHOWS,
+  ],
+  ["a stream broke off, and its record says ok", ["charge"], [sight(STALLED)], books([record()]), SHOWS],
+  ["an outcome that nobody knows", ["charge"], [sight({ end: "hung up" })], books([record({ outcome: "mystery" })])],
+  ["a record of nobody's request", ["double"], [], books([record()])],
+  [
+    "a request without an id has two records",
+    ["double"],
+    [sight({ end: "lost", requestId: null, received: "" })],
+    books([record(), record({ id: uuidOf(2) })]),
+    SHOWS,
+  ],
+  [
+    "charged twice",
+    ["double", "books"],
+    [sight()],
+    books([record()], { operations: [{ id: uuidOf(1), charges: 2, charged: 2n * CHARGE, sum: 0n }] }),
+  ],
+  [
+    "entries of nothing",
+    ["double"],
+    [],
+    books([], { operations: [{ id: uuidOf(5), charges: 1, charged: 5n, sum: 0n }] }),
+  ],
+  [
+    "entries that do not balance",
+    ["books"],
+    [],
+    books([], { operations: [{ id: uuidOf(999), charges: 0, charged: 0n, sum: 1n }] }),
+  ],
+  ["a charge without an entry", ["books"], [sight()], books([record()], { operations: [] })],
+  [
+    "a balance that is not the sum of its entries",
+    ["books"],
+    [],
+    books([], { accounts: [{ id: ACCOUNT, kind: "host", balance: 5n, held: 0n, sum: 4n, granted: 0n }] }),
+  ],
+  [
+    "a builder who paid more than was charged",
+    ["books"],
+    [],
+    books([], { accounts: [{ id: ACCOUNT, kind: "builder", balance: 4n, held: 0n, sum: 4n, granted: 5n }] }),
+  ],
+  [
+    "a hold that is left",
+    ["hold", "hold"],
+    [],
+    books([], {
+      accounts: [{ id: ACCOUNT, kind: "builder", balance: 5n, held: 1n, sum: 5n, granted: 5n }],
+      holds: [{ id: uuidOf(1), account: ACCOUNT, isPastLease: true }],
+    }),
+  ],
+  ["the product's own check finds something", ["books"], [], books([], { ledgerCheck: "balances DIFFER" })],
+  [
+    "an honest node is barred",
+    ["quarantine"],
+    [],
+    books([], { quarantines: [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }] }),
+    [episode()],
+  ],
+  ["500", ["answer"], [sight({ ...REFUSED, status: 500, code: "internal_error" })], books([]), SHOWS],
+  ["an error in quiet times", ["answer"], [sight(REFUSED)], books([])],
+  [
+    "an error that this fault must not show",
+    ["answer"],
+    [sight(REFUSED)],
+    books([]),
+    [episode({ mayShow: ["connection lost"] })],
+  ],
+  ["an error before the fault", ["answer"], [sight({ ...REFUSED, endedAt: 400 })], books([]), SHOWS],
+  [
+    "somebody with credit is told to pay",
+    ["answer"],
+    [sight({ ...REFUSED, status: 402, code: "insufficient_credits" })],
+    books([]),
+    SHOWS,
+  ],
+  ["a refusal that took 11 s", ["wait"], [sight({ ...REFUSED, endedAt: 12_100 })], books([]), SHOWS],
+  [
+    "a client that was forgotten",
+    ["answer", "wait"],
+    [sight({ ...REFUSED, end: "gave up", endedAt: 61_000 })],
+    books([]),
+    SHOWS,
+  ],
+  ["a fault that does not end", ["not recovered"], [], books([]), [episode({ recovered: false })]],
+];
+for (const [what, rules, sights, kept, episodes = []] of cases) {
+  test(`found: ${what}`, () => {
+    assert.deepEqual(found(sights, kept, episodes).sort(), rules.toSorted());
+  });
+}
+
+test("a node at fault may be barred, and a gateway that is not there may keep its clients waiting", () => {
+  const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];
+  assert.deepEqual(found([], books([], { quarantines }), [episode({ mayBar: true })]), []);
+  const late = sight({ ...REFUSED, endedAt: 40_000 });
+  assert.deepEqual(found([late], books([]), [episode({ mayShow: ["503 no_capacity"], mayWait: true })]), []);
+});

@@ -1,0 +1,220 @@
+/**
+ * The auditor: compares what every client saw with history and ledger, after everything is healed, quiet and a lease has passed.
+ * Pure, and naive on purpose: it shares no code with the product, and its own tests show that it can fail.
+ */
+import { answerOf, type Sight, wordsIn } from "../load/sight.ts";
+import type { BookRecord, Books } from "./books.ts";
+import { wrongCharge } from "./charges.ts";
+import { match } from "./match.ts";
+
+/** From the strike until clients were served as before. */
+export interface Episode {
+  fault: string;
+  /** Milliseconds since the run began. */
+  struckAt: number;
+  healedAt: number;
+  /** When the next fault might begin. */
+  calmAt: number;
+  /** What clients may be told beside `ok`, in the words of `answerOf`. */
+  mayShow: readonly string[];
+  /** Its clients may have to wait for a refusal: the gateway that has them is not there to refuse. */
+  mayWait: boolean;
+  /** It is a node that is at fault, and may be barred for it. */
+  mayBar: boolean;
+  recovered: boolean;
+}
+
+export type Rule =
+  /** Answered, and not charged. */
+  | "lost"
+  /** Charged or recorded twice, or for nobody. */
+  | "double"
+  /** Charged what it did not cost. */
+  | "charge"
+  /** Counted what was not delivered. */
+  | "tokens"
+  /** The output is not what was ordered. */
+  | "text"
+  /** A client was told what it must not be told of this fault. */
+  | "answer"
+  /** A client waited too long. */
+  | "wait"
+  | "not recovered"
+  | "hold"
+  | "books"
+  | "quarantine";
+
+export interface Violation {
+  rule: Rule;
+  /** During which it began; `quiet` for none. */
+  fault: string;
+  what: string;
+}
+
+/** A refusal takes 5 s at most; twice that on a machine that is busy with everything else of this run. */
+const REFUSAL_MS_MAX = 10_000;
+export const QUIET = "quiet";
+
+interface Evidence {
+  sights: readonly Sight[];
+  books: Books;
+  episodes: readonly Episode[];
+  /** When the run began, in milliseconds since 1970. */
+  epoch: number;
+}
+
+export function audit({ sights, books, episodes, epoch }: Evidence): Violation[] {
+  const { pairs, unexplained } = match(sights, books.records);
+  return [
+    ...sights.flatMap((sight) => answers(sight, episodes)),
+    ...pairs.flatMap(({ sight, record }) => {
+      const fault = faultOf(sight, episodes);
+      const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
+      return compare(sight, record).map(([rule, what]) => ({ rule, fault, what: `${name}: ${what}` }));
+    }),
+    ...unexplained.map(({ id, outcome }) => general("double", `record ${id} (${outcome}) is of no client's request`)),
+    ...books.records.flatMap((record) => {
+      const wrong = wrongCharge(record);
+      return wrong === undefined ? [] : [general("charge", `record ${record.id} ${wrong}`)];
+    }),
+    ...episodes.filter(({ recovered }) => !recovered).map(({ fault }) => unrecovered(fault)),
+    ...ledger(books),
+    ...books.quarantines.flatMap(({ node, reason, at }) => {
+      const during = episodes.find(({ struckAt, calmAt }) => at - epoch > struckAt && at - epoch < calmAt);
+      const what = `honest node ${node} was put in quarantine: ${reason}`;
+      return during?.mayBar ? [] : [{ rule: "quarantine" as const, fault: during?.fault ?? QUIET, what }];
+    }),
+  ];
+}
+
+const general = (rule: Rule, what: string): Violation => ({ rule, fault: QUIET, what });
+const unrecovered = (fault: string): Violation => ({
+  ...{ rule: "not recovered", fault },
+  what: "clients were not served as before in time",
+});
+
+/** The episodes that a request has seen anything of. */
+function episodesOf(sight: Sight, episodes: readonly Episode[]): Episode[] {
+  return episodes.filter(({ struckAt, calmAt }) => sight.beganAt < calmAt && sight.endedAt > struckAt);
+}
+
+/** Of several the one that may have shown it what it saw, else the last. */
+export function faultOf(sight: Sight, episodes: readonly Episode[]): string {
+  const seen = episodesOf(sight, episodes);
+  const answer = answerOf(sight);
+  return (seen.findLast(({ mayShow }) => mayShow.includes(answer)) ?? seen.at(-1))?.fault ?? QUIET;
+}
+
+/** What the client was told, against what the faults of its time may show. */
+function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
+  const answer = answerOf(sight);
+  const seen = episodesOf(sight, episodes);
+  const fault = faultOf(sight, episodes);
+  const found: Violation[] = [];
+  const tookMs = Math.round(sight.endedAt - sight.beganAt);
+  const name = `${sight.kind} ${sight.requestId ?? "without an id"}`;
+  if (answer !== "ok" && !seen.some(({ mayShow }) => mayShow.includes(answer))) {
+    found.push({ rule: "answer", fault, what: `${name}: ${answer} after ${tookMs} ms` });
+  }
+  const isLate = sight.end === "refused" && tookMs > REFUSAL_MS_MAX && !seen.some(({ mayWait }) => mayWait);
+  if (sight.end === "gave up" || isLate) {
+    found.push({ rule: "wait", fault, what: `${name}: ${answer} only after ${tookMs} ms` });
+  }
+  return found;
+}
+
+type Wrong = [rule: Rule, what: string];
+
+/** One request: what its client saw, and its record. */
+function compare(sight: Sight, record: BookRecord | undefined): Wrong[] {
+  switch (sight.end) {
+    case "complete":
+      return answered(sight, record);
+    case "refused":
+      return refused(sight, record);
+    case "event":
+      return brokenOff(sight, record);
+    // By a gateway that died, or by the client itself: what was delivered until then may have been settled, or not.
+    case "lost":
+    case "hung up":
+    case "gave up":
+      return record === undefined ? [] : atLeastDelivered(sight, record);
+  }
+}
+
+function answered(sight: Sight, record: BookRecord | undefined): Wrong[] {
+  const wrong: Wrong[] = [];
+  if (sight.received !== sight.text) wrong.push(["text", "the answer is not the one that was ordered"]);
+  if (record === undefined) return [...wrong, ["lost", "answered, and there is no record"]];
+  if (record.outcome !== "ok") return [...wrong, ["lost", `answered, and its record says ${record.outcome}`]];
+  const counted = { prompt: record.promptTokens, completion: record.completionTokens };
+  const { usage } = sight;
+  if (usage !== null && (usage.prompt !== counted.prompt || usage.completion !== counted.completion)) {
+    wrong.push(["tokens", `the client was told ${JSON.stringify(usage)}, the record says ${JSON.stringify(counted)}`]);
+  }
+  if (sight.endpoint !== "embedding" && wordsIn(sight.text) !== counted.completion) {
+    wrong.push(["tokens", `${wordsIn(sight.text)} tokens were ordered, ${counted.completion} are on the record`]);
+  }
+  return wrong;
+}
+
+/** 502 may have a price, which its outcome decides; every other refusal is free. */
+function refused({ status }: Sight, record: BookRecord | undefined): Wrong[] {
+  if (record === undefined || status === 502 || record.charge === 0n) return [];
+  return [["charge", `refused with ${status}, and charged ${record.charge} (${record.outcome})`]];
+}
+
+/** A stream that ended with an error's event costs what reached its client, to the token. */
+function brokenOff(sight: Sight, record: BookRecord | undefined): Wrong[] {
+  const wrong: Wrong[] = [];
+  if (!sight.text.startsWith(sight.received))
+    wrong.push(["text", "the output is not the beginning of what was ordered"]);
+  if (record === undefined) return [...wrong, ["lost", `ended by ${sight.code}, and there is no record`]];
+  if (record.outcome === "ok") return [...wrong, ["charge", `ended by ${sight.code}, and its record says ok`]];
+  if (record.charge > 0n && record.completionTokens !== wordsIn(sight.received)) {
+    const [got, paid] = [wordsIn(sight.received), record.completionTokens];
+    wrong.push(["tokens", `${got} tokens reached the client, ${paid} were charged (${record.outcome})`]);
+  }
+  if (record.charge === 0n && sight.received !== "") {
+    wrong.push(["lost", `${wordsIn(sight.received)} tokens reached the client for nothing (${record.outcome})`]);
+  }
+  return wrong;
+}
+
+function atLeastDelivered(sight: Sight, record: BookRecord): Wrong[] {
+  const received = wordsIn(sight.received);
+  if (record.charge === 0n || record.completionTokens >= received) return [];
+  return [["tokens", `${received} tokens reached the client, ${record.completionTokens} were charged`]];
+}
+
+function ledger(books: Books): Violation[] {
+  const found: Violation[] = [];
+  const say = (rule: Rule, what: string): void => void found.push(general(rule, what));
+  const charges = new Map(books.records.map(({ id, charge }) => [id, charge]));
+  const transfers = new Set(books.transfers);
+  for (const { id, charges: entries, charged, sum } of books.operations) {
+    if (sum !== 0n) say("books", `the entries of ${id} sum to ${sum}`);
+    if (entries > 1) say("double", `${id} was charged ${entries} times`);
+    const recorded = charges.get(id);
+    if (recorded === undefined && !transfers.has(id)) say("double", `entries of ${id} belong to no record`);
+    if (recorded !== undefined && recorded !== charged) say("books", `${id} was charged ${charged}, not ${recorded}`);
+  }
+  const entered = new Set(books.operations.map(({ id }) => id));
+  for (const [id, charge] of charges) {
+    if (charge > 0n && !entered.has(id)) say("books", `the charge of ${id} is in no entry`);
+  }
+  const spent = new Map<string, bigint>();
+  for (const { account, charge } of books.records) spent.set(account, (spent.get(account) ?? 0n) + charge);
+  for (const { id, kind, balance, held, sum, granted } of books.accounts) {
+    if (balance !== sum) say("books", `the balance of ${kind} ${id} is ${balance}, its entries sum to ${sum}`);
+    const left = granted - (spent.get(id) ?? 0n);
+    if (kind === "builder" && balance !== left) say("books", `builder ${id} has ${balance}, and should have ${left}`);
+    if (kind === "builder" && balance < 0n) say("books", `builder ${id} is overdrawn: ${balance}`);
+    if (held !== 0n) say("hold", `${held} of ${kind} ${id} is still held`);
+  }
+  for (const { id, isPastLease } of books.holds) {
+    say("hold", `hold ${id} is still there${isPastLease ? ", past its lease" : ""}`);
+  }
+  if (books.ledgerCheck !== null) say("books", `ledger check: ${books.ledgerCheck}`);
+  return found;
+}

@@ -1,0 +1,99 @@
+/** Everything the books say, by plain SQL that knows nothing of the gateway's code. Amounts are picodollars. */
+
+/** A request's record. */
+export interface BookRecord {
+  id: string;
+  account: string;
+  endpoint: string;
+  model: string | null;
+  stream: boolean | null;
+  outcome: string;
+  status: number;
+  promptTokens: number;
+  completionTokens: number;
+  hold: bigint;
+  charge: bigint;
+  hostShare: bigint;
+  hasHost: boolean;
+  /** Of the version that the request was charged at; null where nothing was ever held. */
+  prices: { in: bigint; out: bigint } | null;
+}
+
+/** The entries of one request or transfer. */
+interface Operation {
+  id: string;
+  /** Of what builders were charged by it: how many entries, and their sum. */
+  charges: number;
+  charged: bigint;
+  /** Of all entries. Zero in good books. */
+  sum: bigint;
+}
+
+interface BookAccount {
+  id: string;
+  kind: string;
+  balance: bigint;
+  held: bigint;
+  /** Of its entries. */
+  sum: bigint;
+  granted: bigint;
+}
+
+export interface Books {
+  records: BookRecord[];
+  operations: Operation[];
+  /** The ids of grants and purchases, which are operations without a record. */
+  transfers: string[];
+  accounts: BookAccount[];
+  holds: { id: string; account: string; isPastLease: boolean }[];
+  /** Every node that the platform barred by itself, and when, in milliseconds since 1970. */
+  quarantines: { node: string; reason: string; at: number }[];
+  /** What `tollgate admin ledger check` said; null where it found nothing. */
+  ledgerCheck: string | null;
+}
+
+type Query = <Row extends object>(sql: string) => Promise<Row[]>;
+
+/** Big numbers come as text. */
+type Raw<T> = { [Name in keyof T]: T[Name] extends bigint ? string : T[Name] };
+
+export async function readBooks(query: Query): Promise<Omit<Books, "ledgerCheck">> {
+  const records = await query<Raw<Omit<BookRecord, "prices">> & { price_in: string | null; price_out: string | null }>(
+    `select r.id, r.account_id as account, endpoint, r.model, stream, outcome, http_status as status,
+            prompt_tokens as "promptTokens", completion_tokens as "completionTokens", hold_pico::text as hold,
+            charge_pico::text as charge, host_pico::text as "hostShare", host_account_id is not null as "hasHost",
+            p.price_in_pico::text as price_in, p.price_out_pico::text as price_out
+       from request r left join price p on p.version = r.price_version and p.model = r.model`,
+  );
+  const operations = await query<Raw<Operation>>(
+    `select operation as id, count(*) filter (where kind = 'charge')::int as charges,
+            coalesce(-sum(amount) filter (where kind = 'charge'), 0)::text as charged, sum(amount)::text as sum
+       from ledger_entry group by 1`,
+  );
+  const accounts = await query<Raw<BookAccount>>(
+    `select a.id, a.kind, a.balance::text, a.held::text, coalesce(e.sum, 0)::text as sum,
+            coalesce(e.granted, 0)::text as granted
+       from ledger_account a
+       left join (select account_id, sum(amount) as sum,
+                         sum(amount) filter (where kind in ('grant', 'purchase')) as granted
+                    from ledger_entry group by 1) e on e.account_id = a.id`,
+  );
+  return {
+    records: records.map(({ price_in, price_out, ...rest }) => ({
+      ...rest,
+      ...{ hold: BigInt(rest.hold), charge: BigInt(rest.charge), hostShare: BigInt(rest.hostShare) },
+      prices: price_in === null || price_out === null ? null : { in: BigInt(price_in), out: BigInt(price_out) },
+    })),
+    operations: operations.map((row) => ({ ...row, charged: BigInt(row.charged), sum: BigInt(row.sum) })),
+    transfers: (await query<{ id: string }>("select id from transfer")).map(({ id }) => id),
+    accounts: accounts.map((row) => ({
+      ...row,
+      ...{ balance: BigInt(row.balance), held: BigInt(row.held), sum: BigInt(row.sum), granted: BigInt(row.granted) },
+    })),
+    holds: await query(`select id, account_id as account, expires_at < now() as "isPastLease" from hold`),
+    quarantines: await query(
+      `select n.name as node, q.reason, extract(epoch from q.at)::float8 * 1000 as at
+         from node_quarantine q join node n on n.id = q.node_id where q.by = 'platform'`,
+    ),
+  };
+}

@@ -1,0 +1,41 @@
+/** What a record may have cost, by how it ended: the table of decisions §9, written a second time, by somebody else. */
+import type { BookRecord } from "./books.ts";
+
+type Rule = (record: BookRecord) => "all" | "nothing" | "either";
+
+const hadOutput: Rule = ({ completionTokens }) => (completionTokens > 0 ? "all" : "nothing");
+const reachedClient: Rule = (record) => (record.stream ? hadOutput(record) : "nothing");
+const free: Rule = () => "nothing";
+
+const BY_OUTCOME: Record<string, Rule> = {
+  ok: () => "all",
+  upstream_stall: hadOutput,
+  plane_lost: reachedClient,
+  gateway_stopped: reachedClient,
+  // A node that had accepted is paid for the prompt, one that had not for nothing: from outside nobody can tell.
+  client_closed: (record) => (record.completionTokens > 0 ? "all" : "either"),
+  upstream_failed: () => "either",
+  no_capacity: free,
+  gateway_lost: free,
+};
+
+/** What is wrong with the charge; undefined where nothing is. */
+export function wrongCharge(record: BookRecord): string | undefined {
+  const { outcome, charge, hold, promptTokens, completionTokens, prices } = record;
+  const rule = BY_OUTCOME[outcome] ?? (outcome.startsWith("rate_limit_") ? free : undefined);
+  if (rule === undefined) return `has the unknown outcome ${outcome}`;
+  const all = prices === null ? 0n : BigInt(promptTokens) * prices.in + BigInt(completionTokens) * prices.out;
+  const due = { all: [all], nothing: [0n], either: [0n, all] }[rule(record)];
+  if (!due.includes(charge)) return `(${outcome}) cost ${charge}, and not ${due.join(" or ")}`;
+  if (charge > hold) return `(${outcome}) cost ${charge}, and only ${hold} was held`;
+  const share = record.hasHost ? (charge * 7n) / 10n : 0n;
+  if (record.hostShare !== share) return `(${outcome}) paid the host ${record.hostShare}, and not ${share}`;
+  if (outcome === "ok" && !record.hasHost) return "was answered by nobody who is paid";
+  return undefined;
+}
+
+/** `max_tokens`, worked out of the hold; null where the request had none, or nothing was held. */
+export function capOf({ endpoint, hold, promptTokens, prices }: BookRecord): number | null {
+  if (endpoint === "embedding" || prices === null || prices.out === 0n) return null;
+  return Number((hold - BigInt(promptTokens) * prices.in) / prices.out);
+}

@@ -1,0 +1,39 @@
+/**
+ * Brings what clients saw and what the books say together: by the request's id where a client was told one, otherwise (its
+ * connection broke before) by account, endpoint, model and `max_tokens`.
+ */
+import { requestUuid } from "../../e2e/raw-http.ts";
+import type { Sight } from "../load/sight.ts";
+import type { BookRecord } from "./books.ts";
+import { capOf } from "./charges.ts";
+
+interface Matched {
+  /** Sights of requests that could cost something, each with its record where it has one. */
+  pairs: { sight: Sight; record: BookRecord | undefined }[];
+  /** Records that no client's request explains. */
+  unexplained: BookRecord[];
+}
+
+export function match(sights: readonly Sight[], records: readonly BookRecord[]): Matched {
+  const byId = new Map(records.map((record) => [record.id, record]));
+  const pairs: Matched["pairs"] = [];
+  const nameless: Matched["pairs"] = [];
+  for (const sight of sights) {
+    if (sight.endpoint === "reading") continue;
+    const id = sight.requestId === null ? undefined : requestUuid(sight.requestId);
+    const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
+    pairs.push(pair);
+    if (id === undefined) nameless.push(pair);
+    else byId.delete(id);
+  }
+  const left = Map.groupBy(byId.values(), markOfRecord);
+  for (const pair of nameless) {
+    pair.record = left.get(markOf(pair.sight))?.shift();
+    if (pair.record !== undefined) byId.delete(pair.record.id);
+  }
+  return { pairs, unexplained: [...byId.values()].filter(({ endpoint }) => endpoint !== "models") };
+}
+
+const markOf = ({ account, endpoint, model, cap }: Sight): string => [account, endpoint, model, cap].join(" ");
+const markOfRecord = (record: BookRecord): string =>
+  [record.account, record.endpoint, record.model, capOf(record)].join(" ");

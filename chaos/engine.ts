@@ -1,0 +1,97 @@
+/**
+ * The run: one fault after the other, in the seed's order, each after a quiet lead. Struck, held, healed; then until clients are
+ * served as before. The load goes on all the time and knows nothing of it.
+ */
+import type { Episode } from "./audit/audit.ts";
+import type { Chance } from "./chance.ts";
+import type { Fault } from "./faults.ts";
+import { KINDS } from "./load/kinds.ts";
+import { answerOf, type Sight } from "./load/sight.ts";
+import { pardonNodes } from "./stage/pardon.ts";
+import type { Stage } from "./stage/stage.ts";
+
+const LEAD_MS = 2_000;
+/** Nothing has failed for so long. */
+const CALM_MS = 2_000;
+const RECOVERY_S = 45;
+/** For choosing what still fits into the time: most faults are over so soon after they were healed. */
+const USUAL_RECOVERY_MS = 6_000;
+const LOOK_EVERY_MS = 200;
+
+interface RunOptions {
+  stage: Stage;
+  sights: readonly Sight[];
+  faults: readonly Fault[];
+  /** Struck once, before the others. */
+  first: Fault | undefined;
+  chance: Chance;
+  /** Milliseconds since the run began. */
+  now: () => number;
+  endsAt: number;
+  say: (line: string) => void;
+}
+
+export async function runFaults(options: RunOptions): Promise<Episode[]> {
+  const { faults, first, chance, now, endsAt, say } = options;
+  const episodes: Episode[] = [];
+  let round: Fault[] = [];
+  const strike = async (fault: Fault): Promise<void> => {
+    const episode = await strikeOnce(fault, options);
+    episodes.push(episode);
+    say(`${seconds(episode.struckAt)}  ${fault.name}: ${told(episode)}`);
+  };
+  if (first !== undefined) await strike(first);
+  for (;;) {
+    if (round.length === 0) round = chance.shuffled(faults);
+    const fits = ({ lasts, takes = 0 }: Fault): boolean =>
+      now() + LEAD_MS + (lasts + takes) * 1000 + USUAL_RECOVERY_MS < endsAt;
+    const next = round.find(fits);
+    if (next === undefined && !faults.some(fits)) return episodes;
+    if (next !== undefined) await strike(next);
+    round = next === undefined ? [] : round.filter((fault) => fault !== next);
+  }
+}
+
+async function strikeOnce(fault: Fault, { stage, sights, chance, now }: RunOptions): Promise<Episode> {
+  await sleep(LEAD_MS);
+  const struckAt = now();
+  const heal = await fault.strike(stage, chance);
+  await sleep(fault.lasts * 1000);
+  await heal();
+  const healedAt = now();
+  const { name, mayShow, mayWait = false, mayBar = false, recoversWithin = RECOVERY_S } = fault;
+  const isCalm = (): boolean => stage.isWhole() && servedAsBefore(sights, healedAt, now());
+  while (!isCalm() && now() < healedAt + recoversWithin * 1000) await sleep(LOOK_EVERY_MS);
+  const episode = { fault: name, mayShow, mayWait, mayBar, struckAt, healedAt, recovered: isCalm(), calmAt: now() };
+  if (mayBar) await pardonNodes(stage);
+  return episode;
+}
+
+/** Every kind of request was answered well since the last failure, and that is a while ago. */
+function servedAsBefore(sights: readonly Sight[], healedAt: number, nowMs: number): boolean {
+  const since = endedSince(sights, healedAt);
+  const failures = since.filter((sight) => answerOf(sight) !== "ok");
+  const lastFailureAt = Math.max(healedAt, ...failures.map(({ beganAt }) => beganAt));
+  if (failures.some(({ endedAt }) => endedAt > nowMs - CALM_MS)) return false;
+  const served = new Set(since.filter(({ beganAt }) => beganAt >= lastFailureAt).map(({ kind }) => kind));
+  return KINDS.every(({ name, isLong = false }) => isLong || served.has(name));
+}
+
+/** From its heal until the last request began that failed for it; zero where none did. */
+export function recoveredAfterMs({ healedAt, calmAt }: Episode, sights: readonly Sight[]): number {
+  const failures = sights.filter(
+    (sight) => sight.beganAt >= healedAt && sight.endedAt < calmAt && answerOf(sight) !== "ok",
+  );
+  return Math.max(0, ...failures.map(({ beganAt }) => beganAt - healedAt));
+}
+
+/** Sights come in the order of their ends. */
+function endedSince(sights: readonly Sight[], at: number): Sight[] {
+  const first = sights.findLastIndex(({ endedAt }) => endedAt < at) + 1;
+  return sights.slice(first);
+}
+
+const told = ({ struckAt, healedAt, calmAt, recovered }: Episode): string =>
+  `held ${seconds(healedAt - struckAt)}, ${recovered ? `calm ${seconds(calmAt - healedAt)} later` : "NOT RECOVERED"}`;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,0 +1,291 @@
+/**
+ * The faults, as a list: what is done, for how long, and what clients may be told of it meanwhile. Everything that is not listed
+ * for a fault is a violation, and so is every error outside of faults.
+ */
+import type { Chance } from "./chance.ts";
+import { rollingRestart, rollingUpgrade } from "./stage/rolling.ts";
+import type { Stage } from "./stage/stage.ts";
+
+type Heal = () => Promise<void> | void;
+
+export interface Fault {
+  name: string;
+  /** Seconds between strike and heal. */
+  lasts: number;
+  /** Seconds that strike and heal take by themselves, for those that take long. */
+  takes?: number;
+  /** Seconds after which clients must be served as before. */
+  recoversWithin?: number;
+  /** In the words of `answerOf`. */
+  mayShow: readonly string[];
+  /** Clients of a gateway that is not there cannot be refused in time. */
+  mayWait?: boolean;
+  /** A node that is at fault itself may be barred for it. */
+  mayBar?: boolean;
+  /** What the stage must be built for. */
+  uses?: "clock" | "network";
+  /** Why it cannot be struck on this stage. */
+  missing?: (stage: Stage) => string | undefined;
+  strike(stage: Stage, chance: Chance): Promise<Heal> | Heal;
+}
+
+/** Before the request began, the second where no gateway is ready at all: nothing was done, nothing is billed, try again. */
+const REFUSED = ["503 no_capacity", "503"];
+/** Of streams whose 200 was out already. */
+const CUT_SHORT = ["event upstream_stall"];
+const PLANE = [...REFUSED, "event no_capacity", ...CUT_SHORT];
+const LOST = ["connection lost"];
+const NO_ERROR: string[] = [];
+
+const nothingToHeal = (): void => {};
+
+const GATEWAY: Fault[] = [
+  { name: "gateway killed", lasts: 3, mayShow: LOST, strike: killOne("gateways") },
+  { name: "gateway frozen 5 s", lasts: 5, mayShow: PLANE, strike: freezeOne("gateways") },
+  {
+    name: "gateway frozen 40 s",
+    lasts: 40,
+    mayShow: [...PLANE, ...LOST],
+    mayWait: true,
+    strike: freezeOne("gateways"),
+  },
+  { name: "gateway cut off 8 s", lasts: 8, mayShow: [...PLANE, ...LOST], mayWait: true, ...cutOff("gateway") },
+  { name: "gateway's clock 3 h ahead", lasts: 10, mayShow: NO_ERROR, ...jump(3 * 3600) },
+  { name: "gateway's clock 3 h behind", lasts: 10, mayShow: NO_ERROR, ...jump(-3 * 3600) },
+  { name: "rolling restart", lasts: 0, takes: 30, mayShow: NO_ERROR, strike: roll(rollingRestart) },
+];
+
+const AGENT: Fault[] = [
+  { name: "agent killed", lasts: 3, mayShow: CUT_SHORT, mayBar: true, strike: killOne("agents") },
+  { name: "agent frozen 5 s", lasts: 5, mayShow: CUT_SHORT, mayBar: true, strike: freezeOne("agents") },
+  { name: "agent frozen 40 s", lasts: 40, mayShow: CUT_SHORT, mayBar: true, strike: freezeOne("agents") },
+  { name: "agent cut off 8 s", lasts: 8, mayShow: CUT_SHORT, mayBar: true, ...cutOff("agent") },
+];
+
+const POSTGRES: Fault[] = [
+  {
+    name: "PostgreSQL killed",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.kill();
+      return () => postgres.start();
+    },
+  },
+  {
+    name: "PostgreSQL restarted",
+    lasts: 0,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.restart();
+      return nothingToHeal;
+    },
+  },
+  {
+    name: "PostgreSQL fails over",
+    lasts: 0,
+    takes: 15,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.failover();
+      return () => postgres.inStep();
+    },
+  },
+  {
+    name: "PostgreSQL's standby killed",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.kill("standby");
+      return () => postgres.start("standby");
+    },
+  },
+  ...[5, 40].map((lasts) => ({
+    name: `PostgreSQL frozen ${lasts} s`,
+    lasts,
+    mayShow: REFUSED,
+    strike({ postgres }: Stage) {
+      postgres.stop();
+      return () => postgres.cont();
+    },
+  })),
+  ...[8, 100].map((lasts) => ({
+    name: `database unreachable ${lasts} s`,
+    lasts,
+    mayShow: REFUSED,
+    async strike({ postgres }: Stage) {
+      await postgres.cutFront("black-hole");
+      return () => postgres.healFront();
+    },
+  })),
+  {
+    name: "database refuses connections",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.cutFront("refusing");
+      return () => postgres.healFront();
+    },
+  },
+  {
+    name: "PostgreSQL's disk slow",
+    lasts: 10,
+    mayShow: REFUSED,
+    async strike({ postgres }) {
+      await postgres.slowDisk(400);
+      return () => postgres.fastDisk();
+    },
+  },
+  {
+    name: "PostgreSQL's disk full",
+    lasts: 8,
+    mayShow: REFUSED,
+    missing: ({ postgres }) => postgres.leftOut[0],
+    async strike({ postgres }) {
+      await postgres.fillDisk();
+      return () => postgres.freeDisk();
+    },
+  },
+  {
+    name: "gateway killed while PostgreSQL is down",
+    lasts: 4,
+    takes: 6,
+    mayShow: [...REFUSED, ...LOST],
+    async strike({ postgres, gateways }, by) {
+      await postgres.kill();
+      // What was running ends meanwhile, and has nowhere to be settled.
+      await pause(3_000);
+      await by.pick(gateways).kill();
+      return () => postgres.start();
+    },
+  },
+];
+
+const NATS: Fault[] = [
+  {
+    name: "NATS server killed",
+    lasts: 5,
+    mayShow: PLANE,
+    async strike({ nats }, by) {
+      const one = by.between(0, nats.size - 1);
+      await nats.kill(one);
+      return () => nats.start(one);
+    },
+  },
+  ...[5, 40].map((lasts) => ({
+    name: `NATS server frozen ${lasts} s`,
+    lasts,
+    mayShow: PLANE,
+    strike({ nats }: Stage, by: Chance) {
+      const one = by.between(0, nats.size - 1);
+      nats.stop(one);
+      return () => nats.cont(one);
+    },
+  })),
+  {
+    name: "every NATS server killed",
+    lasts: 5,
+    mayShow: PLANE,
+    async strike({ nats }) {
+      const all = Array.from({ length: nats.size }, (_, i) => i);
+      await Promise.all(all.map((i) => nats.kill(i)));
+      return async () => void (await Promise.all(all.map((i) => nats.start(i))));
+    },
+  },
+  {
+    name: "NATS servers restarted in turn",
+    lasts: 0,
+    takes: 30,
+    mayShow: PLANE,
+    async strike({ nats }) {
+      await nats.rollingRestart();
+      return nothingToHeal;
+    },
+  },
+];
+
+const VALKEY: Fault[] = [
+  {
+    name: "Valkey killed",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ valkey }) {
+      await valkey.kill();
+      return () => valkey.start();
+    },
+  },
+  ...[5, 40].map((lasts) => ({
+    name: `Valkey frozen ${lasts} s`,
+    lasts,
+    mayShow: REFUSED,
+    strike({ valkey }: Stage) {
+      valkey.stop();
+      return () => valkey.cont();
+    },
+  })),
+  {
+    name: "Valkey full",
+    lasts: 5,
+    mayShow: REFUSED,
+    async strike({ valkey }) {
+      await valkey.fill();
+      return () => valkey.free();
+    },
+  },
+];
+
+export const FAULTS: readonly Fault[] = [...GATEWAY, ...AGENT, ...POSTGRES, ...NATS, ...VALKEY];
+
+/** Struck once, at the beginning: gateways of an older version cannot come back after it. */
+export const ROLLING_UPGRADE: Fault = {
+  name: "rolling upgrade",
+  lasts: 0,
+  takes: 30,
+  mayShow: NO_ERROR,
+  strike: roll(rollingUpgrade),
+};
+
+/** Its supervisor starts it again. */
+function killOne(of: "gateways" | "agents"): Fault["strike"] {
+  return async (stage, by) => {
+    await by.pick(stage[of]).kill();
+    return nothingToHeal;
+  };
+}
+
+function freezeOne(of: "gateways" | "agents"): Fault["strike"] {
+  return (stage, by) => {
+    const one = by.pick(stage[of]);
+    one.freeze();
+    return () => one.thaw();
+  };
+}
+
+function cutOff(which: "gateway" | "agent"): Pick<Fault, "uses" | "strike"> {
+  return {
+    uses: "network",
+    strike({ apart }) {
+      apart?.[which].cut();
+      return () => apart?.[which].heal();
+    },
+  };
+}
+
+function jump(seconds: number): Pick<Fault, "uses" | "strike"> {
+  return {
+    uses: "clock",
+    async strike({ clock }) {
+      await clock?.jump(seconds);
+      return () => clock?.jump(0);
+    },
+  };
+}
+
+function roll(how: (stage: Stage) => Promise<void>): Fault["strike"] {
+  return async (stage) => {
+    await how(stage);
+    return nothingToHeal;
+  };
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

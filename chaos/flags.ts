@@ -1,0 +1,71 @@
+/** What `npm run chaos` is asked for. */
+import { parseArgs } from "node:util";
+import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
+
+export interface Flags {
+  minutes: number;
+  seed: number;
+  faults: Fault[];
+  /** Begin with the release before, and upgrade it first. */
+  upgrade: boolean;
+  from: string | undefined;
+  postgres: number;
+  nats: string;
+  json: string | undefined;
+  keep: boolean;
+}
+
+export const USAGE = `Usage: npm run chaos -- [flags]
+  --minutes M        how long (default 3)
+  --seed N           which order (default: of the time)
+  --faults A,B       which faults, by name or by a part of it; default all that the time allows, "list" lists them
+  --postgres MAJOR   18 (npm's, default) or 15 (Debian's)
+  --nats RELEASE     newest (default), oldest, or the path of a nats-server
+  --from REV         what the rolling upgrade starts from (default: the newest tag, else the last release)
+  --json FILE        the report, for other programs
+  --keep             keep the logs, also of a good run`;
+
+/** Faults that last longer are struck in runs of ten minutes and more, or when they are named. */
+const SHORT = { faultSecondsMax: 12, runMinutesMax: 10 };
+
+export function parseFlags(args: string[]): Flags {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args,
+    options: {
+      ...{ minutes: text, seed: text, faults: text, postgres: text, nats: text, from: text, json: text },
+      keep: { type: "boolean", default: false },
+    },
+  });
+  const minutes = numberOf("minutes", values.minutes ?? "3");
+  const seed = numberOf("seed", values.seed ?? String(Date.now() % 1_000_000));
+  const { chosen, upgrade } = chooseFaults(values.faults ?? "all", minutes);
+  return {
+    ...{ minutes, seed, upgrade, from: values.from, json: values.json, keep: values.keep },
+    faults: chosen,
+    postgres: numberOf("postgres", values.postgres ?? "18"),
+    nats: values.nats ?? "newest",
+  };
+}
+
+function chooseFaults(names: string, minutes: number): { chosen: Fault[]; upgrade: boolean } {
+  if (names === "all") {
+    const fits = ({ lasts }: Fault): boolean => minutes >= SHORT.runMinutesMax || lasts <= SHORT.faultSecondsMax;
+    return { chosen: FAULTS.filter(fits), upgrade: true };
+  }
+  const all = [...FAULTS, ROLLING_UPGRADE];
+  const chosen = names.split(",").flatMap((word) => {
+    const name = word.trim();
+    const exact = all.filter((fault) => fault.name === name);
+    const found = exact.length > 0 ? exact : all.filter((fault) => fault.name.includes(name));
+    if (found.length === 0) throw new Error(`there is no fault '${name}': --faults list names them`);
+    return found;
+  });
+  return { chosen: chosen.filter((fault) => fault !== ROLLING_UPGRADE), upgrade: chosen.includes(ROLLING_UPGRADE) };
+}
+
+function numberOf(flag: string, value: string): number {
+  const number = Number(value);
+  if (!Number.isFinite(number) || number < 0) throw new Error(`--${flag} must be a number`);
+  return number;
+}

@@ -1,0 +1,127 @@
+/** One client, one connection, one request, no second try: sends it and writes down what became of it. */
+import { type ClientRequest, type IncomingMessage, request as openRequest } from "node:http";
+import type { End, Errand, Sight } from "./sight.ts";
+
+/** Longer than the longest answer with everything that may hold it up; who waits so long was forgotten. */
+const PATIENCE_MS = 60_000;
+
+export interface Sending {
+  port: number;
+  method: "GET" | "POST";
+  path: string;
+  headers: Record<string, string>;
+  body?: string;
+}
+
+type Seen = Omit<Sight, keyof Errand | "beganAt" | "endedAt">;
+
+export async function send(errand: Errand, sending: Sending, now: () => number): Promise<Sight> {
+  const beganAt = now();
+  const seen = await exchange(errand, sending);
+  return { ...errand, beganAt, endedAt: now(), ...seen };
+}
+
+function exchange({ stream, hangUpAfterMs }: Errand, sending: Sending): Promise<Seen> {
+  const { port, method, path, headers, body } = sending;
+  return new Promise((resolve) => {
+    let answer: IncomingMessage | undefined;
+    let text = "";
+    const timers: NodeJS.Timeout[] = [];
+    const outgoing: ClientRequest = openRequest({ host: "127.0.0.1", port, method, path, headers, agent: false });
+    const done = (end: End): void => {
+      for (const timer of timers) clearTimeout(timer);
+      outgoing.destroy();
+      resolve(tell(end, { answer, text, stream }));
+    };
+    timers.push(setTimeout(() => done("gave up"), PATIENCE_MS));
+    if (hangUpAfterMs !== null) timers.push(setTimeout(() => done("hung up"), hangUpAfterMs));
+    outgoing.on("error", () => done("lost"));
+    outgoing.on("response", (response) => {
+      answer = response;
+      response.setEncoding("utf8").on("data", (part: string) => {
+        text += part;
+      });
+      response.on("close", () => done(response.complete ? "complete" : "lost"));
+    });
+    outgoing.end(body);
+  });
+}
+
+interface Got {
+  answer: IncomingMessage | undefined;
+  text: string;
+  stream: boolean;
+}
+
+function tell(end: End, { answer, text, stream }: Got): Seen {
+  const status = answer?.statusCode ?? null;
+  const requestId = headerOf(answer, "x-request-id");
+  const facts = { requestId, status, code: null, received: "", usage: null };
+  // The balancer speaks for a gateway that broke off before it had said anything.
+  if (status === 502 && headerOf(answer, "x-balancer") !== null) return { ...facts, status: null, end: "lost" };
+  const isStream = stream && status === 200;
+  const { isWhole, ...told } = isStream ? readEvents(text) : readWhole(text, end === "complete");
+  if (end !== "complete") return { ...facts, ...told, code: null, end };
+  if (status !== 200) return { ...facts, ...told, end: "refused" };
+  if (isStream && told.code !== null) return { ...facts, ...told, end: "event" };
+  // What merely closes is no answer.
+  return { ...facts, ...told, end: isWhole ? "complete" : "lost" };
+}
+
+interface Told {
+  code: string | null;
+  received: string;
+  usage: Sight["usage"];
+  isWhole: boolean;
+}
+
+interface Body {
+  error?: { code?: string; type?: string };
+  choices?: { message?: { content?: string }; delta?: { content?: string }; text?: string }[];
+  usage?: { prompt_tokens: number; completion_tokens?: number } | null;
+}
+
+function readWhole(text: string, isWhole: boolean): Told {
+  const body = isWhole ? parsed(text) : undefined;
+  const choice = body?.choices?.[0];
+  return {
+    code: body?.error === undefined ? null : (body.error.code ?? body.error.type ?? null),
+    received: choice?.message?.content ?? choice?.text ?? "",
+    usage: usageOf(body),
+    isWhole: body !== undefined,
+  };
+}
+
+function readEvents(text: string): Told {
+  const told: Told = { code: null, received: "", usage: null, isWhole: false };
+  // What follows the last empty line has not arrived whole.
+  for (const event of text.split("\n\n").slice(0, -1)) {
+    const data = /^data: (.*)$/m.exec(event)?.[1];
+    if (data === undefined) continue;
+    if (data === "[DONE]") told.isWhole = true;
+    const body = parsed(data);
+    const choice = body?.choices?.[0];
+    told.received += choice?.delta?.content ?? choice?.text ?? "";
+    told.code ??= body?.error === undefined ? null : (body.error.code ?? body.error.type ?? null);
+    told.usage ??= usageOf(body);
+  }
+  return told;
+}
+
+function usageOf(body: Body | undefined): Sight["usage"] {
+  const usage = body?.usage ?? undefined;
+  return usage === undefined ? null : { prompt: usage.prompt_tokens, completion: usage.completion_tokens ?? 0 };
+}
+
+function parsed(text: string): Body | undefined {
+  try {
+    return JSON.parse(text) as Body;
+  } catch {
+    return undefined;
+  }
+}
+
+function headerOf(answer: IncomingMessage | undefined, name: string): string | null {
+  const value = answer?.headers[name];
+  return value === undefined ? null : String(value);
+}

@@ -1,0 +1,142 @@
+/**
+ * Steady mixed traffic by the table of kinds, from the first fault to the last. Nothing waits for anything else: what a fault
+ * holds up piles up, as it does in the world, until as much is under way as the machine should bear; then requests are left out
+ * and counted.
+ */
+import type { Chance } from "../chance.ts";
+import { type Sending, send } from "./client.ts";
+import { KINDS, type Kind, textOf } from "./kinds.ts";
+import type { Errand, Sight } from "./sight.ts";
+
+const TICK_MS = 50;
+/** More than the mix ever has under way by itself. */
+const UNDER_WAY_MAX = 150;
+const CAPS = { least: 200, most: 7_000 };
+const PATHS = { chat: "/v1/chat/completions", completion: "/v1/completions", embedding: "/v1/embeddings" };
+
+export interface Payer {
+  account: string;
+  key: string;
+}
+
+/** Who asks, and where. */
+export interface Customers {
+  /** Where the next request goes. */
+  port: (chance: Chance) => number;
+  rich: Payer[];
+  poor: Payer[];
+  operatorCookie: string;
+  hostToken: string;
+}
+
+interface Load {
+  sights: readonly Sight[];
+  underWay(): number;
+  /** Requests that were not sent because too much was under way. */
+  leftOut(): number;
+  /** Sends nothing more, and waits for what is under way. */
+  stop(): Promise<void>;
+}
+
+interface LoadOptions {
+  customers: Customers;
+  chance: Chance;
+  now: () => number;
+}
+
+export function startLoad({ customers, chance, now }: LoadOptions): Load {
+  const sights: Sight[] = [];
+  const underWay = new Set<Promise<void>>();
+  let leftOut = 0;
+  let cap = CAPS.least;
+  const due = KINDS.map(({ perSecond }) => chance.next() / perSecond);
+  const begunAt = now();
+  const nextCap = (): number => {
+    cap = cap < CAPS.most ? cap + 1 : CAPS.least;
+    return cap;
+  };
+
+  const dispatch = (kind: Kind): void => {
+    if (underWay.size >= UNDER_WAY_MAX) {
+      leftOut += 1;
+      return;
+    }
+    const { errand, sending } = makeErrand(kind, { customers, chance, nextCap });
+    const going = send(errand, sending, now)
+      .then((sight) => void sights.push(sight))
+      .finally(() => underWay.delete(going));
+    underWay.add(going);
+  };
+  const ticking = setInterval(() => {
+    const seconds = (now() - begunAt) / 1000;
+    for (const [i, kind] of KINDS.entries()) {
+      const at = due[i] as number;
+      if (at > seconds) continue;
+      dispatch(kind);
+      // Never two at once to make up for lost time: a machine that is slow gets less.
+      due[i] = Math.max(at + (0.5 + chance.next()) / kind.perSecond, seconds);
+    }
+  }, TICK_MS);
+  return {
+    sights,
+    underWay: () => underWay.size,
+    leftOut: () => leftOut,
+    async stop() {
+      clearInterval(ticking);
+      await Promise.all(underWay);
+    },
+  };
+}
+
+interface Making {
+  customers: Customers;
+  chance: Chance;
+  nextCap: () => number;
+}
+
+function makeErrand(kind: Kind, { customers, chance, nextCap }: Making): { errand: Errand; sending: Sending } {
+  const port = customers.port(chance);
+  const order = kind.order?.(chance);
+  if (order === undefined)
+    return { errand: reading(kind.name), sending: { port, ...readingOf(kind, customers, chance) } };
+  const { endpoint, model, stream, words, deltaMs, hangUpAfterMs = null, isPoor = false } = order;
+  const payer = chance.pick(isPoor ? customers.poor : customers.rich);
+  const text = textOf(words, chance);
+  // A poor account pays for what it asks, and not for what it might get.
+  const cap = endpoint === "embedding" ? null : isPoor ? words + 10 : nextCap();
+  const script = `#script ${JSON.stringify({ text, delta_ms: deltaMs })}`;
+  const body = {
+    model,
+    ...(endpoint === "chat" && { messages: [{ role: "user", content: script }] }),
+    ...(endpoint === "completion" && { prompt: script }),
+    ...(endpoint === "embedding" && { input: text }),
+    ...(cap !== null && { max_tokens: cap }),
+    ...(stream && { stream: true, stream_options: { include_usage: true } }),
+  };
+  const headers = { authorization: `Bearer ${payer.key}`, "content-type": "application/json" };
+  return {
+    errand: {
+      ...{ kind: kind.name, endpoint, account: payer.account, model, stream, cap, hangUpAfterMs, isPoor },
+      text: endpoint === "embedding" ? "" : text,
+    },
+    sending: { port, method: "POST", path: PATHS[endpoint as keyof typeof PATHS], headers, body: JSON.stringify(body) },
+  };
+}
+
+const reading = (kind: string): Errand => ({
+  ...{ kind, endpoint: "reading", account: null, model: null, stream: false, cap: null },
+  ...{ text: "", hangUpAfterMs: null, isPoor: false },
+});
+
+function readingOf(
+  { read }: Kind,
+  { rich, operatorCookie, hostToken }: Customers,
+  chance: Chance,
+): Omit<Sending, "port"> {
+  const headers = {
+    builder: { authorization: `Bearer ${chance.pick(rich).key}` },
+    operator: { cookie: operatorCookie, "sec-fetch-site": "same-origin" },
+    host: { authorization: `Bearer ${hostToken}` },
+  };
+  return { method: "GET", path: read?.path ?? "/", headers: headers[read?.as ?? "builder"] };
+}

@@ -1,0 +1,169 @@
+/**
+ * `npm run chaos`: a whole platform under load, faults in an order that its seed decides, and an auditor that compares what every
+ * client saw with the books. Ends with 1 where it found anything; the seed repeats the run.
+ */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
+import { findServer } from "../gateway/src/limits/testing.ts";
+import { builder, natsReleases } from "../tools/nats-servers.ts";
+import { ensureServers } from "../tools/servers.ts";
+import { audit, type Violation } from "./audit/audit.ts";
+import { type Books, readBooks } from "./audit/books.ts";
+import { chanceOf } from "./chance.ts";
+import { runFaults } from "./engine.ts";
+import { FAULTS, type Fault, ROLLING_UPGRADE } from "./faults.ts";
+import { type Flags, parseFlags, USAGE } from "./flags.ts";
+import { startLoad } from "./load/load.ts";
+import { whyNoClock } from "./parts/clock.ts";
+import { whyNoNetwork } from "./parts/network.ts";
+import { until } from "./parts/processes.ts";
+import { reportOf, tableOf } from "./report.ts";
+import { ROOT } from "./stage/gateway.ts";
+import { findOldVersion, unpackVersion } from "./stage/old-version.ts";
+import { openStage, type Stage } from "./stage/stage.ts";
+
+/** Holds end with their lease; a short run waits no longer for it than a long one struck. */
+const LEASE_S = { short: 20, long: 60 };
+const LONG_MINUTES = 10;
+const VIOLATIONS_SHOWN = 50;
+
+const args = process.argv.slice(2);
+if (args.includes("--help")) {
+  console.log(USAGE);
+  process.exit(0);
+}
+if (args.join("=") === "--faults=list") {
+  for (const { name } of [...FAULTS, ROLLING_UPGRADE]) console.log(name);
+  process.exit(0);
+}
+// Many processes load the same sources: they are stripped of their types and compiled once.
+process.env.NODE_COMPILE_CACHE ??= join(ROOT, "node_modules/.cache/compiled");
+const flags = parseFlags(args);
+const without = await prepare(flags);
+if (without !== undefined) console.log(`left out: npm run chaos (${without})`);
+process.exit(without !== undefined || (await run(flags)) ? 0 : 1);
+
+/** Whether nothing was found. */
+async function run(flags: Flags): Promise<boolean> {
+  const { seed, minutes } = flags;
+  const repeat = `npm run chaos -- ${[...withoutSeed(args).map(quoted), "--seed", String(seed)].join(" ")}`;
+  const [begun, epoch] = [performance.now(), Date.now()];
+  const now = (): number => performance.now() - begun;
+  const say = (line: string): void => console.log(`${(now() / 1000).toFixed(0).padStart(5)} s  ${line}`);
+  say(`seed ${seed}: ${repeat}`);
+  // A run that waits for the end of somebody else is not over.
+  setInterval(() => {}, 60_000);
+
+  const leftOut: string[] = [];
+  const root = await firstVersion(flags, leftOut);
+  const holdLeaseS = minutes < LONG_MINUTES ? LEASE_S.short : LEASE_S.long;
+  const possible = await whatIsPossible(flags.faults, leftOut);
+  const stage = await openStage({
+    ...{ postgres: flags.postgres, nats: flags.nats, holdLeaseS, root, say },
+    clocks: possible.some(({ uses }) => uses === "clock"),
+    cuts: possible.some(({ uses }) => uses === "network"),
+  });
+  let passed = false;
+  try {
+    const faults = possible.filter(({ name, missing }) => {
+      const why = missing?.(stage);
+      if (why !== undefined) leftOut.push(`${name}: ${why}`);
+      return why === undefined;
+    });
+    const load = startLoad({ customers: stage.customers, chance: chanceOf(seed), now });
+    const first = root === ROOT ? undefined : ROLLING_UPGRADE;
+    const endsAt = now() + minutes * 60_000;
+    const episodes = await runFaults({
+      ...{ stage, sights: load.sights, faults, first, chance: chanceOf(seed), now, endsAt },
+      say,
+    });
+    say("all faults are healed; what is under way ends");
+    await load.stop();
+    await untilBooksAreClosed(stage, say);
+    const violations = audit({ sights: load.sights, books: await booksOf(stage), episodes, epoch });
+    const report = reportOf({
+      ...{ seed, minutes, repeat, versions: stage.versions, left_out: leftOut, requests_left_out: load.leftOut() },
+      ...{ sights: load.sights, episodes, violations },
+    });
+    if (flags.json !== undefined) await writeFile(flags.json, `${JSON.stringify(report, null, 2)}\n`);
+    await writeFile(join(stage.directory, "sights.json"), JSON.stringify(load.sights));
+    console.log(`\n${tableOf(report)}\n`);
+    console.log(
+      Object.entries(stage.versions)
+        .map(([part, version]) => `${part} ${version}`)
+        .join(", "),
+    );
+    for (const line of leftOut) console.log(`left out: ${line}`);
+    if (load.leftOut() > 0) console.log(`${load.leftOut()} requests were not sent: too much was under way`);
+    tellViolations(violations);
+    passed = violations.length === 0;
+    return passed;
+  } finally {
+    if (!passed) console.log(`logs are kept: ${stage.directory}\nagain: ${repeat}`);
+    await stage.close({ keep: flags.keep || !passed });
+  }
+}
+
+/** Installs and builds what the tests would. Gives what the machine lacks all the same. */
+async function prepare({ nats, postgres }: Flags): Promise<string | undefined> {
+  ensureServers();
+  const lines = nats === "newest" ? await builder.newest() : nats === "oldest" ? await builder.oldest() : [];
+  for (const line of lines) console.log(line);
+  if (findServer() === undefined) return "neither valkey-server nor redis-server is installed";
+  if (natsReleases().length === 0) return "nats-server is not installed";
+  return await whyNoPostgres(postgres);
+}
+
+/** The sources that the gateways begin with: these, or those of the last release where an upgrade is part of the run. */
+async function firstVersion({ upgrade, from }: Flags, leftOut: string[]): Promise<string> {
+  if (!upgrade) return ROOT;
+  const found = findOldVersion(from);
+  if ("commit" in found) return await unpackVersion(found.commit);
+  leftOut.push(`${ROLLING_UPGRADE.name}: ${found.why}`);
+  return ROOT;
+}
+
+/** Without the faults that this machine cannot have. */
+async function whatIsPossible(faults: Fault[], leftOut: string[]): Promise<Fault[]> {
+  const lacks = { clock: whyNoClock(), network: await whyNoNetwork() };
+  return faults.filter(({ name, uses }) => {
+    const why = uses && lacks[uses];
+    if (why !== undefined) leftOut.push(`${name}: ${why}`);
+    return why === undefined;
+  });
+}
+
+/** A hold whose gateway died ends with its lease, and is swept up soon after. */
+async function untilBooksAreClosed({ postgres, holdLeaseS }: Stage, say: (line: string) => void): Promise<void> {
+  say(`waiting for the last holds, ${holdLeaseS} s and a little at most`);
+  const noHold = async (): Promise<boolean> => (await postgres.query("select 1 from hold limit 1")).length === 0;
+  // The auditor tells which are left.
+  await until("no hold is left", holdLeaseS * 1500 + 10_000, noHold).catch(() => undefined);
+}
+
+async function booksOf({ postgres, admin }: Stage): Promise<Books> {
+  const { code, output } = await admin(["ledger", "check"]);
+  const books = await readBooks((sql) => postgres.query(sql));
+  return { ...books, ledgerCheck: code === 0 ? null : output };
+}
+
+function tellViolations(violations: Violation[]): void {
+  console.log(
+    violations.length === 0
+      ? "No violation: every answer is in the books, to the picodollar."
+      : `${violations.length} VIOLATIONS`,
+  );
+  for (const { rule, fault, what } of violations.slice(0, VIOLATIONS_SHOWN))
+    console.log(`  ${rule} (${fault}) ${what}`);
+}
+
+/** For a shell. */
+function quoted(word: string): string {
+  return /^[\w.,/-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+function withoutSeed(words: string[]): string[] {
+  const at = words.indexOf("--seed");
+  return at < 0 ? words : words.toSpliced(at, 2);
+}

@@ -1,0 +1,32 @@
+/** `tollgate admin …`, as an operator would run it beside the gateways. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { bareEnvironment } from "./gateway.ts";
+
+interface Ran {
+  code: number | null;
+  output: string;
+}
+
+export type Admin = (args: string[], input?: string) => Promise<Ran>;
+
+export function adminOf(settings: Record<string, string>, root: () => string): Admin {
+  return async (args, input = "") => {
+    const child = spawn(process.execPath, [join(root(), "gateway/bin/tollgate.mjs"), "admin", ...args], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...bareEnvironment(), ...settings },
+    });
+    child.stdin.end(input);
+    const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+    return { code: code as number | null, output: output + errors };
+  };
+}
+
+/** What a command answers in JSON. Throws where it fails. */
+export async function ask<T>(admin: Admin, args: string[], input?: string): Promise<T> {
+  const { code, output } = await admin([...args, "--json"], input);
+  if (code !== 0) throw new Error(`tollgate admin ${args.slice(0, 2).join(" ")} failed: ${output}`);
+  return JSON.parse(output) as T;
+}

@@ -1,0 +1,50 @@
+/** The agents of the stage: one host's, with the scripted engine, each under a supervisor. */
+import { join } from "node:path";
+import { newProcess } from "../parts/processes.ts";
+import { type Apart, openApart } from "./apart.ts";
+import { bareEnvironment, ROOT } from "./gateway.ts";
+import { type Supervised, supervise } from "./supervised.ts";
+
+interface Place {
+  directory: string;
+  /** Where they ask for their credentials. */
+  gatewayUrl: string;
+  hostToken: string;
+  models: readonly string[];
+  slots: number;
+  /** The file of the certificate authority that the plane's certificates are of. */
+  authority: string | undefined;
+  /** The last one is in a network of its own, and needs these ports there. */
+  cuts: boolean;
+  needed: number[];
+}
+
+export async function makeAgents(
+  count: number,
+  place: Place,
+): Promise<{ agents: Supervised[]; apart: Apart | undefined }> {
+  const { directory, cuts, needed } = place;
+  const names = Array.from({ length: count }, (_, i) => `agent-${i + 1}`);
+  const apart = cuts ? await openApart(`agent-${count}`, directory, { needed, own: [] }) : undefined;
+  const agents = names.map((name, i) => newAgent(name, place, i === count - 1 ? (apart?.wrapper ?? []) : []));
+  return { agents, apart };
+}
+
+function newAgent(name: string, place: Place, wrapper: string[]): Supervised {
+  const { directory, gatewayUrl, hostToken, models, slots, authority } = place;
+  const flags = ["--gateway", gatewayUrl, "--name", name, "--engine", "scripted", "--models", models.join(",")];
+  const agent = newProcess({
+    name,
+    command: [
+      ...wrapper,
+      ...[process.execPath, join(ROOT, "host/bin/tollgate-host.mjs"), "up", ...flags, "--slots", String(slots)],
+    ],
+    log: join(directory, `${name}.log`),
+    environment: {
+      ...bareEnvironment(),
+      ...(authority !== undefined && { NODE_EXTRA_CA_CERTS: authority }),
+      TOLLGATE_HOST_TOKEN: hostToken,
+    },
+  });
+  return supervise(agent, { endWithinMs: 15_000 });
+}

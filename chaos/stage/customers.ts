@@ -1,0 +1,53 @@
+/** Who uses the stage: builders with and without money, a host, an operator; all made by the commands that operators have. */
+import { requestUuid } from "../../e2e/raw-http.ts";
+import type { Customers, Payer } from "../load/load.ts";
+import { type Admin, ask } from "./admin.ts";
+
+const RICH = 2;
+const POOR = 2;
+/** In dollars. A request of the poor holds about two microdollars. */
+const CREDIT = { rich: "900", poor: "0.0001" };
+const OPERATOR = { email: "operator@chaos.example", password: "a password that only this run knows" };
+/** More than the load asks for: what limits refuse is not the subject. */
+const WIDE = ["--requests-per-minute", "1000000", "--tokens-per-minute", "100000000", "--in-flight", "10000"];
+
+type People = Omit<Customers, "port" | "operatorCookie">;
+
+export async function openAccounts(admin: Admin): Promise<People> {
+  const payers = (count: number, credit: string): Promise<Payer[]> =>
+    Promise.all(Array.from({ length: count }, () => openPayer(admin, credit)));
+  const [rich, poor, hostToken] = await Promise.all([
+    payers(RICH, CREDIT.rich),
+    payers(POOR, CREDIT.poor),
+    openHost(admin),
+    ask(admin, ["operator", "create", "--email", OPERATOR.email, "--password", "-"], OPERATOR.password),
+  ]);
+  return { rich, poor, hostToken };
+}
+
+/** The session's cookie. */
+export async function signIn(baseUrl: string): Promise<string> {
+  const response = await fetch(`${baseUrl}/console/api/auth/sign-in/email`, {
+    method: "POST",
+    headers: { "sec-fetch-site": "same-origin", "content-type": "application/json" },
+    body: JSON.stringify(OPERATOR),
+  });
+  if (response.status !== 200) throw new Error(`the operator cannot sign in: ${await response.text()}`);
+  return response.headers
+    .getSetCookie()
+    .map((line) => line.split(";", 1)[0])
+    .join("; ");
+}
+
+async function openPayer(admin: Admin, credit: string): Promise<Payer> {
+  const { id } = await ask<{ id: string }>(admin, ["account", "open", "builder", "a builder"]);
+  await ask(admin, ["grant", id, "--usd", credit, "--reason", "to begin with"]);
+  const key = await ask<{ id: string; secret: string }>(admin, ["key", "create", id, "a key"]);
+  await ask(admin, ["key", "limits", key.id, ...WIDE]);
+  return { account: requestUuid(id), key: key.secret };
+}
+
+async function openHost(admin: Admin): Promise<string> {
+  const { id } = await ask<{ id: string }>(admin, ["account", "open", "host", "a host"]);
+  return (await ask<{ secret: string }>(admin, ["host-token", "create", id, "a token"])).secret;
+}

@@ -1,0 +1,110 @@
+/** The gateways of the stage: `tollgate serve` under a supervisor, on ports that stay the same; of this version or of an older one. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { FakeClock } from "../parts/clock.ts";
+import { freePort, newProcess, type Process, until } from "../parts/processes.ts";
+import { type Apart, openApart } from "./apart.ts";
+import { type Supervised, supervise } from "./supervised.ts";
+
+/** The sources that this harness is part of. */
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+const READY_MS_MAX = 90_000;
+
+export interface Gateway extends Supervised {
+  port: number;
+  internalPort: number;
+  /** From the next start on it runs these sources. */
+  setVersion(root: string): void;
+  /** The balancer sends it nothing, whatever its `/readyz` says. */
+  isTakenOut: boolean;
+}
+
+interface Place {
+  directory: string;
+  /** The sources that they begin with. */
+  root: string;
+  settings: Record<string, string>;
+  /** The first one's own. */
+  clock: FakeClock | undefined;
+  /** The last one is in a network of its own, and needs these ports there. */
+  cuts: boolean;
+  needed: number[];
+}
+
+export async function makeGateways(
+  count: number,
+  { directory, root, settings, clock, cuts, needed }: Place,
+): Promise<{ gateways: Gateway[]; apart: Apart | undefined }> {
+  const gateways: Gateway[] = [];
+  let apart: Apart | undefined;
+  for (let i = 1; i <= count; i++) {
+    const own = { name: `gateway-${i}`, directory, root, port: await freePort(), internalPort: await freePort() };
+    if (cuts && i === count) {
+      apart = await openApart(own.name, directory, { needed, own: [own.port, own.internalPort] });
+      const reachable = { HOST: "0.0.0.0", INTERNAL_HOST: "0.0.0.0" };
+      gateways.push(await newGateway({ ...own, settings: { ...settings, ...reachable }, wrapper: apart.wrapper }));
+    } else {
+      const ofClock = i === 1 ? clock?.environment : undefined;
+      gateways.push(await newGateway({ ...own, settings: { ...settings, ...ofClock }, wrapper: [] }));
+    }
+  }
+  return { gateways, apart };
+}
+
+interface GatewayOptions {
+  name: string;
+  directory: string;
+  root: string;
+  settings: Record<string, string>;
+  port: number;
+  internalPort: number;
+  /** Put before the command. */
+  wrapper: string[];
+}
+
+async function newGateway(options: GatewayOptions): Promise<Gateway> {
+  const { name, directory, root, settings, port, internalPort, wrapper } = options;
+  const dataDir = join(directory, name);
+  await mkdir(dataDir);
+  const processOf = (sources: string): Process =>
+    newProcess({
+      name,
+      command: [
+        ...wrapper,
+        ...[process.execPath, "--max-semi-space-size=16", join(sources, "gateway/bin/tollgate.mjs"), "serve"],
+      ],
+      log: join(directory, `${name}.log`),
+      environment: {
+        ...bareEnvironment(),
+        ...settings,
+        ...{ PORT: String(port), INTERNAL_PORT: String(internalPort), DATA_DIR: dataDir },
+      },
+    });
+  const supervised = supervise(processOf(root));
+  return {
+    ...supervised,
+    port,
+    internalPort,
+    isTakenOut: false,
+    setVersion: (sources) => supervised.replace(processOf(sources)),
+  };
+}
+
+/** Starts it where it does not run, and waits until it says that it is ready. */
+export async function untilServing(gateway: Gateway): Promise<void> {
+  await gateway.start();
+  await until(`${gateway.name} is ready`, READY_MS_MAX, async () => {
+    const asked = fetch(`http://127.0.0.1:${gateway.internalPort}/readyz`, { signal: AbortSignal.timeout(2_000) });
+    return (await asked.catch(() => undefined))?.status === 200;
+  });
+}
+
+/** Nothing of the harness's own settings. */
+export const bareEnvironment = (): NodeJS.ProcessEnv => {
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env;
+  return Object.fromEntries(
+    Object.entries({ PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }).filter(([, value]) => value !== undefined),
+  );
+};

@@ -1,0 +1,35 @@
+/** Both gateways stopped and started, one after the other, under load: nobody notices. */
+import { until } from "../parts/processes.ts";
+import { ROOT, untilServing } from "./gateway.ts";
+import type { Stage } from "./stage.ts";
+
+const WHOLE_MS_MAX = 30_000;
+/** The balancer looks five times a second, and what it sent before has arrived. */
+const TAKEN_OUT_MS = 1_500;
+
+/** As systemd does it: SIGTERM, and start again. The balancer learns of it from `/readyz` alone. */
+export async function rollingRestart(stage: Stage): Promise<void> {
+  for (const gateway of stage.gateways) {
+    await gateway.end();
+    await untilServing(gateway);
+    await untilWhole(stage);
+  }
+}
+
+/** Gateways of the release before do not say that they are draining: an operator takes each out of the balancer first. */
+export async function rollingUpgrade(stage: Stage): Promise<void> {
+  for (const gateway of stage.gateways) {
+    gateway.isTakenOut = true;
+    await new Promise((resolve) => setTimeout(resolve, TAKEN_OUT_MS));
+    await gateway.end();
+    gateway.setVersion(ROOT);
+    await untilServing(gateway);
+    gateway.isTakenOut = false;
+    await untilWhole(stage);
+  }
+  stage.root = ROOT;
+}
+
+function untilWhole(stage: Stage): Promise<void> {
+  return until("the balancer sends to every gateway", WHOLE_MS_MAX, async () => stage.isWhole());
+}

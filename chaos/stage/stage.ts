@@ -1,0 +1,160 @@
+/**
+ * The stage of a run: PostgreSQL with a standby, three NATS servers, Valkey or Redis, two gateways behind a balancer that
+ * follows `/readyz`, and four agents with the scripted engine. Everything is real, of this machine, and ends with the harness.
+ */
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Balancer, startBalancer } from "../../e2e/balancer.ts";
+import { writeCatalogue } from "../../e2e/fixtures.ts";
+import type { Customers } from "../load/load.ts";
+import { type FakeClock, openClock } from "../parts/clock.ts";
+import { type Nats, startNats } from "../parts/nats.ts";
+import { type Postgres, startPostgres } from "../parts/postgres.ts";
+import { until } from "../parts/processes.ts";
+import { startValkey, type Valkey } from "../parts/valkey.ts";
+import { type Admin, adminOf } from "./admin.ts";
+import { makeAgents } from "./agent.ts";
+import type { Apart } from "./apart.ts";
+import { openAccounts, signIn } from "./customers.ts";
+import { type Gateway, makeGateways, untilServing } from "./gateway.ts";
+import type { Supervised } from "./supervised.ts";
+
+export interface Stage {
+  postgres: Postgres;
+  nats: Nats;
+  valkey: Valkey;
+  gateways: Gateway[];
+  agents: Supervised[];
+  /** The first gateway's own, where clocks are part of the run. */
+  clock: FakeClock | undefined;
+  /** The places of the last gateway and the last agent, where cuts are part of the run. */
+  apart: { gateway: Apart; agent: Apart } | undefined;
+  balancer: Balancer;
+  admin: Admin;
+  customers: Customers;
+  /** Where every log is. */
+  directory: string;
+  holdLeaseS: number;
+  /** The sources that the gateways run. */
+  root: string;
+  versions: Record<string, string>;
+  /** Every gateway takes requests, every agent runs. */
+  isWhole(): boolean;
+  /** Ends everything. `keep`: the logs stay. */
+  close(options: { keep: boolean }): Promise<void>;
+}
+
+interface StageOptions {
+  postgres: number;
+  nats: string;
+  holdLeaseS: number;
+  /** The sources that the gateways begin with. */
+  root: string;
+  /** Whether the run wants a gateway whose clock can jump, and a gateway and an agent that can be cut off. */
+  clocks: boolean;
+  cuts: boolean;
+  say: (line: string) => void;
+}
+
+const GATEWAYS = 2;
+const AGENTS = 4;
+const SLOTS = 10;
+const MODELS = ["tiny-3b", "small-7b-alt", "embed-m3"];
+
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { holdLeaseS, root, say } = options;
+  const directory = await mkdtemp(join(tmpdir(), "tollgate-chaos-"));
+  await chmod(directory, 0o711);
+  say(`logs: ${directory}`);
+  const servers = await startServers(options);
+  const { postgres, nats, valkey } = servers;
+  const settings = await settingsFor(servers, { directory, holdLeaseS });
+  const natsPorts = portsIn(settings.NATS_URL ?? "");
+  const clock = options.clocks ? await openClock() : undefined;
+  const needed = [...portsIn(postgres.url), ...portsIn(valkey.url), ...natsPorts];
+  const place = { directory, root, settings, clock };
+  const { gateways, apart: gatewayApart } = await makeGateways(GATEWAYS, { ...place, needed, cuts: options.cuts });
+  // The first brings the database up to date; then there is somewhere to open accounts in.
+  const [first, ...others] = gateways;
+  await untilServing(first as Gateway);
+  const [people] = await Promise.all([openAccounts(adminOf(settings, () => root)), ...others.map(untilServing)]);
+  const balancer = await startBalancer({ gateways: () => gateways.filter(({ isTakenOut }) => !isTakenOut) });
+  say("gateways serve");
+  const { agents, apart: agentApart } = await makeAgents(AGENTS, {
+    ...{ directory, cuts: options.cuts, needed: [balancer.port, ...natsPorts] },
+    ...{ gatewayUrl: balancer.url, hostToken: people.hostToken, models: MODELS, slots: SLOTS },
+    authority: nats.environment.NODE_EXTRA_CA_CERTS,
+  });
+  await Promise.all(agents.map((agent) => agent.start()));
+  await until("every agent is online", 60_000, async () => (await onlineNodes(balancer.url, people)) === AGENTS);
+  say("agents serve");
+  const stage: Stage = {
+    ...{ postgres, nats, valkey, gateways, agents, clock, balancer, directory, holdLeaseS, root },
+    apart: gatewayApart && agentApart && { gateway: gatewayApart, agent: agentApart },
+    admin: adminOf(settings, () => stage.root),
+    customers: {
+      ...people,
+      operatorCookie: await signIn(balancer.url),
+      // Where none is ready every second request goes straight to a gateway, as with balancers that rather try than refuse: so
+      // that what gateways say themselves is seen, too.
+      port: (chance) => (balancer.ready() > 0 || chance.next() < 0.5 ? balancer.port : chance.pick(gateways).port),
+    },
+    versions: await versionsOf(servers),
+    isWhole: () => balancer.ready() === GATEWAYS && agents.every((agent) => agent.running()),
+    async close({ keep }) {
+      await balancer.close();
+      for (const part of [...agents, ...gateways]) {
+        part.thaw();
+        await part.end();
+      }
+      await Promise.all([valkey, nats, postgres, clock, gatewayApart, agentApart].map((part) => part?.close()));
+      if (!keep) await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+type Servers = Pick<Stage, "postgres" | "nats" | "valkey">;
+
+async function startServers({ postgres: major, nats: release }: StageOptions): Promise<Servers> {
+  const [postgres, nats, valkey] = await Promise.all([startPostgres({ major }), startNats({ release }), startValkey()]);
+  return { postgres, nats, valkey };
+}
+
+async function versionsOf({ postgres, nats, valkey }: Servers): Promise<Stage["versions"]> {
+  const [row] = await postgres.query<{ v: string }>("select current_setting('server_version') as v");
+  return { postgres: row?.v ?? "", nats: nats.version, valkey: valkey.version, node: process.versions.node };
+}
+
+/** Of every gateway. */
+async function settingsFor(
+  { postgres, nats, valkey }: Servers,
+  { directory, holdLeaseS }: Pick<Stage, "directory" | "holdLeaseS">,
+): Promise<Record<string, string>> {
+  // The scripted engine answers no canary: what bars a node here are failures alone.
+  const withoutCanaries = Object.fromEntries(MODELS.map((model) => [model, { canaries: [] }]));
+  return {
+    ...nats.environment,
+    DATABASE_URL: postgres.url,
+    VALKEY_URL: valkey.url,
+    KEY_PEPPER: randomBytes(32).toString("hex"),
+    RECEIPT_SEED: randomBytes(32).toString("base64url"),
+    CATALOGUE_FILE: await writeCatalogue(directory, withoutCanaries),
+    PROBATION_ANSWERS: "0",
+    HOLD_LEASE_S: String(holdLeaseS),
+    DISPATCH_DEADLINE_MS: "5000",
+    DRAIN_DELAY_S: "2",
+    DRAIN_GRACE_S: "15",
+  };
+}
+
+/** Of addresses like `nats://127.0.0.1:4222,nats://127.0.0.1:4223`. */
+const portsIn = (urls: string): number[] => [...urls.matchAll(/127\.0\.0\.1:(\d+)/g)].map(([, port]) => Number(port));
+
+async function onlineNodes(baseUrl: string, { hostToken }: Pick<Customers, "hostToken">): Promise<number> {
+  const response = await fetch(`${baseUrl}/node/v1/nodes`, { headers: { authorization: `Bearer ${hostToken}` } });
+  const { data = [] } = (await response.json()) as { data?: { state: string }[] };
+  return data.filter(({ state }) => state === "online").length;
+}
