@@ -45,6 +45,7 @@ export async function openDisk(
     free: () => rm(ballast, { force: true }),
     async remove() {
       if (keeper === undefined) return await rm(path, { recursive: true, force: true });
+      keeper.ref();
       const ended = once(keeper, "exit");
       keeper.stdin.end();
       await ended;
