@@ -115,9 +115,14 @@ export class Batcher<Op, Result> {
     try {
       const results = await this.#send(batch.map(({ op }) => op));
       invariant(results.length === batch.length, "a batch has one result per operation");
-      for (const [i, waiting] of batch.entries()) {
-        if (waiting.isOver) this.#options.undo?.(waiting.op);
-        else this.#end(waiting, () => waiting.resolve(results[i] as Result));
+      for (let i = 0; i < batch.length; i++) {
+        const waiting = batch[i] as Waiting<Op, Result>;
+        if (waiting.isOver) {
+          this.#options.undo?.(waiting.op);
+          continue;
+        }
+        waiting.resolve(results[i] as Result);
+        this.#end(waiting);
       }
       return undefined;
     } catch (error) {
@@ -126,13 +131,14 @@ export class Batcher<Op, Result> {
   }
 
   #fail(waiting: Waiting<Op, Result>, error: unknown): void {
-    if (!waiting.isOver) this.#end(waiting, () => waiting.reject(error));
+    if (waiting.isOver) return;
+    waiting.reject(error);
+    this.#end(waiting);
   }
 
-  #end(waiting: Waiting<Op, Result>, tell: () => void): void {
+  #end(waiting: Waiting<Op, Result>): void {
     this.#deadlines?.delete(waiting);
     waiting.isOver = true;
-    tell();
     this.#open -= 1;
     if (this.#open > 0) return;
     for (const resolve of this.#idle.splice(0)) resolve();

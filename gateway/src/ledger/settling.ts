@@ -17,8 +17,8 @@ import type { Spool } from "./spool.ts";
 
 /** A store that has not committed by then is taken for one that is away. */
 const SPOOL_AFTER_MS = 1_000;
-/** Nobody waits longer for the books, be the disk away too. */
-const WAIT_MAX_MS = 2_000;
+/** Nobody waits much longer for the disk: two seconds in all. */
+const DISK_MAX_MS = 1_000;
 /** A gateway that stops with neither store nor disk waits this long for one of them. */
 const CLOSE_MAX_MS = 10_000;
 
@@ -206,12 +206,16 @@ export function openSettling(options: SettlingOptions): Settling {
     }
   };
 
-  const slow = openDeadlines<Work>(clock, SPOOL_AFTER_MS, (work) => void putOnDisk(work));
-  const tooSlow = openDeadlines<Work>(clock, WAIT_MAX_MS, ({ settlement, answer }) => {
+  const slow = openDeadlines<Work>(clock, SPOOL_AFTER_MS, (work) => {
+    void putOnDisk(work);
+    tooSlow.add(work);
+  });
+  const tooSlow = openDeadlines<Work>(clock, DISK_MAX_MS, ({ settlement, isSafe, answer }) => {
+    if (isSafe || answer === undefined) return;
     tallies.unsafe += 1;
     const request = publicId("req", settlement.id);
     sparing.error(request, { request }, "a request is answered and its settlement is in memory alone");
-    answer?.();
+    answer();
   });
 
   const begin = (settlement: Settlement): { work: Work; ended: Promise<SettleOutcome> } => {
@@ -227,7 +231,7 @@ export function openSettling(options: SettlingOptions): Settling {
     unsafe += 1;
     // Others wait on the disk: the store is known to be away, and nobody has to find out again.
     if (onDisk > 0) void putOnDisk(work);
-    else slow.add(work);
+    slow.add(work);
     return { work, ended: carry(work) };
   };
 
@@ -240,11 +244,9 @@ export function openSettling(options: SettlingOptions): Settling {
       // What went wrong was told where it did.
       ended.catch(() => undefined);
       if (work.isSafe) return;
-      tooSlow.add(work);
       await new Promise<void>((resolve) => {
         work.answer = resolve;
       });
-      tooSlow.delete(work);
     },
     async trySettling(settlement) {
       const result = await options
