@@ -3,6 +3,7 @@
  * users of one account; a node's JWT allows its own subjects only. The servers enforce permissions and expiry, tell who
  * disconnects, and keep the revocations.
  */
+import { errors } from "@nats-io/transport-node";
 import { nodeState, STATE_REQUEST, senderOf } from "@tollgate/protocol/subjects.ts";
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { Dependency } from "../../base/dependency.ts";
@@ -68,6 +69,8 @@ export async function openNatsPlane(options: NatsPlaneOptions): Promise<Plane> {
 const STATES = nodeState("");
 /** Other gateways that did not hear of a revocation in this time put back what they write over, a little later. */
 const ANNOUNCE_MS_MAX = 250;
+/** Before the set-up is taken to be wrong. */
+const LOOKUPS_MAX = 3;
 /** How long ends are collected of which nobody knows whether they were the last, and how long nodes have to answer then. */
 const DOUBT_MS = 100;
 const ANSWER_MS_MAX = 500;
@@ -199,7 +202,7 @@ class NatsPlane implements Plane {
   /** What is needed for the first revocation had better be there before it. */
   async #checkRights(): Promise<void> {
     const { url, system } = this.#options;
-    await this.#lookup().catch((cause) => {
+    await this.#firstLookup().catch((cause) => {
       if (cause instanceof PlaneAway) throw cause;
       const need = "it needs the imports that `tollgate admin plane init` writes";
       throw new Error(`NATS does not show this account its own JWT (${cause.message}); ${need}`, { cause });
@@ -207,6 +210,17 @@ class NatsPlane implements Plane {
     await withSystem({ url, user: system, account: this.#account.publicKey }, async (record) => {
       await record.read();
     });
+  }
+
+  /** A server that is busy, or has just started, may let a question pass without an answer; one that may not be asked says so. */
+  async #firstLookup(): Promise<AccountClaims> {
+    for (let left = LOOKUPS_MAX; ; left--) {
+      try {
+        return await this.#lookup();
+      } catch (error) {
+        if (!(error instanceof errors.TimeoutError) || left === 1) throw error;
+      }
+    }
   }
 
   async #lookup(): Promise<AccountClaims> {
