@@ -34,7 +34,7 @@ export async function startGateway(options: GatewayOptions): Promise<RunningGate
   try {
     const internalPort = await listenInternally(app, options);
     const port = await listen(app.publicServer, { host: config.host, port: config.port });
-    log.info({ port, internalPort, deployment: app.deployment }, "serving");
+    log.info({ deployment: app.deployment, port, internalPort }, "serving");
     let drained: Promise<void> | undefined;
     const stopServing = (): Promise<void> => {
       drained ??= drain(app, { ...config.drain, clock: systemClock, log });
