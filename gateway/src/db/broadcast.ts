@@ -3,7 +3,7 @@
  * would be noticed anyway, so a lost one does no harm; after a gap the listeners are told to forget what they remember.
  */
 import pg from "pg";
-import { type Clock, sleep } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { isAway } from "./errors.ts";
 import type { StoreGuard } from "./guard.ts";
@@ -62,6 +62,8 @@ class Listener {
   readonly #runs = new Map<string, ((text: string | undefined) => void)[]>();
   #client: pg.Client | undefined;
   #closed = false;
+  #recovery: Promise<void> | undefined;
+  #stopWaiting = (): void => {};
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -85,11 +87,16 @@ class Listener {
     await client.connect();
     await client.query(`listen ${CHANNEL}`);
     this.#client = client;
-    client.once("end", () => void this.#recover());
+    client.once("end", () => {
+      this.#recovery = this.#recover();
+    });
   }
 
   async close(): Promise<void> {
     this.#closed = true;
+    this.#stopWaiting();
+    // It may have been about to connect again.
+    await this.#recovery;
     await this.#client?.end();
   }
 
@@ -99,7 +106,14 @@ class Listener {
     // While the store is away that has been said.
     if (!(await guard.health.suspect())) log.warn("the broadcast connection was lost; connecting again");
     while (!this.#closed) {
-      await sleep(clock, RETRY_MS);
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(RETRY_MS, resolve);
+        this.#stopWaiting = () => {
+          cancel();
+          resolve();
+        };
+      });
+      if (this.#closed) return;
       if (guard.health.isAway) continue;
       try {
         await this.listen();

@@ -80,6 +80,30 @@ describe("the plane loses what is under way", () => {
     node.heard.flatMap((frame) => (frame.kind === "cancel" ? [frame.job] : []));
 
   describe("when it is away itself", () => {
+    test("this gateway itself was stopped: what it missed is tried again, and held against nobody", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const sink = new TextSink();
+      const running = run(sink);
+      await turn();
+      const first = a.heard.some(({ kind }) => kind === "job") ? a : b;
+      const other = first === a ? b : a;
+      const job = await first.job(1);
+      first.say({ kind: "accepted", job });
+      clock.freeze(40_000);
+      await turn();
+      assert.equal(roster.nodes().length, 2, "nor is any node taken for gone");
+      assert.equal(dispatcher.isTroubled, false);
+      // What the node said meanwhile was lost.
+      first.delta(job, 3, "late");
+      await turn();
+      assert.equal(dispatcher.isTroubled, true);
+      const next = other.heard.some(({ kind }) => kind === "job") ? other : first;
+      answer(next, await next.job(next === first ? 2 : 1));
+      const { end, attempts: accepted } = await running;
+      assert.deepEqual([end, accepted, sink.text], ["finished", 2, "whole"]);
+      assert.deepEqual(states(), ["cut null", "finished null"]);
+    });
+
     test("nothing reached the client: it is tried again on the same node when the plane is back, as often as it takes", async () => {
       const node = await online("a");
       const sink = new TextSink();

@@ -106,6 +106,8 @@ export interface Dispatcher {
   slots(model: string): number;
   /** No node can be reached now. */
   readonly isAway: boolean;
+  /** The plane, or nodes on it, could not be heard a moment ago. */
+  readonly isTroubled: boolean;
   close(): void;
 }
 
@@ -182,6 +184,9 @@ export function openDispatcher(options: {
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     get isAway() {
       return options.plane.health.isAway;
+    },
+    get isTroubled() {
+      return offers.isTroubled;
     },
     close: () => offers.close(),
   };

@@ -98,6 +98,14 @@ interface OffersOptions {
   excused: (nodeId: string, sinceMs: number) => void;
 }
 
+/** How long an attempt that fell silent or was cut says that more may. */
+const TROUBLED_MS = 10_000;
+/** A tick that comes later than this finds that this process was stopped: what it missed is nobody's silence. */
+const TICK_MS = 1_000;
+const STOPPED_MS = 3_000;
+/** Frames that were lost meanwhile are missed within this time. */
+const THAWING_MS = 10_000;
+
 /** A node notices within this time that the server it is on hangs. */
 const NOTICED_MS_MAX = 15_000;
 
@@ -110,6 +118,11 @@ export class Offers {
   readonly #excuses = new Excuses();
   /** The nodes that fell silent, and when they did last. */
   readonly #silent = new Map<string, { node: RosterNode; at: number }>();
+  #troubledAt = Number.NEGATIVE_INFINITY;
+  /** When this process last found that it had been stopped. */
+  #thawedAt = Number.NEGATIVE_INFINITY;
+  #tickedAt: number;
+  readonly #stopTicking: () => void;
   /** Cut while the plane was away: nodes that did not notice still run them. */
   #unstopped: Attempt[] = [];
 
@@ -120,6 +133,8 @@ export class Offers {
       this.#hear(senderOf(subject), payload),
     );
     const { plane, roster, clock } = options;
+    this.#tickedAt = clock.monotonic();
+    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
     roster.onGone((nodeId, by) => {
       const now = clock.monotonic();
       this.#silent.delete(nodeId);
@@ -181,6 +196,7 @@ export class Offers {
           signal.removeEventListener("abort", onAbort);
           if (end === "cut" && plane.health.isAway) this.#unstopped.push(attempt);
           else if (end !== "finished" && end !== "empty" && end !== "lost") this.#stop(attempt);
+          if (end === "cut" || attempt.failure === "silent") this.#troubledAt = clock.monotonic();
           if (attempt.failure === "silent") {
             roster.shun(node);
             this.#silent.set(node.id, { node, at: clock.monotonic() });
@@ -202,8 +218,26 @@ export class Offers {
     });
   }
 
+  get isTroubled(): boolean {
+    return !this.#options.plane.hears || this.#options.clock.monotonic() - this.#troubledAt < TROUBLED_MS;
+  }
+
   close(): void {
     this.#unsubscribe();
+    this.#stopTicking();
+  }
+
+  /** Whether the process was stopped while the attempt ran, and what came meanwhile may be missing. */
+  #wasStopped({ offeredAt }: Live): boolean {
+    const now = this.#tick();
+    return offeredAt < this.#thawedAt && now - this.#thawedAt < THAWING_MS;
+  }
+
+  #tick(): number {
+    const now = this.#options.clock.monotonic();
+    if (now - this.#tickedAt > STOPPED_MS) this.#thawedAt = now;
+    this.#tickedAt = now;
+    return now;
   }
 
   /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
@@ -379,6 +413,7 @@ export class Offers {
   #isExcused(attempt: Live): boolean {
     const { plane } = this.#options;
     if (!plane.hears) return true;
+    if (this.#wasStopped(attempt)) return true;
     return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
   }
 

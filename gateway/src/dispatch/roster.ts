@@ -35,6 +35,8 @@ export interface RosterNode {
 }
 
 const STALE_AFTER_MS = 15_000;
+const SWEEP_EVERY_MS = STALE_AFTER_MS / 3;
+const LATE_MS_MAX = 3_000;
 const SHUNNED_FOR_MS = 10_000;
 /** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
 const ASK_EVERY_MS = 250;
@@ -56,6 +58,8 @@ export class Roster {
   readonly #waiting = new Map<string, { state: NodeState }>();
   /** What this gateway has under way on each node, whatever the node says of it and however often it comes and goes. */
   readonly #underWay = new Map<string, number>();
+  #sweptAt: number;
+  #thawedAt = Number.NEGATIVE_INFINITY;
   #asking = false;
   #askAgain = false;
   #stopAsking = (): void => {};
@@ -67,13 +71,14 @@ export class Roster {
     this.#licences = new Licences({ read: options.licence, clock, log });
     this.#memory = new NodeMemory(clock, () => this.#notify());
     this.#log = sparingLog(log, clock);
+    this.#sweptAt = clock.monotonic();
     this.#stop.push(
       plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
         this.#receive(subject, payload).catch((error) => {
           this.#log.error("", { node: senderOf(subject), err: error }, "reading a node's state failed");
         });
       }),
-      clock.every(STALE_AFTER_MS / 3, () => this.#dropStale()),
+      clock.every(SWEEP_EVERY_MS, () => this.#dropStale()),
     );
     plane.onNodeGone((id, by) => this.#lost(id, by));
     plane.onAway(() => this.#away());
@@ -305,6 +310,14 @@ export class Roster {
 
   #dropStale(): void {
     const now = this.#options.clock.monotonic();
+    const lateMs = now - this.#sweptAt - SWEEP_EVERY_MS;
+    this.#sweptAt = now;
+    if (lateMs > LATE_MS_MAX) {
+      // This process was stopped: what nodes said meanwhile lies in the socket, or is said when they are asked.
+      this.#thawedAt = now;
+      this.#ask();
+    }
+    if (now - this.#thawedAt < SWEEP_EVERY_MS) return;
     for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id, "node");
     for (const id of this.#memory.expire()) this.#tellGone(id, "plane");
     this.#licences.sweep((id) => this.#nodes.has(id));

@@ -67,6 +67,8 @@ export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel
   if (gw.dispatcher.isAway) throw fault("no_capacity");
   const ceiling = model.admissionMax ?? Math.max(CEILING_MIN, CEILING_PER_SLOT * gw.dispatcher.slots(model.id));
   if (!(await checked(gw.limits.enterModel(model.id, caller.call.id, ceiling)))) {
+    // What piles up while nodes cannot be heard is not the model's ceiling: one outage has one answer.
+    if (gw.dispatcher.isTroubled) throw fault("no_capacity");
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }
   return { leave: () => gw.limits.leaveModel(model.id, caller.call.id) };

@@ -20,7 +20,8 @@ import { type Departure, Departures } from "./valkey-departures.ts";
 import { ValkeyLink } from "./valkey-link.ts";
 import { VERDICTS } from "./valkey-scripts.ts";
 
-const ANSWER_TIMEOUT_MS = 500;
+/** Long enough for a machine that is busy for a moment: once it has passed, the server counts as away for everybody. */
+const ANSWER_TIMEOUT_MS = 1_500;
 const RENEW_IDS_MAX = 1_000;
 const RENEW_AT_ONCE = 100;
 
