@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openDeadlines } from "./deadlines.ts";
+import { manualClock } from "./testing.ts";
+
+test("each thing passes once, at its time or a part of it later, and not when it is over before", () => {
+  const clock = manualClock();
+  const passed: string[] = [];
+  const deadlines = openDeadlines<string>(clock, 1_000, (thing) => passed.push(thing));
+  deadlines.add("first");
+  clock.advance(400);
+  deadlines.add("second");
+  deadlines.add("over");
+  clock.advance(599);
+  assert.deepEqual(passed, []);
+  deadlines.delete("over");
+  clock.advance(1);
+  assert.deepEqual(passed, ["first"]);
+  clock.advance(399);
+  assert.deepEqual(passed, ["first"]);
+  clock.advance(251);
+  assert.deepEqual(passed, ["first", "second"]);
+  clock.advance(10_000);
+  deadlines.add("third");
+  clock.advance(1_000);
+  assert.deepEqual(passed, ["first", "second", "third"]);
+});
