@@ -39,7 +39,7 @@ const GROUPS: Record<string, Group> = {
       "console/{src,tools}/**/*.test.ts",
       "tools/**/*.test.ts",
       "bench/**/*.test.ts",
-      "chaos/**/*.test.ts",
+      "chaos/{*,audit/*,load/*}.test.ts",
     ],
     // Some wait for servers while others compute.
     concurrency: Math.ceil(cores * 1.5),
