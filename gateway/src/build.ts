@@ -107,7 +107,9 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   onClose(() => reading.close());
   const catalogue = await openCatalogue(context, { pool, broadcast, meter });
   const plane = await openPlane(context, secrets);
-  const deployment = await openDeployment(context, { pool, plane });
+  const joining = openDeployment(context, { pool, plane });
+  // Awaited below; should another step fail before, its own error is the one to tell.
+  joining.catch(() => undefined);
   const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
@@ -140,6 +142,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     watch: metrics.watch,
     ...money,
   };
+  // From here on nodes are told things: not before it is sure that the plane is this database's own.
+  const deployment = await joining;
   const trust = await openTrust(context, { gateway, plane, fleet, roster, peers, broadcast, enforce, secretCanaries });
   const live = new Live({ clock, log });
   onClose(() => live.close());

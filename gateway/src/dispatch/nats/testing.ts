@@ -35,7 +35,7 @@ export interface NatsServer extends NatsProcess {
 
 /**
  * The path of the server's binary, or undefined on a machine without one. It is the newest that is here; with TEST_NATS=oldest, as
- * in the last part of `npm test`, the oldest.
+ * in `npm run test:oldest`, the oldest.
  */
 export function findNatsServer(): string | undefined {
   return binary;
