@@ -104,6 +104,22 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
+    test("news that comes after the stop and is long over is held against nobody either", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      clock.freeze(40_000);
+      const sink = new TextSink();
+      const running = run(sink);
+      await turn();
+      const first = a.heard.some(({ kind }) => kind === "job") ? a : b;
+      const job = await first.job(1);
+      first.say({ kind: "accepted", job });
+      plane.drop(first.id, "node");
+      const other = first === a ? b : a;
+      answer(other, await other.job(1));
+      assert.deepEqual([(await running).end, sink.text], ["finished", "whole"]);
+      assert.deepEqual(states(), ["cut null", "finished null"]);
+    });
+
     test("nothing reached the client: it is tried again on the same node when the plane is back, as often as it takes", async () => {
       const node = await online("a");
       const sink = new TextSink();

@@ -227,10 +227,9 @@ export class Offers {
     this.#stopTicking();
   }
 
-  /** Whether the process was stopped while the attempt ran, and what came meanwhile may be missing. */
-  #wasStopped({ offeredAt }: Live): boolean {
-    const now = this.#tick();
-    return offeredAt < this.#thawedAt && now - this.#thawedAt < THAWING_MS;
+  /** Whether the process was stopped a moment ago: what was said meanwhile may be missing, or comes now and is long over. */
+  get #wasStopped(): boolean {
+    return this.#tick() - this.#thawedAt < THAWING_MS;
   }
 
   #tick(): number {
@@ -413,7 +412,7 @@ export class Offers {
   #isExcused(attempt: Live): boolean {
     const { plane } = this.#options;
     if (!plane.hears) return true;
-    if (this.#wasStopped(attempt)) return true;
+    if (this.#wasStopped) return true;
     return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
   }
 
