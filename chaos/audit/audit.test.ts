@@ -76,6 +76,8 @@ test("a good run passes", () => {
   const sights = [
     sight(),
     sight({ ...REFUSED, requestId: idOf(2) }),
+    // The balancer's own refusal, of a request that is like one whose connection broke.
+    sight({ ...REFUSED, requestId: null, cap: 301 }),
     sight({ ...STALLED, requestId: idOf(3) }),
     sight({ end: "lost", status: null, requestId: null, received: "", usage: null, cap: 301 }),
     sight({ end: "lost", requestId: idOf(5), received: "time", usage: null }),

@@ -23,8 +23,9 @@ export function match(sights: readonly Sight[], records: readonly BookRecord[]):
     const id = sight.requestId === null ? undefined : requestUuid(sight.requestId);
     const pair = { sight, record: id === undefined ? undefined : byId.get(id) };
     pairs.push(pair);
-    if (id === undefined) nameless.push(pair);
-    else byId.delete(id);
+    if (id !== undefined) byId.delete(id);
+    // A gateway's refusal names the request; without a name it was the balancer's, which passed nothing on.
+    else if (sight.end !== "refused") nameless.push(pair);
   }
   const left = Map.groupBy(byId.values(), markOfRecord);
   for (const pair of nameless) {
