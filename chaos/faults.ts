@@ -175,8 +175,7 @@ const NATS: Fault[] = [
   ...[5, 40].map((lasts) => ({
     name: `NATS server frozen ${lasts} s`,
     lasts,
-    // Nodes behind a server that hangs cannot be told from nodes that are silent: the second of them ends the request, free.
-    mayShow: [...PLANE, "502 upstream_stall"],
+    mayShow: PLANE,
     strike({ nats }: Stage, by: Chance) {
       const one = by.between(0, nats.size - 1);
       nats.stop(one);

@@ -116,9 +116,7 @@ function answers(sight: Sight, episodes: readonly Episode[]): Violation[] {
   if (answer !== "ok" && !seen.some(({ mayShow }) => mayShow.includes(answer))) {
     found.push({ rule: "answer", fault, what: `${name}: ${answer} after ${tookMs} ms` });
   }
-  // What ran well until a fault struck had nothing to be refused for.
-  const waitedMs = sight.endedAt - Math.max(sight.beganAt, Math.min(...seen.map(({ struckAt }) => struckAt)));
-  const isLate = sight.end === "refused" && waitedMs > REFUSAL_MS_MAX && !seen.some(({ mayWait }) => mayWait);
+  const isLate = sight.end === "refused" && tookMs > REFUSAL_MS_MAX && !seen.some(({ mayWait }) => mayWait);
   if (sight.end === "gave up" || isLate) {
     found.push({ rule: "wait", fault, what: `${name}: ${answer} only after ${tookMs} ms` });
   }
