@@ -152,10 +152,10 @@ describe("frames", () => {
     assert.throws(() => decode(json(21, { ...done, later: pad(CONTROL_FRAME_BYTES_MAX) })), /exceeds 8192/);
     const { state } = GOLDEN.state as Extract<Sendable, { kind: "state" }>;
     assert.equal(decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX - 300) })).kind, "state");
-    assert.throws(() => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })), /exceeds 32768/);
+    assert.throws(() => decode(json(23, { ...state, later: pad(STATE_FRAME_BYTES_MAX) })), /exceeds 49152/);
     // The longest names that a state may hold, and the longest message of a failure, are within these bounds.
     const models = Array.from({ length: 256 }, (_, i) => String(i).padStart(64, "m"));
-    assert.equal(decode(encode({ kind: "state", state: { ...state, models } })).kind, "state");
+    assert.equal(decode(encode({ kind: "state", state: { ...state, models, json_schema: models } })).kind, "state");
     const message = "\u0001".repeat(FAILURE_MESSAGE_CHARS_MAX);
     assert.equal(decode(encode({ kind: "failed", job: JOB, seq: 0, cause: "engine", message })).kind, "failed");
 

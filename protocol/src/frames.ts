@@ -58,9 +58,28 @@ export const JobHeader = z.object({
 });
 export type JobHeader = z.infer<typeof JobHeader>;
 
+/**
+ * The form that the engine must give its answer: any JSON object, or what a JSON Schema allows. It says nothing to the
+ * model: nothing of it enters the prompt.
+ */
+export const OutputFormat = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("json_object") }),
+  z.object({
+    type: z.literal("json_schema"),
+    name: z.string(),
+    schema: z.record(z.string(), z.unknown()),
+    strict: z.boolean().optional(),
+  }),
+]);
+export type OutputFormat = z.infer<typeof OutputFormat>;
+
 /** The body of a job, by endpoint: JSON, reassembled from its pieces. */
-export const ChatBody = z.object({ messages: z.array(z.object({ role: z.string(), content: z.string() })) });
-export const CompletionBody = z.object({ prompt: z.string() });
+export const ChatBody = z.object({
+  messages: z.array(z.object({ role: z.string(), content: z.string() })),
+  /** Only for nodes that announced the model under `json_schema`: others do not know the field. */
+  format: OutputFormat.optional(),
+});
+export const CompletionBody = z.object({ prompt: z.string(), format: OutputFormat.optional() });
 export const EmbeddingBody = z.object({ input: z.array(z.string()) });
 export type ChatBody = z.infer<typeof ChatBody>;
 export type CompletionBody = z.infer<typeof CompletionBody>;
@@ -88,6 +107,8 @@ export const NodeState = z.object({
   slots: z.int().min(0).max(4096),
   busy: z.int().min(0).max(4096),
   models: z.array(ModelId).max(256),
+  /** The models of these whose engine was seen to keep to an output format, now that it runs. */
+  json_schema: z.array(ModelId).max(256).optional(),
   /** The agent finishes what runs and refuses what is new. */
   draining: z.boolean(),
 });

@@ -53,6 +53,12 @@ describe("jobs in pieces", () => {
     assert.throws(() => new JobJoiner({ ...lying, header: { ...lying.header, body_bytes: 5 } }), FrameError);
   });
 
+  test("a body carries the form its answer must have", () => {
+    const format = { type: "json_schema" as const, name: "city", schema: { type: "object" }, strict: true };
+    const [frame] = cutJob(header, { prompt: "hi", format });
+    assert.deepEqual(new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), { prompt: "hi", format });
+  });
+
   test("a body that does not fit its endpoint is refused", () => {
     const [frame] = cutJob(header, { input: ["a"] });
     assert.throws(() => new JobJoiner(frame as Extract<Frame, { kind: "job" }>).body(), FrameError);

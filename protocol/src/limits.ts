@@ -12,7 +12,7 @@ export const JOB_PIECES_MAX = Math.ceil(JOB_BODY_BYTES_MAX / JOB_PIECE_BYTES);
  * checking take time that a peer must not be able to ask for at will.
  */
 export const CONTROL_FRAME_BYTES_MAX = 8 * 1024;
-export const STATE_FRAME_BYTES_MAX = 32 * 1024;
+export const STATE_FRAME_BYTES_MAX = 48 * 1024;
 /**
  * Text of one delta, and of all deltas of one frame; an agent splits longer text. Counting text made to be slow takes some
  * 0.3 ms a KiB, and nobody else is served meanwhile.

@@ -5,7 +5,10 @@
  *
  * 1.1: a job's header may ask for token times (`times`), and a node that knows the field answers with `timed` frames in the
  * place of `deltas`.
+ *
+ * 1.2: a node names the models whose engine keeps to an output format (`json_schema` of its state), and only such a node is
+ * sent a job whose body holds one (`format`).
  */
 export const PROTOCOL_MAJOR = 1;
-const PROTOCOL_MINOR = 1;
+const PROTOCOL_MINOR = 2;
 export const PROTOCOL_VERSION = `${PROTOCOL_MAJOR}.${PROTOCOL_MINOR}`;

@@ -180,7 +180,7 @@ const anyJob = (random: Random, here: Situation): AimedAt => random.pick([own, f
 function anyState(random: Random, { models }: Situation) {
   const many = random.times(0, random.pick([2, 250]), () => random.word(random.int(1, 40)));
   return {
-    protocol: random.pick(["1.0", "1.1", "1.999"]),
+    protocol: random.pick(["1.0", "1.1", "1.2", "1.999"]),
     agent: hostileText(random).slice(0, 60).toWellFormed(),
     slots: random.pick([0, 1, 4, 8, 4096]),
     busy: random.pick([0, 0, 1, 4096]),
