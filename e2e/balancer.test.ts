@@ -23,12 +23,19 @@ const portOf = (server: Server): number => (server.address() as AddressInfo).por
 class StandIn {
   isReady = true;
   requests = 0;
+  looks = 0;
+  /** How many of the next looks get no answer. */
+  looksMissed = 0;
   readonly port: number;
   readonly internalPort: number;
   readonly #servers: Server[];
 
   static async start(name: string): Promise<StandIn> {
-    const internal = await listening((_request, response) => response.writeHead(standIn.isReady ? 200 : 503).end());
+    const internal = await listening((_request, response) => {
+      standIn.looks += 1;
+      if (standIn.looksMissed > 0) standIn.looksMissed -= 1;
+      else response.writeHead(standIn.isReady ? 200 : 503).end();
+    });
     const open = await listening(async (request, response) => {
       standIn.requests += 1;
       if (request.url === "/breaks") return void request.socket.destroy();
@@ -111,6 +118,18 @@ describe("the balancer", () => {
     assert.deepEqual([refused.status, refused.headers.get("x-balancer")], [503, "no gateway is ready"]);
     for (const gateway of [a, b]) gateway.isReady = true;
     await eventually("they are back", () => balancer.ready() === 2);
+  });
+
+  test("one that is late once is kept, and left when it stays so", async () => {
+    a.looksMissed = 1;
+    const looks = a.looks;
+    await eventually("it was late and then was not", () => {
+      assert.equal(balancer.ready(), 2);
+      return a.looks >= looks + 3;
+    });
+    a.looksMissed = 2;
+    await eventually("it was noticed", () => balancer.ready() === 1);
+    await eventually("it is back", () => balancer.ready() === 2);
   });
 
   test("what was sent is never sent again, and half an answer is no answer", async () => {

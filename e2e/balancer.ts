@@ -1,6 +1,7 @@
 /**
  * A small balancer before several gateways, for suites that stop and start them: it asks each one's `/readyz` five times a second and
- * sends requests to the ready ones in turn. Every request has a connection of its own to a gateway. Another gateway is tried only
+ * sends requests to the ready ones in turn. One that says that it is not ready, or takes no connection, is left at once; one that does
+ * not answer in time only when that happens again, as balancers are set up everywhere: on a busy machine anybody is late once. Every request has a connection of its own to a gateway. Another gateway is tried only
  * where no connection could be made: what was sent once may have been done, and is never sent again. Bytes pass both ways as they
  * come. What it answers itself says so in `x-balancer`.
  */
@@ -17,6 +18,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 const LOOK_EVERY_MS = 200;
 /** `/readyz` is answered within a second, or its gateway is not ready. */
 const LOOK_MS_MAX = 1_000;
+const LATE_MAX = 1;
 const CONNECT_MS_MAX = 1_000;
 /** Longer than clients keep a connection that they do not use: it is for them to close it. */
 const KEEP_ALIVE_MS = 72_000;
@@ -81,6 +83,8 @@ class Readiness {
   /** By internal port. */
   readonly #isReady = new Map<number, boolean>();
   readonly #asking = new Set<number>();
+  /** How often in a row it did not answer in time. */
+  readonly #late = new Map<number, number>();
 
   constructor(gateways: () => BalancedGateway[]) {
     this.#gateways = gateways;
@@ -97,20 +101,26 @@ class Readiness {
   async #lookAt(internalPort: number): Promise<void> {
     if (this.#asking.has(internalPort)) return;
     this.#asking.add(internalPort);
-    this.#isReady.set(internalPort, await saysReady(internalPort));
+    const said = await ask(internalPort);
     this.#asking.delete(internalPort);
+    const late = said === "late" ? (this.#late.get(internalPort) ?? 0) + 1 : 0;
+    this.#late.set(internalPort, late);
+    if (said !== "late" || late > LATE_MAX) this.#isReady.set(internalPort, said === "ready");
   }
 }
 
-function saysReady(internalPort: number): Promise<boolean> {
+function ask(internalPort: number): Promise<"ready" | "not ready" | "late"> {
   return new Promise((resolve) => {
     const asked = openRequest({ host: "127.0.0.1", port: internalPort, path: "/readyz", agent: false }, (answer) => {
       answer.resume();
-      resolve(answer.statusCode === 200);
+      resolve(answer.statusCode === 200 ? "ready" : "not ready");
     });
-    asked.setTimeout(LOOK_MS_MAX, () => asked.destroy());
-    asked.on("error", () => resolve(false));
-    asked.on("close", () => resolve(false));
+    asked.setTimeout(LOOK_MS_MAX, () => {
+      resolve("late");
+      asked.destroy();
+    });
+    asked.on("error", () => resolve("not ready"));
+    asked.on("close", () => resolve("not ready"));
     asked.end();
   });
 }

@@ -213,7 +213,7 @@ const cases: [what: string, rules: Rule[], sights: Sight[], books: Books, episod
     books([]),
     SHOWS,
   ],
-  ["a refusal that took 11 s", ["wait"], [sight({ ...REFUSED, endedAt: 12_100 })], books([]), SHOWS],
+  ["a refusal that took 12 s", ["wait"], [sight({ ...REFUSED, endedAt: 13_100 })], books([]), SHOWS],
   [
     "a client that was forgotten",
     ["answer", "wait"],
@@ -228,6 +228,16 @@ for (const [what, rules, sights, kept, episodes = []] of cases) {
     assert.deepEqual(found(sights, kept, episodes).sort(), rules.toSorted());
   });
 }
+
+test("what was under way when the fault struck is given its time from then on", () => {
+  const shows = { mayShow: ["503 no_capacity"] };
+  const [longAgo, since] = [
+    sight({ ...REFUSED, beganAt: 1_000, endedAt: 33_000 }),
+    episode({ ...shows, calmAt: 40_000 }),
+  ];
+  assert.deepEqual(found([longAgo], books([]), [{ ...since, struckAt: 20_000 }]), []);
+  assert.deepEqual(found([longAgo], books([]), [{ ...since, struckAt: 19_000 }]), ["wait"]);
+});
 
 test("a node at fault may be barred, and a gateway that is not there may keep its clients waiting", () => {
   const quarantines = [{ node: "n1", reason: "failures", at: EPOCH + 1_000 }];

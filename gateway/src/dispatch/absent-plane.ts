@@ -12,6 +12,7 @@ export function absentPlane(): Plane {
     onAway() {},
     onBack() {},
     movedAt: () => undefined,
+    reaches: () => true,
     mint: () => Promise.reject(new Error("there is no dispatch plane")),
     async revoke() {},
     async cut() {},

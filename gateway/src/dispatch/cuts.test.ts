@@ -120,7 +120,7 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "finished null"]);
     });
 
-    test("nothing reached the client: it is tried again on the same node when the plane is back, as often as it takes", async () => {
+    test("nothing reached the client: it is tried again on the same node when the plane is back, as often as the deadline lets it", async () => {
       const node = await online("a");
       const sink = new TextSink();
       const running = run(sink);
@@ -130,7 +130,7 @@ describe("the plane loses what is under way", () => {
         node.delta(job, 0, "half");
         plane.goAway();
         await turn();
-        clock.advance(5_000);
+        clock.advance(1_900);
         plane.comeBack();
         assert.deepEqual(cancelled(node).at(-1), job, "a node that did not notice must not go on");
         await report(node);
@@ -141,6 +141,55 @@ describe("the plane loses what is under way", () => {
       assert.equal(sink.text, "whole");
       assert.equal(result.attempts, 5);
       assert.deepEqual(states(), [...Array(4).fill("cut null"), "finished null"]);
+    });
+
+    test("losses of one outage do not add up to more than the deadline; one that comes later has a new one", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      const lose = async (nth: number, awayMs: number): Promise<void> => {
+        node.say({ kind: "accepted", job: await node.job(nth) });
+        plane.goAway();
+        await turn();
+        clock.advance(awayMs);
+        await turn();
+        plane.comeBack();
+        await report(node);
+      };
+      await lose(1, 6_000);
+      // It runs for so long that the next loss is another outage.
+      const job = await node.job(2);
+      node.say({ kind: "accepted", job });
+      for (let i = 0; i < 4; i++) {
+        clock.advance(1_000);
+        node.delta(job, i, "x");
+      }
+      plane.goAway();
+      await turn();
+      clock.advance(7_000);
+      plane.comeBack();
+      await report(node);
+      node.say({ kind: "accepted", job: await node.job(3) });
+      plane.goAway();
+      await turn();
+      clock.advance(999);
+      await turn();
+      assert.deepEqual(states(), Array(3).fill("cut null"));
+      clock.advance(1);
+      assert.equal((await running).end, "cut");
+    });
+
+    test("an offer that nobody answered does not put the deadline off", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      await node.job(1);
+      plane.hears = false;
+      clock.advance(2_000);
+      await turn();
+      assert.deepEqual(states(), ["cut null"]);
+      plane.goAway();
+      await turn();
+      clock.advance(6_000);
+      assert.equal((await running).end, "cut");
     });
 
     test("the one retry is not spent by it", async () => {
@@ -161,7 +210,22 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null", "quiet silent", "finished null"]);
     });
 
-    test("it stays away for the dispatch deadline, counted from the loss: cut", async () => {
+    test("the retry of a silent node's request is lost with it: cut, not the silence", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(new TextSink());
+      await turn();
+      const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
+      first.say({ kind: "accepted", job: await first.job() });
+      clock.advance(2_300);
+      other.say({ kind: "accepted", job: await other.job() });
+      plane.goAway();
+      await turn();
+      clock.advance(8_000);
+      assert.equal((await running).end, "cut");
+      assert.deepEqual(states(), ["quiet silent", "cut null"]);
+    });
+
+    test("it stays away until an offer would not be accepted by the dispatch deadline, counted from the loss: cut", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -172,7 +236,7 @@ describe("the plane loses what is under way", () => {
       }
       plane.goAway();
       await turn();
-      clock.advance(9_999);
+      clock.advance(7_999);
       await turn();
       assert.deepEqual(states(), ["cut null"]);
       clock.advance(1);
@@ -256,6 +320,42 @@ describe("the plane loses what is under way", () => {
       const result = await running;
       assert.equal(result.end, "finished");
       assert.deepEqual(states(), ["cut null", "finished null"]);
+    });
+
+    test("its server hangs: tried again where nodes are reached, and the retry is not spent by it", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(new TextSink());
+      await turn();
+      const [first, other] = a.heard.length > 0 ? [a, b] : [b, a];
+      await begin(first);
+      plane.unreachable.add(first.id);
+      clock.advance(2_300);
+      await begin(other);
+      plane.unreachable.add(other.id);
+      plane.unreachable.delete(first.id);
+      clock.advance(2_300);
+      answer(first, await first.job(2));
+      assert.equal((await running).end, "finished");
+      assert.deepEqual(states(), ["cut null", "cut null", "finished null"]);
+    });
+
+    test("all of them are on servers that hang: cut, when the deadline is over", async () => {
+      const [a, b] = [await online("a"), await online("b")];
+      const running = run(new TextSink());
+      await turn();
+      const first = a.heard.length > 0 ? a : b;
+      await begin(first);
+      plane.unreachable.add("a").add("b");
+      for (let i = 0; i < 13; i++) {
+        clock.advance(1_000);
+        await turn();
+        for (const node of [a, b]) await report(node, 1);
+      }
+      assert.equal((await running).end, "cut");
+      assert.ok(
+        states().every((state) => state === "cut null" || state === "declined null"),
+        states().join(),
+      );
     });
 
     test("frames were lost, or nothing comes any more: cut, not broken or quiet", async () => {

@@ -12,6 +12,7 @@ import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./o
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
+import { ACCEPT_MS_MAX } from "./silence.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -215,6 +216,8 @@ class Run {
   #accepted = 0;
   /** Until when a node has to be found. */
   #deadline: number;
+  /** When the plane first lost what ran. */
+  #outageAt: number | undefined;
 
   constructor(options: RunOptions) {
     this.#o = options;
@@ -244,7 +247,7 @@ class Run {
         this.#declined.add(turn.node.id);
       } else if (decision === "again") {
         cut = attempt;
-        this.#deadline = this.#o.clock.monotonic() + this.#o.deadlineMs;
+        if (!this.#mayTryAgain(attempt)) break;
       } else if (first?.state === "empty") {
         return this.#secondOpinion(first, attempt);
       } else if (decision === "retry") {
@@ -256,9 +259,22 @@ class Run {
         return this.#result(end === "empty" ? "unconfirmed" : endOf(attempt), attempt, attempt);
       }
     }
-    if (first === undefined)
-      return cut === undefined ? this.#result("no_capacity", undefined) : this.#result("cut", cut);
-    return this.#result(first.state === "empty" ? "unconfirmed" : "quiet", first, first);
+    if (first?.state === "empty") return this.#result("unconfirmed", first, first);
+    if (cut !== undefined) return this.#result("cut", cut);
+    return first === undefined ? this.#result("no_capacity", undefined) : this.#result("quiet", first);
+  }
+
+  /**
+   * After the plane lost an attempt. What is tried then is accepted within the dispatch deadline, counted from the loss of what
+   * ran; losses that follow each other are one outage, and do not add up.
+   */
+  #mayTryAgain({ acceptedAt }: Attempt): boolean {
+    const { clock, deadlineMs } = this.#o;
+    const now = clock.monotonic();
+    const isNew = this.#outageAt === undefined || now - this.#outageAt >= deadlineMs;
+    if (acceptedAt !== null && isNew) this.#outageAt = now;
+    this.#deadline = (this.#outageAt ?? this.#startedAt) + deadlineMs - ACCEPT_MS_MAX;
+    return now < this.#deadline;
   }
 
   #secondOpinion(first: Attempt, second: Attempt): DispatchResult {

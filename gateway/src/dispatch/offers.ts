@@ -197,6 +197,7 @@ export class Offers {
           if (end === "cut" && plane.health.isAway) this.#unstopped.push(attempt);
           else if (end !== "finished" && end !== "empty" && end !== "lost") this.#stop(attempt);
           if (end === "cut" || attempt.failure === "silent") this.#troubledAt = clock.monotonic();
+          if (end === "cut" && !plane.reaches(node.id)) roster.shun(node);
           if (attempt.failure === "silent") {
             roster.shun(node);
             this.#silent.set(node.id, { node, at: clock.monotonic() });
@@ -411,7 +412,7 @@ export class Offers {
 
   #isExcused(attempt: Live): boolean {
     const { plane } = this.#options;
-    if (!plane.hears) return true;
+    if (!plane.hears || !plane.reaches(attempt.node.id)) return true;
     if (this.#wasStopped) return true;
     return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
   }

@@ -46,6 +46,8 @@ export interface Plane {
    * failed under a node that is well, and what it said last may be lost. In the clock's monotonic milliseconds.
    */
   movedAt(nodeId: string): number | undefined;
+  /** False while the part of the plane that the node is on does not answer: it may be well, and cannot be heard. */
+  reaches(nodeId: string): boolean;
   mint(nodeId: string): Promise<NodeCredentials>;
   /**
    * Refuses everything issued to the node until now and drops its connections; what is minted afterwards is good. May be

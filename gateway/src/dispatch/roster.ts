@@ -120,7 +120,8 @@ export class Roster {
     const able = this.#able(model, excluded);
     const now = this.#options.clock.monotonic();
     const trusted = able.filter((node) => node.shunnedUntil <= now);
-    return chooseNode(trusted.length > 0 ? trusted : able, (node) => ttftMs(node.id), this.#options.random);
+    const reached = trusted.length > 0 ? trusted : able.filter((node) => this.#options.plane.reaches(node.id));
+    return chooseNode(reached.length > 0 ? reached : able, (node) => ttftMs(node.id), this.#options.random);
   }
 
   #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {

@@ -10,7 +10,7 @@
  */
 
 /** To accept. */
-const ACCEPT_MS_MAX = 2_000;
+export const ACCEPT_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
 /** The same as it is heard here. */

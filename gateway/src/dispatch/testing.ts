@@ -14,6 +14,8 @@ export class MemoryPlane implements Plane {
   readonly #away: (() => void)[] = [];
   readonly #back: (() => void)[] = [];
   hears = true;
+  /** The nodes on a part of the plane that hangs. */
+  readonly unreachable = new Set<string>();
   /** The nodes that moved, and when. */
   readonly moved = new Map<string, number>();
   /** Whose it is, as if servers kept it. */
@@ -51,6 +53,9 @@ export class MemoryPlane implements Plane {
   }
   movedAt(nodeId: string): number | undefined {
     return this.moved.get(nodeId);
+  }
+  reaches(nodeId: string): boolean {
+    return !this.unreachable.has(nodeId);
   }
   drop(nodeId: string, by: "node" | "plane" = "node"): void {
     for (const gone of this.#gone) gone(nodeId, by);

@@ -141,6 +141,10 @@ class EmbeddedHub implements Hub, ConnectionHub {
   /** It lives and ends with the gateway. */
   onAway(): void {}
   onBack(): void {}
+  reaches(): true {
+    return true;
+  }
+
   movedAt(): undefined {
     return undefined;
   }

@@ -73,6 +73,11 @@ export class ConnectedNodes {
     return this.#nodes.get(nodeId)?.movedAt;
   }
 
+  /** The newest of its connections; undefined for a node that was not seen to connect. */
+  connectionOf(nodeId: string): string | undefined {
+    return [...(this.#nodes.get(nodeId)?.connections ?? [])].at(-1);
+  }
+
   /** Forgets everybody. */
   clear(): void {
     this.#nodes.clear();

@@ -28,6 +28,16 @@ interface NodeEvent {
   by: "node" | "plane";
 }
 
+const ServerAnswer = z.object({ server: z.object({ id: z.string() }) });
+
+/** Which server answered; undefined for what is no server's answer. */
+export function readServer(payload: Uint8Array): string | undefined {
+  return ServerAnswer.safeParse(readJson(payload)).data?.server.id;
+}
+
+/** The server that a connection is on. */
+export const serverOf = (connection: string): string | undefined => connection.split(" ")[0];
+
 /** Undefined for events that are not about a node. */
 export function readEvent(subject: string, payload: Uint8Array): NodeEvent | undefined {
   const kind = subject === EVENT_CONNECT ? "connect" : subject === EVENT_DISCONNECT ? "disconnect" : undefined;

@@ -5,7 +5,7 @@ import { createKey, type SigningKey } from "../credentials/nkeys.ts";
 import { PAYLOAD_BYTES_MAX } from "../credentials/node-credentials.ts";
 import { mintUserJwt } from "../credentials/user-jwt.ts";
 import type { Login } from "./connect.ts";
-import { GATEWAY_SUBJECTS, INBOX_PREFIX } from "./subjects.ts";
+import { GATEWAY_SUBJECTS, INBOX_PREFIX, SERVERS_ASKED } from "./subjects.ts";
 
 interface GatewayIdentity {
   url: string;
@@ -25,7 +25,7 @@ export function gatewayLogin(account: SigningKey, { url, gatewayId, random, cloc
     expiresAtS: undefined,
     subscriptionsMax: -1,
     payloadBytesMax: PAYLOAD_BYTES_MAX,
-    permissions: { publish: [GATEWAY_SUBJECTS], subscribe: [GATEWAY_SUBJECTS] },
+    permissions: { publish: [GATEWAY_SUBJECTS, SERVERS_ASKED], subscribe: [GATEWAY_SUBJECTS] },
   });
   return { url, name: `tollgate gateway ${gatewayId}`, jwt, key, inboxPrefix: INBOX_PREFIX };
 }

@@ -20,8 +20,10 @@ import { connectClient } from "../hub/testing.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
 import { Roster } from "../roster.ts";
 import { NatsUnusable } from "./connect.ts";
+import { readServer } from "./connection-events.ts";
 import { PlaneAway } from "./reconnecting-connection.ts";
 import { newPlaneSetup } from "./setup.ts";
+import { serversAnswer } from "./subjects.ts";
 import { eventually, freePort, type NatsServer, openTestPlane, skipWithoutNats, startNatsServer } from "./testing.ts";
 import { layCable } from "./testing-cable.ts";
 
@@ -276,6 +278,16 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       node.publish(nodeState("n1"), x);
       return heard.length > 0;
     });
+    const servers = new Set<string | undefined>();
+    plane.subscribe(serversAnswer("*"), (_subject, payload) => servers.add(readServer(payload)));
+    await eventually("both answer", () => servers.size === 2);
+    assert.ok(plane.reaches("n1"));
+    two.freeze();
+    await eventually("its server does not answer", () => !plane.reaches("n1"));
+    assert.ok(plane.hears, "the gateway's own does");
+    two.thaw();
+    await eventually("it is reached again", () => plane.reaches("n1"));
+
     const gone = untilGone(plane, "n1");
     await plane.revoke("n1");
     assert.match(String(await node.closed()), /Authentication Revoked/);

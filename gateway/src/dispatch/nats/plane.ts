@@ -33,11 +33,12 @@ import {
 } from "./account-jwt.ts";
 import { connectNats } from "./connect.ts";
 import { ConnectedNodes } from "./connected-nodes.ts";
-import { readEvent } from "./connection-events.ts";
+import { readEvent, readServer, serverOf } from "./connection-events.ts";
 import { gatewayLogin } from "./gateway-login.ts";
 import { PlaneAway, ReconnectingConnection } from "./reconnecting-connection.ts";
 import { Revoker } from "./revoker.ts";
-import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS } from "./subjects.ts";
+import { ASK_SERVERS_EVERY_MS, ServerPulse } from "./server-pulse.ts";
+import { ACCOUNT_LOOKUP, EVENTS, REVOCATIONS, SERVERS_ASKED, serversAnswer } from "./subjects.ts";
 import { type SystemUser, withSystem } from "./system.ts";
 
 export interface NatsPlaneOptions {
@@ -83,6 +84,8 @@ class NatsPlane implements Plane {
   readonly #credentialTtlMs: number;
   readonly #connection: ReconnectingConnection;
   readonly #connectedNodes = new ConnectedNodes();
+  readonly #servers = new ServerPulse();
+  readonly #stopAsking: () => void;
   readonly #revoker: Revoker;
   readonly #backoff: ReconnectBackoff;
   readonly #peerLog: SparingLog;
@@ -123,6 +126,11 @@ class NatsPlane implements Plane {
     };
     this.#connection.subscribe(EVENTS, (subject, payload) => this.#event(subject, payload));
     this.#connection.subscribe(REVOCATIONS, (_subject, payload) => this.#heardRevocations(payload));
+    this.#connection.subscribe(serversAnswer(options.gatewayId), (_subject, payload) => {
+      const server = readServer(payload);
+      if (server !== undefined) this.#servers.answered(server);
+    });
+    this.#stopAsking = clock.every(ASK_SERVERS_EVERY_MS, () => this.#askServers());
   }
 
   async open(): Promise<void> {
@@ -169,6 +177,11 @@ class NatsPlane implements Plane {
     return this.#connectedNodes.movedAt(nodeId);
   }
 
+  reaches(nodeId: string): boolean {
+    const connection = this.#connectedNodes.connectionOf(nodeId);
+    return this.#servers.answers(connection === undefined ? undefined : serverOf(connection));
+  }
+
   async mint(nodeId: string): Promise<NodeCredentials> {
     const { clock, url, publicUrl } = this.#options;
     const pauseMs = this.#backoff.leftMs(nodeId);
@@ -195,6 +208,7 @@ class NatsPlane implements Plane {
   }
 
   async close(): Promise<void> {
+    this.#stopAsking();
     this.#revoker.close();
     await this.#connection.close();
   }
@@ -250,8 +264,15 @@ class NatsPlane implements Plane {
 
   #away(): void {
     this.#connectedNodes.clear();
+    this.#servers.clear();
     this.#doubtful.clear();
     for (const run of this.#awayListeners) run();
+  }
+
+  #askServers(): void {
+    if (!this.hears) return;
+    this.#servers.asked();
+    this.#connection.publish(SERVERS_ASKED, new Uint8Array(0), serversAnswer(this.#options.gatewayId));
   }
 
   #event(subject: string, payload: Uint8Array): void {

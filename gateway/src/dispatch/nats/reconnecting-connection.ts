@@ -95,8 +95,9 @@ export class ReconnectingConnection implements Dependency {
     return !this.isAway && this.#silentMs() < DEAF_AFTER_MS;
   }
 
-  publish(subject: string, payload: Uint8Array): void {
-    this.#living()?.publish(subject, payload);
+  /** `reply`: where answers shall go. */
+  publish(subject: string, payload: Uint8Array, reply?: string): void {
+    this.#living()?.publish(subject, payload, reply === undefined ? {} : { reply });
   }
 
   subscribe(pattern: string, receive: Receive): () => void {
