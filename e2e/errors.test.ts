@@ -50,11 +50,20 @@ describe("golden files", () => {
     await removeDataDir(dataDir);
   });
 
-  const ask = (sent: Sent, key: string | null = keys.plain): Promise<Got> =>
-    send(platform.ready.base_url, {
+  const ask = async (sent: Sent, key: string | null = keys.plain): Promise<Got> => {
+    const got = await send(platform.ready.base_url, {
       ...sent,
       headers: { ...(key !== null && { authorization: `Bearer ${key}` }), ...sent.headers },
     });
+    // A page of any site can read what it is told, whatever that is. What is not HTTP has no path.
+    const isOpen = sent.path.startsWith("/v1/") && got.status !== 431;
+    assert.equal(got.headers["access-control-allow-origin"], isOpen ? "*" : undefined, sent.path);
+    assert.equal(
+      got.headers["access-control-expose-headers"]?.includes("x-request-id, retry-after"),
+      isOpen || undefined,
+    );
+    return got;
+  };
   const post = (fields: object, key?: string): Promise<Got> =>
     ask({ path: CHAT, body: JSON.stringify({ model: "tiny-3b", messages: says("hi"), ...fields }) }, key);
   const told = (orders: object, more: object = {}): Promise<Got> => post({ messages: says(script(orders)), ...more });
@@ -67,6 +76,11 @@ describe("golden files", () => {
       ["400-missing-field", () => post({ messages: undefined })],
       ["400-field", () => post({ temperature: 2.5 })],
       ["400-nested-field", () => post({ messages: [...says("hi"), { role: "user", content: 5 }] })],
+      ["400-tool_choice", () => post({ tools: [], tool_choice: "required" })],
+      [
+        "400-token-ids",
+        () => ask({ path: "/v1/embeddings", body: JSON.stringify({ model: "embed-m3", input: [[1, 2], [3]] }) }),
+      ],
       ["400-prompt-too-long", () => post({ messages: says("long ".repeat(10_000)) })],
       [
         "400-input-too-long",
@@ -80,6 +94,7 @@ describe("golden files", () => {
       ["402-insufficient_credits", () => post({}, keys.broke)],
       ["402-hold_exceeds_balance", () => post({ model: "reason-32b" }, keys.poor)],
       ["404-model_not_found", () => post({ model: "no-such-model" })],
+      ["404-no-such-model", () => ask({ method: "GET", path: "/v1/models/no-such-model" })],
       ["404-path", () => ask({ path: "/v1/files" })],
       ["404-path-not-an-address", () => ask({ path: "/v1/%zz" })],
       ["404-reserved", () => ask({ path: "/anthropic/v1/messages" })],
@@ -132,7 +147,7 @@ describe("golden files", () => {
       for (const name of ["files", "batches", "fine_tuning/jobs", "assistants", "images/generations"]) {
         await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
       }
-      for (const name of ["audio/speech", "moderations", "chat", "models/tiny-3b", "responses-to-come"]) {
+      for (const name of ["audio/speech", "moderations", "chat", "models/tiny-3b/files", "responses-to-come"]) {
         await assertGoldenAnswer("errors/404-path", await ask({ path: `/v1/${name}` }));
       }
       for (const path of ["/v1/responses", "/v1/responses/resp_1"]) {
@@ -160,6 +175,8 @@ describe("golden files", () => {
           ["POST", "/v1/completions"],
           ["POST", "/v1/embeddings"],
           ["GET", "/v1/models"],
+          ["GET", "/v1/models/tiny-3b"],
+          ["GET", "/v1/models/no-such-model"],
         ] as const) {
           const sent = { method, path, headers: { ...(authorization !== undefined && { authorization }) } };
           await assertGoldenAnswer("errors/401-invalid_api_key", await ask(sent, null));
@@ -177,10 +194,34 @@ describe("golden files", () => {
       }
     });
 
+    test("a model is found by its id alone, however the id is written", async () => {
+      const odd = [
+        "TINY-3B",
+        "%2e%2e",
+        "..%2fmodels",
+        "a%2Fb",
+        "tiny-3b%00",
+        "tiny-3b%20",
+        "__proto__",
+        "%F0%9F%A6%8A",
+      ];
+      for (const id of [...odd, "x".repeat(100), ""]) {
+        const got = await ask({ method: "GET", path: `/v1/models/${id}` });
+        await assertGoldenAnswer("errors/404-no-such-model", got);
+      }
+      const encoded = await ask({ method: "GET", path: "/v1/models/%74iny%2D3b?a=b" });
+      await assertGoldenAnswer("answers/model", encoded);
+      for (const id of ["/", "x".repeat(2_000), "a/b"]) {
+        const { status, text } = await ask({ method: "GET", path: `/v1/models/${id}` });
+        assert.deepEqual([status, JSON.parse(text).error.type], [404, "not_found_error"], id);
+      }
+    });
+
     test("every method but its own, also those that nobody uses", async () => {
-      for (const method of ["PUT", "PATCH", "DELETE", "OPTIONS", "QUERY", "PROPFIND"]) {
+      for (const method of ["PUT", "PATCH", "DELETE", "QUERY", "PROPFIND"]) {
         await assertGoldenAnswer("errors/405-takes-post", await ask({ method, path: CHAT }, null));
         await assertGoldenAnswer("errors/405-takes-get", await ask({ method, path: "/v1/catalog/rates" }, null));
+        await assertGoldenAnswer("errors/405-takes-get", await ask({ method, path: "/v1/models/tiny-3b" }, null));
       }
     });
 
@@ -218,7 +259,13 @@ describe("golden files", () => {
         "embeddings",
         () => ask({ path: "/v1/embeddings", body: JSON.stringify({ model: "embed-m3", input: ["first", "second"] }) }),
       ],
+      [
+        "chat-ignored",
+        () => told({ text: whole }, { tools: [], tool_choice: "auto", logprobs: true, stop: [], user: null }),
+      ],
       ["models", () => ask({ method: "GET", path: "/v1/models" })],
+      ["model", () => ask({ method: "GET", path: "/v1/models/tiny-3b" })],
+      ["model-coming", () => ask({ method: "GET", path: "/v1/models/large-70b" })],
       ["rates", () => ask({ method: "GET", path: "/v1/catalog/rates" }, null)],
     ];
     for (const [name, produce] of answers) {
@@ -239,6 +286,7 @@ describe("golden files", () => {
       ["chat-length", () => told({ text: whole }, { stream: true, max_tokens: 3 })],
       ["chat-reasoning", () => told(thinking, { model: "reason-32b", stream: true })],
       ["chat-reasoning-usage", () => told(thinking, { model: "reason-32b", ...usage })],
+      ["chat-ignored", () => told({ text: whole }, { stream: true, metadata: { a: 1 }, reasoning_effort: "low" })],
       ["completion", () => completion({ stream: true })],
       ["completion-usage", () => completion(usage)],
     ];

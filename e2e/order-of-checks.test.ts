@@ -187,7 +187,15 @@ describe("order of checks", () => {
   const ask = async (draft: Draft, stream: boolean): Promise<Got> => {
     const { path, method, claimsBytes, padding, close, model, text, fields, orders } = draft;
     const content = text === "" ? `#script ${JSON.stringify(orders)}` : text;
-    const body = { model, messages: [{ role: "user", content }], input: content, stream, max_tokens: 5, ...fields };
+    const asked = {
+      messages: [{ role: "user", content }],
+      input: content,
+      stream,
+      max_tokens: 5,
+      logprobs: 1,
+      tools: [],
+    };
+    const body = { model, ...asked, ...fields };
     const sent: Sent = {
       path,
       method,
@@ -218,6 +226,9 @@ describe("order of checks", () => {
     if (first.answer instanceof RegExp) assert.match(answerOf(got), first.answer);
     else assert.equal(answerOf(got), first.answer);
     assert.equal(got.headers["content-type"]?.startsWith("text/event-stream"), late);
+    // Who got past the fields is told which of them meant nothing.
+    const isRead = checks.indexOf(first) > checks.findIndex(({ name }) => name === "fields");
+    assert.equal(got.headers["x-tollgate-ignored"], isRead ? "tools, logprobs" : undefined);
     const recorded = first.status === 429 || first.late === true;
     asked.push({
       requestId: got.headers["x-request-id"] as string,
@@ -244,6 +255,7 @@ describe("order of checks", () => {
     for (const stream of [false, true]) {
       const got = await ask(sound(), stream);
       assert.equal(got.status, 200);
+      assert.equal(got.headers["x-tollgate-ignored"], "tools, logprobs");
       asked.push({ requestId: got.headers["x-request-id"] as string, recorded: true, what: "none" });
     }
   });

@@ -107,11 +107,14 @@ describe("the public API", () => {
     const message = whole.choices[0]?.message as unknown as { content: string; vendor_reasoning_content: string };
     assert.deepEqual([message.content, message.vendor_reasoning_content], ["It is so.", "I think about it."]);
     assert.equal(whole.usage?.completion_tokens, 5 + 4);
+    assert.deepEqual(whole.usage?.completion_tokens_details, { reasoning_tokens: 5 });
     assert.equal((await lastRecord(platform)).reasoning_tokens, 5);
 
+    const streamed = { stream: true, stream_options: { include_usage: true } } as const;
     const chunks = await Array.fromAsync(
-      await client.chat.completions.create({ model: "reason-32b", messages: script(orders), stream: true }),
+      await client.chat.completions.create({ model: "reason-32b", messages: script(orders), ...streamed }),
     );
+    assert.deepEqual(chunks.pop()?.usage, whole.usage);
     assert.deepEqual(chunks.at(-1)?.choices[0], {
       index: 0,
       delta: { vendor_reasoning_content: "I think about it." },
@@ -273,6 +276,20 @@ describe("the public API", () => {
     assert.ok(vendor.ttft_p50_ms >= 0 && vendor.tps_p50 > 10 && vendor.tps_p50 < 250, JSON.stringify(vendor));
     assert.equal((data[7] as unknown as { vendor: { tps_p50: null } }).vendor.tps_p50, null);
     assert.equal(data.length, 8);
+    const one = await client.models.retrieve("embed-m3");
+    const { ttft_p50_ms: _, tps_p50: __, ...facts } = (one as unknown as { vendor: Record<string, unknown> }).vendor;
+    assert.deepEqual([one.id, facts.kind, facts.status], ["embed-m3", "embedding", "active"]);
+    const unknown = await client.models.retrieve("no/such model").catch((error: unknown) => error);
+    assert.ok(unknown instanceof OpenAI.NotFoundError && unknown.code === "model_not_found");
+    const shown = data.filter((model) => {
+      const { kind, status } = (model as unknown as { vendor: { kind: string; status: string } }).vendor;
+      return kind === "generation" && status === "active";
+    });
+    assert.deepEqual(
+      shown.map(({ id }) => id),
+      ["tiny-3b", "small-8b", "small-7b-alt", "mid-14b", "reason-32b"],
+      "what a chat application shows",
+    );
     assert.deepEqual(data.map(({ id }) => id).slice(0, 2), ["tiny-3b", "small-8b"]);
     const rates = await fetch(`${platform.ready.base_url}/v1/catalog/rates`);
     assert.equal(rates.headers.get("cache-control"), "public, max-age=300");

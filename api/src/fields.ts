@@ -1,8 +1,8 @@
 /**
- * Untyped JSON against a schema, once, at the door. `null` means absent; unknown fields are ignored. A failed check names
- * the field and the rule: `messages[2].content must be …`.
+ * Untyped JSON against a schema, once, at the door. `null` means absent; unknown fields are ignored, whatever they hold. A
+ * failed check names the field and the rule: `messages[2].content must be …`.
  */
-import type { z } from "zod";
+import { z } from "zod";
 import { type Refusal, wrongField } from "./faults.ts";
 
 /** No list in a request needs more: the longest context has no more tokens than this. */
@@ -14,9 +14,11 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
     return { wrong: wrongField(null, "The body must be a JSON object.") };
   }
-  const endless = endlessList(body);
+  const given = Object.fromEntries(
+    Object.entries(body).filter(([field, value]) => value !== null && isKnown(schema, field)),
+  );
+  const endless = endlessList(given);
   if (endless !== undefined) return { wrong: endless };
-  const given = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null));
   const result = schema.safeParse(given);
   if (result.success) return { fields: result.data };
   const { path, message } = deepest(result.error.issues[0] as z.core.$ZodIssue);
@@ -24,6 +26,9 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
   const rule = path.length > 0 && missing(given, path) ? `is required and ${message}` : message;
   return { wrong: wrongField(field, `${field} ${rule}`) };
 }
+
+const isKnown = (schema: z.ZodType, field: string): boolean =>
+  !(schema instanceof z.ZodObject) || Object.hasOwn(schema.shape, field);
 
 /** Before any element is checked: an endless array is refused at once, wherever it stands. */
 function endlessList(body: object): Refusal | undefined {

@@ -45,30 +45,20 @@ function sharedFields(random: Random): Body {
     ...maybe(0.1, () => ({ presence_penalty: random.pick([-2, 0, 2]) })),
     ...maybe(0.1, () => ({ frequency_penalty: random.pick([-2, 1.5, null]) })),
     ...maybe(0.2, () => ({ seed: random.pick([0, -1, 7, Number.MAX_SAFE_INTEGER]) })),
-    ...maybe(0.15, () => ({ stop: random.pick(["zzz", ["a", "river", " "], "\n", null]) })),
+    ...maybe(0.15, () => ({ stop: random.pick(["zzz", ["a", "river", " "], "\n", [], null]) })),
     ...maybe(0.1, () => ({ n: random.pick([1, null]) })),
     ...maybe(0.35, () => ({ stream: random.pick([true, true, false, null]) })),
     ...maybe(0.2, () => ({
       stream_options: random.pick([{ include_usage: true }, { include_usage: null }, {}, null]),
     })),
+    ...maybe(0.05, () => ({ tool_choice: random.pick(["auto", "none", null]) })),
     ...maybe(0.05, () => ({ response_format: { type: "text" } })),
     ...maybe(0.1, () => ({ [random.pick(IGNORED)]: random.pick([0, "x", [], {}, true]) })),
   };
 }
 
 /** Fields of the dialect that are taken and mean nothing here. */
-const IGNORED = [
-  "tools",
-  "tool_choice",
-  "logprobs",
-  "logit_bias",
-  "user",
-  "store",
-  "metadata",
-  "echo",
-  "best_of",
-  "whatever",
-];
+const IGNORED = ["tools", "logprobs", "logit_bias", "user", "store", "metadata", "echo", "best_of", "whatever"];
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"];
 
 function message(random: Random): Body {

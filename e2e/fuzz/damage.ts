@@ -18,8 +18,10 @@ const GENERATION_FIELDS = [
   "stream",
   "stream_options",
   "response_format",
+  "tool_choice",
 ];
-const FIELDS: Record<Endpoint, string[]> = {
+/** What is looked at, by endpoint. */
+export const FIELDS: Record<Endpoint, string[]> = {
   chat: [...GENERATION_FIELDS, "messages"],
   completion: [...GENERATION_FIELDS, "prompt"],
   embedding: ["model", "input"],

@@ -7,6 +7,7 @@ type AnswerKind =
   | "completion-stream"
   | "embedding"
   | "models"
+  | "model"
   | "rates"
   /** Whatever a page or document of the platform holds. */
   | "any";

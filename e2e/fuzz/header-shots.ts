@@ -36,7 +36,7 @@ export function badKey(random: Random): AgentShot {
 }
 
 export function wrongMethod(random: Random): AgentShot {
-  const gets = ["/v1/models", "/v1/catalog/rates"];
+  const gets = ["/v1/models", "/v1/models/tiny-3b", "/v1/catalog/rates"];
   const path = random.pick([...Object.values(PATHS), ...gets]);
   const allow = gets.includes(path) ? "GET" : "POST";
   const method = random.pick(METHODS.filter((method) => method !== allow && method !== "CONNECT"));
@@ -45,10 +45,14 @@ export function wrongMethod(random: Random): AgentShot {
   const headers = random.chance(0.5)
     ? { ...KEYED }
     : { ...KEYED, "content-type": random.pick([";;", "", "text/plain"]) };
-  return { via: "agent", method, path, headers, body, expected: [{ status: 405, allow }] };
+  // A browser may ask before it sends a key.
+  const expected = method === "OPTIONS" ? { status: 204 } : { status: 405, allow };
+  return { via: "agent", method, path, headers, body, expected: [expected] };
 }
 
 const MODELS: Expected = { status: 200, answer: "models" };
+const MODEL: Expected = { status: 200, answer: "model" };
+const NO_MODEL: Expected = { status: 404, code: "model_not_found" };
 const RATES: Expected = { status: 200, answer: "rates" };
 const PAGE: Expected = { status: 200, answer: "any" };
 
@@ -60,8 +64,13 @@ const PLACES: [path: string, ...expected: Expected[]][] = [
   ["/v1/chat%2Fcompletions", NOT_FOUND],
   ["/V1/models", NOT_FOUND],
   ["//v1/models", NOT_FOUND],
-  ["/v1/models/", NOT_FOUND],
-  ["/v1/models/tiny-3b", NOT_FOUND],
+  ["/v1/models/", NO_MODEL],
+  ["/v1/models/no-such", NO_MODEL],
+  ["/v1/models/..%2f..", NO_MODEL],
+  ["/v1/models/tiny-3b%00", NO_MODEL],
+  ["/v1/models/tiny-3b", MODEL],
+  ["/v1/models/large-70b?x", MODEL],
+  ["/v1/models/tiny-3b/", NOT_FOUND],
   ["/v1/models;a=b", NOT_FOUND],
   ["/v1/models%00", NOT_FOUND],
   ["/v1/../v1/models", NOT_FOUND],

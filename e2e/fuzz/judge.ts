@@ -37,7 +37,8 @@ function common({ status, headers, text }: Answer, method: string): string[] {
 
 function particular(answer: Answer, expected: Expected, method: string): string[] {
   if (answer.status === 200) return good(answer, expected);
-  if (answer.status === 304) return answer.text === "" ? [] : ["a 304 has a body"];
+  if (answer.status === 304 || answer.status === 204)
+    return answer.text === "" ? [] : [`a ${answer.status} has a body`];
   const found: string[] = [];
   if (expected.allow !== undefined && answer.headers.allow !== expected.allow)
     found.push(`allow is ${answer.headers.allow}`);
@@ -60,7 +61,8 @@ function good(answer: Answer, expected: Expected): string[] {
   if (kind === "chat-stream" || kind === "completion-stream") return streamMistakes(answer, expected);
   const body = parsed(answer.text);
   if (body === undefined) return ["the body is not JSON"];
-  if (kind === "models" || kind === "rates") return mistakesIn(kind === "models" ? "ModelList" : "RateSheet", body);
+  if (kind === "models" || kind === "model" || kind === "rates")
+    return mistakesIn({ models: "ModelList", model: "Model", rates: "RateSheet" }[kind], body);
   const schema = { chat: "ChatCompletion", completion: "TextCompletion", embedding: "EmbeddingList" }[kind ?? "chat"];
   const found = mistakesIn(schema, body);
   if (found.length > 0) return found;

@@ -3,6 +3,7 @@
  * and which fields a refusal may name. Nothing here is shared with the gateway.
  */
 import { type Body, EMBEDDING_MODELS, type Endpoint, GENERATION_MODELS } from "./bodies.ts";
+import { FIELDS } from "./damage.ts";
 import type { Expected } from "./expected.ts";
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
@@ -72,7 +73,7 @@ function answerOf(endpoint: Endpoint, body: Body): Expected {
 
 /** Every field that breaks a rule, as a refusal would name it. */
 function brokenFields(endpoint: Endpoint, body: Body): string[] {
-  const broken = endless(body);
+  const broken = endless(endpoint, body);
   const check = (field: string, isRight: (value: unknown) => boolean): void => {
     const value = body[field];
     if (value !== undefined && value !== null && !isRight(value)) broken.push(field);
@@ -90,10 +91,13 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
   check("n", (v) => v === 1);
   check("stream", (v) => typeof v === "boolean");
   const { stop, stream_options: options, response_format: format, prompt } = body;
-  if (stop != null) broken.push(...brokenTexts("stop", stop, { count: [1, 4], chars: 1, charsMax: STOP_CHARS_MAX }));
-  check("stream_options", isObject);
-  if (isObject(options) && options.include_usage != null && typeof options.include_usage !== "boolean") {
-    broken.push("stream_options.include_usage");
+  if (stop != null) broken.push(...brokenTexts("stop", stop, { count: [0, 4], chars: 1, charsMax: STOP_CHARS_MAX }));
+  check("tool_choice", (v) => v === "auto" || v === "none");
+  if (body.stream === true) {
+    check("stream_options", isObject);
+    if (isObject(options) && options.include_usage != null && typeof options.include_usage !== "boolean") {
+      broken.push("stream_options.include_usage");
+    }
   }
   check("response_format", isObject);
   if (isObject(format) && format.type !== "text") broken.push("response_format.type");
@@ -102,10 +106,11 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
   return broken;
 }
 
-/** No list may be endless, whether its field means anything or not. */
-function endless(body: Body): string[] {
+/** No list may be endless. What a field that means nothing holds is not looked at. */
+function endless(endpoint: Endpoint, body: Body): string[] {
   const isEndless = (value: unknown): boolean => Array.isArray(value) && value.length > ELEMENTS_MAX;
   return Object.entries(body).flatMap(([field, value]) => {
+    if (!FIELDS[endpoint].includes(field) || (field === "stream_options" && body.stream !== true)) return [];
     if (isEndless(value)) return [field];
     if (!Array.isArray(value)) return [];
     return value.flatMap((element, i) => (isEndless(element?.content) ? [`${field}[${i}].content`] : []));

@@ -17,6 +17,7 @@ const HEADERS = [
   "retry-after",
   "x-should-retry",
   "x-request-id",
+  "x-tollgate-ignored",
   "x-ratelimit-limit-requests",
   "x-ratelimit-remaining-requests",
   "x-ratelimit-reset-requests",

@@ -163,6 +163,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       log,
       troubles: sparingLog(log, clock),
       bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
+      cors: config.corsOrigins,
       trustedProxies: config.trustedProxies,
     },
     pool,

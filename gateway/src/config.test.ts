@@ -47,6 +47,35 @@ test("the memory for large bodies: one body fits, and an account has no more tha
   assert.throws(() => parseConfig({ BODY_BUDGET_MB: "20" }), /BODY_BUDGET_ACCOUNT_MB must not be more/);
 });
 
+test("whose pages may call: anybody's, nobody's, or those of a list, written as browsers send them", () => {
+  const originsOf = (CORS_ORIGINS?: string) => parseConfig({ CORS_ORIGINS }).corsOrigins;
+  assert.equal(originsOf(), "any");
+  assert.equal(originsOf("*"), "any");
+  assert.deepEqual(originsOf("none"), []);
+  assert.deepEqual(originsOf("https://app.example"), ["https://app.example"]);
+  const several = ["https://app.example", "http://localhost:5173", "http://[::1]:80443", "chrome-extension://abcdef"];
+  assert.throws(() => originsOf(several.join(", ")), /"http:\/\/\[::1\]:80443" is no origin/);
+  several[2] = "http://[::1]:8044";
+  assert.deepEqual(originsOf(several.join(", ")), several);
+  for (const wrong of [
+    "app.example",
+    "https://app.example/",
+    "https://app.example/path",
+    "https://APP.example",
+    "https://app.example:443",
+    "https://*.example",
+    "https://a@app.example",
+    "null",
+    "none,https://app.example",
+    "https://app.example,*",
+    "https://app.example,",
+    "https://app.example https://b.example",
+    "moz-extension://",
+  ]) {
+    assert.throws(() => originsOf(wrong), /CORS_ORIGINS must be \*, none, or origins such as/, wrong);
+  }
+});
+
 test("a shared database needs a shared pepper", () => {
   assert.throws(() => parseConfig({ DATABASE_URL: "postgres://localhost/x" }), /KEY_PEPPER/);
   assert.ok(parseConfig({ DATABASE_URL: "postgres://localhost/x", KEY_PEPPER: "p".repeat(32) }));

@@ -58,6 +58,26 @@ const OidcProviders = z
   .pipe(z.array(OidcProvider))
   .refine((list) => new Set(list.map(({ id }) => id)).size === list.length, "must not name an id twice");
 
+/** As a browser sends it: a scheme and a host, and a port that is not the scheme's own. */
+function isOrigin(text: string): boolean {
+  const url = URL.parse(text);
+  if (url === null || text.includes("*")) return false;
+  // Of schemes that are not the web's, such as those of extensions, no origin is told.
+  if (url.protocol !== "http:" && url.protocol !== "https:") return /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/.test(text);
+  return url.origin === text;
+}
+
+const CorsOrigins = z.string().transform((text, context): "any" | string[] => {
+  if (text === "*") return "any";
+  if (text === "none") return [];
+  const origins = text.split(",").map((origin) => origin.trim());
+  const wrong = origins.find((origin) => !isOrigin(origin));
+  if (wrong === undefined) return origins;
+  const message = `must be *, none, or origins such as https://app.example separated by commas, and "${wrong}" is no origin`;
+  context.addIssue({ code: "custom", message });
+  return z.NEVER;
+});
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
@@ -110,6 +130,7 @@ const Environment = z.object({
     .regex(/^[A-Za-z0-9_-]{43}$/, "must be 32 bytes in base64url")
     .optional(),
   CATALOGUE_FILE: z.string().min(1).optional(),
+  CORS_ORIGINS: CorsOrigins.default("any"),
   EMBEDDINGS_BASE64_COMPAT: z.enum(["true", "false"], "must be true or false").default("false"),
   DISPATCH_DEADLINE_MS: z.coerce
     .number("must be a number")
@@ -213,6 +234,8 @@ export interface Config {
   /** Signs usage receipts. Undefined: kept in the data directory. */
   receiptSeed: string | undefined;
   catalogueFile: string | undefined;
+  /** Whose pages may call the public API; none: an empty list. */
+  corsOrigins: "any" | string[];
   /** Answer base64 to the client versions that corrupt float embeddings. */
   embeddingsBase64Compat: boolean;
   dispatchDeadlineMs: number;
@@ -324,6 +347,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     trustedProxies: e.TRUST_PROXY,
     receiptSeed: e.RECEIPT_SEED,
     catalogueFile: e.CATALOGUE_FILE,
+    corsOrigins: e.CORS_ORIGINS,
     embeddingsBase64Compat: e.EMBEDDINGS_BASE64_COMPAT === "true",
     dispatchDeadlineMs: e.DISPATCH_DEADLINE_MS,
     holdLeaseMs: e.HOLD_LEASE_S * 1000,

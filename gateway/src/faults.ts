@@ -44,6 +44,12 @@ export class Fault extends Error implements Refusal {
   body(): FaultBody {
     return envelopeOf(this);
   }
+
+  /** The same fault, told with these headers too. */
+  withHeaders(headers: Record<string, string>): Fault {
+    const { message, cause } = this;
+    return new Fault({ ...this, message, cause, headers: { ...this.headers, ...headers } });
+  }
 }
 
 export interface FaultOptions {

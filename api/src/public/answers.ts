@@ -3,7 +3,7 @@
  * against one notices a field nobody documented; the published document leaves them open, because new fields may come.
  */
 import { z } from "zod";
-import { FINISH_REASONS, MODEL_CLASSES, MODEL_STATUSES } from "../states.ts";
+import { FINISH_REASONS, MODEL_CLASSES, MODEL_KINDS, MODEL_STATUSES } from "../states.ts";
 
 const SUFFIX = "[0-9a-hjkmnp-tv-z]{26}";
 
@@ -30,6 +30,10 @@ export const Usage = z
     prompt_tokens: Tokens,
     completion_tokens: Tokens.describe("Includes reasoning tokens, which are billed as output."),
     total_tokens: Tokens,
+    completion_tokens_details: z
+      .strictObject({ reasoning_tokens: Tokens.describe("The part of completion_tokens that was thinking.") })
+      .optional()
+      .describe("Present only for a model whose build keeps thinking apart from the answer."),
   })
   .describe("Counted by the gateway. This is what is billed.");
 
@@ -138,6 +142,11 @@ export const ModelObject = z.strictObject({
   owned_by: z.string(),
   vendor: z
     .strictObject({
+      kind: z
+        .enum(MODEL_KINDS)
+        .describe(
+          "`generation`: for chat and completions. `embedding`: for embeddings alone. Whether it can be called yet is its `status`.",
+        ),
       ...Listing,
       ttft_p50_ms: z
         .number()

@@ -4,6 +4,7 @@ import type { Header } from "../openapi/openapi.ts";
 import * as answers from "./answers.ts";
 import { ErrorEnvelope, REFUSALS } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fields.ts";
+import { IGNORED_HEADER } from "./ignored.ts";
 import { publicRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
@@ -11,6 +12,7 @@ const INTRODUCTION = [
   "In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know.",
   "Credits are prepaid. A request reserves the price of its prompt and of its largest possible output, which `max_tokens` sets; when it ends it is charged for the tokens that the gateway counted, and the rest is given back at once. Money is in microdollars: $1 is 1,000,000.",
   "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. A path that does not exist is a 404 of type `not_found_error`, a wrong method a 405 with `allow`; neither has a code.",
+  "A page of another site may call this API unless the operator has narrowed it (CORS): `OPTIONS` needs no key, credentials of browsers are never used, and the headers that are described here can be read.",
 ].join("\n\n");
 
 const HEADERS: Record<string, Header> = {
@@ -29,6 +31,11 @@ const HEADERS: Record<string, Header> = {
   "cache-control": {
     description: "Anybody may keep the answer for five minutes.",
     schema: { type: "string", const: "public, max-age=300" },
+  },
+  [IGNORED_HEADER]: {
+    description:
+      "Fields of the request that are known and were ignored, such as `tools, logprobs`. On every answer after the fields were read, errors included; absent where there were none.",
+    schema: { type: "string" },
   },
   "x-ratelimit-limit-requests": {
     description: "Requests that the key may make in a minute.",

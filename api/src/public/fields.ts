@@ -22,6 +22,15 @@ const Seed = z
   .min(-SEED_MAX, SEED)
   .max(SEED_MAX, SEED)
   .meta({ type: "integer" });
+/** Who sends token ids seldom knows it: their library does, unless it is told not to. */
+const InputText = z
+  .string({
+    error: ({ input }) =>
+      typeof input === "number" || Array.isArray(input)
+        ? "must be a string: token ids are not supported. LangChain for Python sends text with check_embedding_ctx_length=False"
+        : "must be a string",
+  })
+  .min(1, "must not be empty");
 const NonEmpty = z.string("must be a string").min(1, "must not be empty");
 
 /** A job's header carries its stop strings: four of these, each character escaped, must fit in it. */
@@ -70,11 +79,13 @@ const Generation = {
   seed: Seed.optional().describe("Within ±2^53."),
   stop: z
     .union(
-      [StopString, z.array(StopString).min(1, "must hold 1 to 4 strings").max(4, "must hold 1 to 4 strings")],
-      "must be a string or 1 to 4 strings",
+      [StopString, z.array(StopString).max(4, "must hold at most 4 strings")],
+      "must be a string or at most 4 strings",
     )
     .optional()
-    .describe("Output ends before any of these; thinking that is kept apart is not searched."),
+    .describe(
+      "Output ends before any of these; thinking that is kept apart is not searched. An empty list means absent.",
+    ),
   n: z
     .literal(1, "must be 1: a response has exactly one choice")
     .optional()
@@ -84,6 +95,10 @@ const Generation = {
     .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
     .optional()
     .describe("Ignored without stream."),
+  tool_choice: z
+    .enum(["auto", "none"], 'must be "auto" or "none": this service returns no tool calls')
+    .optional()
+    .describe("Ignored. What demands a tool call is refused: there is none in any answer."),
   response_format: z
     .object({ type: z.literal("text", 'must be "text": no other format is enforced') }, "must be an object")
     .optional()
@@ -110,13 +125,7 @@ export const EmbeddingRequest = z.object({
   model: Model,
   input: z
     .union(
-      [
-        NonEmpty,
-        z
-          .array(z.string("must be a string: token ids are not supported").min(1, "must not be empty"))
-          .min(1, "must hold 1 to 2048 strings")
-          .max(2048, "must hold 1 to 2048 strings"),
-      ],
+      [NonEmpty, z.array(InputText).min(1, "must hold 1 to 2048 strings").max(2048, "must hold 1 to 2048 strings")],
       "must be a non-empty string or 1 to 2048 non-empty strings",
     )
     .describe("One vector per element, in order."),

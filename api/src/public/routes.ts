@@ -4,12 +4,15 @@ import { routes } from "../route.ts";
 import * as answers from "./answers.ts";
 import { INFERENCE_FAULTS, STREAMED_CODES } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
+import { IGNORED_FIELDS, IGNORED_HEADER, IGNORED_OF_EMBEDDINGS } from "./ignored.ts";
 import * as samples from "./samples.ts";
 
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
-const IGNORED =
-  "`tools`, `tool_choice`, `parallel_tool_calls`, `logprobs`, `top_logprobs`, `logit_bias`, `user`, `store`, `metadata` and `reasoning_effort`";
+const ignoring = (...more: string[]): string =>
+  `Accepted and ignored, like every field that is not listed: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. Those of them that were sent are named in the answer's header \`${IGNORED_HEADER}\`.`;
+const NO_TOOLS =
+  "There are no tool calls in any answer: a `tool_choice` that demands one (`required`, or a tool by its name) is a 400.";
 
 const GENERATED = "The answer: one JSON object, or with `stream: true` server-sent events.";
 
@@ -35,7 +38,8 @@ export const publicRoutes = routes({
     summary: "Answer a conversation",
     description: paragraphs(
       "Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance. Prompt and output share the context: a prompt that leaves no room for one token is a 400.",
-      `Accepted and ignored, like every field that is not listed: ${IGNORED}.`,
+      ignoring(),
+      NO_TOOLS,
       "Thinking never stands in `content`. A model whose build keeps it apart returns it whole in `vendor_reasoning_content`, and it is billed as output.",
     ),
     guard: "apiKey",
@@ -45,6 +49,7 @@ export const publicRoutes = routes({
     },
     answer: {
       description: GENERATED,
+      headers: [IGNORED_HEADER],
       json: answers.ChatCompletion,
       examples: {
         answer: { summary: "An answer", value: samples.chatAnswer },
@@ -67,12 +72,13 @@ export const publicRoutes = routes({
     summary: "Complete a text",
     description: paragraphs(
       "An array of prompts is joined with newlines into one prompt and gives one completion, not one per element. Token ids are refused.",
-      `Accepted and ignored, like every field that is not listed: \`echo\`, \`best_of\`, \`suffix\`, ${IGNORED}.`,
+      ignoring(),
     ),
     guard: "apiKey",
     body: { fields: CompletionRequest, examples: { whole: { value: samples.completionRequest } } },
     answer: {
       description: GENERATED,
+      headers: [IGNORED_HEADER],
       json: answers.TextCompletion,
       examples: { answer: { value: samples.completionAnswer } },
       events: {
@@ -89,12 +95,14 @@ export const publicRoutes = routes({
     summary: "Turn texts into vectors",
     description: paragraphs(
       "Takes an embedding model; a generation model is a 404 `model_not_found`. Each input may be as long as the model's context limit. Token ids are refused.",
-      "`encoding_format` and `dimensions` are ignored: vectors are float arrays at the model's native width. Reservation and charge are for the input alone.",
+      "Vectors are float arrays at the model's native width, whatever was asked for. Reservation and charge are for the input alone.",
+      ignoring(...IGNORED_OF_EMBEDDINGS),
     ),
     guard: "apiKey",
     body: { fields: EmbeddingRequest, examples: { texts: { value: samples.embeddingRequest } } },
     answer: {
       description: "One vector per input.",
+      headers: [IGNORED_HEADER],
       json: answers.EmbeddingList,
       examples: { vectors: { summary: "Cut to three numbers a vector", value: samples.embeddingAnswer } },
     },
@@ -105,7 +113,7 @@ export const publicRoutes = routes({
     tag: "Catalogue",
     summary: "List the models",
     description:
-      "Every listed model, those that are still coming included. Counts as a request against the key's limit. What the reference dialect does not have is in `vendor`.",
+      "Every listed model, those that are still coming included. Counts as a request against the key's limit. What the reference dialect does not have is in `vendor`: a chat application shows those whose `vendor.kind` is `generation` and whose `vendor.status` is `active`.",
     guard: "apiKey",
     answer: {
       description: "Every listed model.",
@@ -113,6 +121,21 @@ export const publicRoutes = routes({
       examples: { models: { value: samples.models } },
     },
     faults: codes("no_capacity"),
+  },
+  retrieveModel: {
+    at: "GET /v1/models/{id}",
+    tag: "Catalogue",
+    summary: "Read one model",
+    description:
+      "One entry of the list, also of a model that is still coming. Counts as a request against the key's limit.",
+    guard: "apiKey",
+    path: { id: "A model id of GET /v1/models." },
+    answer: {
+      description: "The model.",
+      json: answers.ModelObject,
+      examples: { model: { value: samples.activeModel } },
+    },
+    faults: codes("model_not_found", "no_capacity"),
   },
   listRates: {
     at: "GET /v1/catalog/rates",

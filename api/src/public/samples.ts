@@ -43,7 +43,7 @@ export const reasoningAnswer: z.input<typeof answers.ChatCompletion> = {
       finish_reason: "stop",
     },
   ],
-  usage: USAGE,
+  usage: { ...USAGE, completion_tokens_details: { reasoning_tokens: 5 } },
 };
 
 const completionHead = {
@@ -126,13 +126,18 @@ const coming = {
 
 const model = { object: "model", created: LISTED, owned_by: "tollgate" } as const;
 
-export const models: z.input<typeof answers.ModelList> = {
-  object: "list",
-  data: [
-    { id: "reason-32b", ...model, vendor: { ...active, ttft_p50_ms: 180, tps_p50: 42.5 } },
-    { id: "large-70b", ...model, vendor: { ...coming, ttft_p50_ms: null, tps_p50: null } },
-  ],
+export const activeModel: z.input<typeof answers.ModelObject> = {
+  id: "reason-32b",
+  ...model,
+  vendor: { kind: "generation", ...active, ttft_p50_ms: 180, tps_p50: 42.5 },
 };
+const comingModel: typeof activeModel = {
+  id: "large-70b",
+  ...model,
+  vendor: { kind: "generation", ...coming, ttft_p50_ms: null, tps_p50: null },
+};
+
+export const models: z.input<typeof answers.ModelList> = { object: "list", data: [activeModel, comingModel] };
 
 export const rates: z.input<typeof answers.RateSheet> = {
   object: "list",

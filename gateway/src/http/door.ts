@@ -25,6 +25,7 @@ import {
 } from "./body.ts";
 import type { BodyBudget } from "./body-budget.ts";
 import { clientAddress } from "./client-address.ts";
+import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchForLeaving } from "./half-close.ts";
 import { faultHeaders, HttpReply } from "./reply.ts";
 
@@ -35,6 +36,8 @@ export interface DoorOptions {
   /** For what the store could not do: it fails in floods. */
   troubles: SparingLog;
   bodies: Bodies;
+  /** Whose pages may call the public API; nobody's unless it is said. */
+  cors?: CorsOrigins;
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
   /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
@@ -119,6 +122,7 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
   const id = door.newId();
   const gone = new AbortController();
   const reply = new HttpReply(response, { id, clock: door.clock });
+  reply.setHeaders(corsHeaders(door.cors ?? [], request));
   const stopWatching = watchForLeaving(request, door.clock, () => reply.probe());
   response.on("close", () => {
     stopWatching();

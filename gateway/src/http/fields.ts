@@ -8,3 +8,9 @@ export function parseFields<T extends z.ZodType>(schema: T, body: unknown): z.ou
   if ("wrong" in checked) throw new Fault(checked.wrong);
   return checked.fields;
 }
+
+/** Which of these fields a body that was parsed has. */
+export function presentOf(body: unknown, names: readonly string[]): string[] {
+  const sent = body as Record<string, unknown>;
+  return names.filter((name) => sent[name] != null);
+}

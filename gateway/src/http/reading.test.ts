@@ -31,6 +31,19 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
     json({ model: "reason-32b", stream: true, messages: says([{ type: "text", text: words(20_000) }]) }),
   ],
   ["a chat with fields that are ignored", chat, json({ model: "tiny-3b", messages: says("hi"), metadata: padding })],
+  [
+    "a chat with fields that are named",
+    chat,
+    json({ model: "tiny-3b", messages: says("hi"), tools: [padding], stream_options: { include_usage: 1 } }),
+  ],
+  ["a tool that is demanded", chat, json({ model: "tiny-3b", messages: says("hi"), tool_choice: { name: padding } })],
+  ["ignored fields, and no such model", chat, json({ model: "no-such", messages: says("hi"), user: padding })],
+  [
+    "ignored fields, and a prompt that is too long",
+    chat,
+    json({ model: "tiny-3b", messages: says(words(50_000)), logprobs: true, tools: [] }),
+  ],
+  ["token ids", embeddings, json({ model: "embed-m3", input: Array(1_000).fill([1, 2, 3]), metadata: padding })],
   ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
   ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
   ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
@@ -105,6 +118,18 @@ describe("reading on another thread", async () => {
       assert.deepEqual(got, due);
     });
   }
+
+  test("what was ignored comes back with the request, and with a refusal as its header", async () => {
+    const read = (fields: object) =>
+      reading.read(bodyOf(Buffer.from(json({ messages: says(words(5_000)), tools: [], logprobs: 1, ...fields }))), {
+        ...{ schema: "chat", sdk: null, models, payer: "a" },
+      });
+    assert.deepEqual((await read({ model: "tiny-3b" })).ask.ignored, ["tools", "logprobs"]);
+    await assert.rejects(read({ model: "no-such" }), { headers: { "x-tollgate-ignored": "tools, logprobs" } });
+    const long = { model: "tiny-3b", messages: says(words(50_000)) };
+    await assert.rejects(read(long), { status: 400, headers: { "x-tollgate-ignored": "tools, logprobs" } });
+    await assert.rejects(read({ model: 1 }), { status: 400, headers: {} });
+  });
 
   test("the catalogue that it is given is the one that counts", async () => {
     const bytes = Buffer.from(json({ model: "tiny-3b", messages: says(words(5_000)) }));

@@ -6,6 +6,7 @@ import { invalidRequest, notFound } from "../faults.ts";
 import { brokenRequests } from "./broken-requests.ts";
 import { watchConnections } from "./connections.ts";
 import { consoleRoutes } from "./console/routes.ts";
+import { answerPreflights } from "./cors.ts";
 import { type DoorOptions, openCall, openDoor } from "./door.ts";
 import { nodeRoutes } from "./nodes/routes.ts";
 import { openAiRoutes } from "./openai/routes.ts";
@@ -90,6 +91,7 @@ export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInst
   if (door !== undefined) {
     openDoor(app, door);
     requireHost(app);
+    answerPreflights(app, door.cors ?? []);
   }
   // Who asks before it sends its body is told to go on when the body is about to be read, and what else a client expects is
   // no reason to refuse it without an envelope.

@@ -12,6 +12,15 @@ import { countPrompt, outputCap, outputRoom } from "./admit.ts";
 import type { Ask } from "./endpoint.ts";
 import { quote } from "./quote.ts";
 
+/** What clients look for in a refusal, as their sources have it (2026-11). */
+const CLIENTS = {
+  // litellm, and with it aider, of which the sentence makes a ContextWindowExceededError.
+  litellm: /this model's maximum context length is/i,
+  langchainForPython: /context_length_exceeded/,
+  langchainForNode: /maximum context length/,
+  mods: /This model's maximum context length is (\d+) tokens. However, your messages resulted in (\d+) tokens/,
+};
+
 describe("prompts and the context", () => {
   let catalogue: Catalogue;
   let metering: Metering;
@@ -51,17 +60,22 @@ describe("prompts and the context", () => {
       param: "messages",
       message:
         "This model's maximum context length is 8192 tokens. However, your messages resulted in 8192 tokens. " +
-        "Please reduce the length of the messages.",
+        "Please reduce the length of the messages, to leave room for one token of output (context_length_exceeded).",
     });
   });
 
   test("a prompt far too long is not counted to its end", async () => {
     const { message } = await refusal("tiny-3b", said(100_000));
-    const [, tokens] =
-      /^This model's maximum context length is 8192 tokens\. However, your messages resulted in at least (\d+) tokens\. /.exec(
-        message,
-      ) ?? [];
-    assert.ok(Number(tokens) > 2 * (LIMIT - 1) && Number(tokens) < 100_000, message);
+    const tokens = Number(CLIENTS.mods.exec(message)?.[2]);
+    assert.ok(tokens > 2 * (LIMIT - 1) && tokens < 100_000, message);
+    assert.ok(message.includes(`resulted in ${tokens} tokens or more. `), message);
+  });
+
+  test("the clients that shorten a prompt by themselves know it, whether it was counted to its end or not", async () => {
+    for (const words of [LIMIT - around, LIMIT, 100_000]) {
+      const { message } = await refusal("tiny-3b", said(words));
+      for (const [client, pattern] of Object.entries(CLIENTS)) assert.match(message, pattern, client);
+    }
   });
 
   test("a completion's prompt is named so", async () => {
@@ -70,7 +84,7 @@ describe("prompts and the context", () => {
       param: "prompt",
       message:
         "This model's maximum context length is 8192 tokens. However, your prompt resulted in 8193 tokens. " +
-        "Please reduce the length of the prompt.",
+        "Please reduce the length of the prompt (context_length_exceeded).",
     });
   });
 
@@ -84,7 +98,7 @@ describe("prompts and the context", () => {
       param: "input[1]",
       message:
         "This model's maximum context length is 8192 tokens. However, your input resulted in 8193 tokens. " +
-        "Please reduce the length of the input.",
+        "Please reduce the length of the input (context_length_exceeded).",
     });
     assert.equal((await refusal("embed-m3", ask(text(wordsMax + 1)))).param, "input");
   });
@@ -96,6 +110,8 @@ describe("prompts and the context", () => {
       [50, 100, 50, 50],
       [LIMIT, 8_000, LIMIT, 192],
       [1_000_000, 8_191, LIMIT, 1],
+      [LIMIT, 7_435, LIMIT, 757],
+      [1, 8_191, 1, 1],
     ];
     for (const [max_tokens, promptTokens, cap, room] of rows) {
       assert.equal(outputCap(model, said(1, { max_tokens })), cap);

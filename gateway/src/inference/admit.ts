@@ -32,12 +32,19 @@ export async function countPrompt(meter: Meter, model: ActiveModel, ask: Ask): P
   if (over === null) return tokens;
   const { promptField } = ask;
   const field = ask.prompt.kind === "texts" && ask.prompt.texts.length > 1 ? `input[${over.index}]` : promptField;
-  // Clients know this sentence, and shorten what they sent. Counting ends well above the limit, not at the text's end.
-  const counted = over.isExact ? `${over.tokens}` : `at least ${over.tokens}`;
-  throw invalidRequest(
-    field,
-    `This model's maximum context length is ${model.contextLimit} tokens. However, your ${promptField} resulted in ` +
-      `${counted} tokens. Please reduce the length of the ${promptField}.`,
+  throw invalidRequest(field, tooLong(model, promptField, over));
+}
+
+/**
+ * Clients know these sentences and the word at their end, and shorten what they sent. They look for the number right after
+ * "resulted in"; counting ends well above the limit, not at the text's end, so that it may be the least there is.
+ */
+function tooLong({ contextLimit }: ActiveModel, field: string, over: { tokens: number; isExact: boolean }): string {
+  const counted = `${over.tokens} tokens${over.isExact ? "" : " or more"}`;
+  const room = over.tokens > contextLimit ? "" : ", to leave room for one token of output";
+  return (
+    `This model's maximum context length is ${contextLimit} tokens. However, your ${field} resulted in ${counted}. ` +
+    `Please reduce the length of the ${field}${room} (context_length_exceeded).`
   );
 }
 

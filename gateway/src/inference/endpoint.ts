@@ -41,6 +41,8 @@ export interface Ask {
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
+  /** Fields of the dialect that were sent and mean nothing here. */
+  ignored: string[];
   /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }
@@ -56,6 +58,8 @@ export interface AnswerMeta {
 export interface Usage {
   promptTokens: number;
   completionTokens: number;
+  /** The part of the completion that was thinking. Undefined for a model that does not think apart. */
+  reasoningTokens?: number | undefined;
 }
 
 export interface Answer {

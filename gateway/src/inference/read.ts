@@ -2,7 +2,9 @@
  * From a body to a request whose prompt is counted. A small body is read here and now. A large one is read on another
  * thread, by the same rules in the same order; what comes back is small, but for the job's body, already encoded.
  */
+import { IGNORED_HEADER } from "@tollgate/api/public/ignored.ts";
 import { invariant } from "../base/invariant.ts";
+import { Fault } from "../faults.ts";
 import type { ActiveModel, Catalogue } from "../metering/catalogue.ts";
 import type { Meter } from "../metering/meter.ts";
 import { countPrompt, findModel } from "./admit.ts";
@@ -16,9 +18,18 @@ export async function readFields(
   { endpoint, json, sdk }: { endpoint: Pick<Endpoint, "parse" | "kind">; json: unknown; sdk: Sdk | null },
 ): Promise<{ ask: Ask; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const ask = endpoint.parse(json, sdk); // 400
-  const model = findModel(gw, ask, endpoint.kind); // 404
-  const meter = gw.meter(model.build.tokenizer);
-  return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask) }; // 400
+  try {
+    const model = findModel(gw, ask, endpoint.kind); // 404
+    const meter = gw.meter(model.build.tokenizer);
+    return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask) }; // 400
+  } catch (error) {
+    throw error instanceof Fault ? error.withHeaders(ignoredHeaders(ask)) : error;
+  }
+}
+
+/** Every answer to a request whose fields were read says which of them it did nothing with. */
+export function ignoredHeaders({ ignored }: Pick<Ask, "ignored">): Record<string, string> {
+  return ignored.length === 0 ? {} : { [IGNORED_HEADER]: ignored.join(", ") };
 }
 
 export async function readAsk(

@@ -13,7 +13,7 @@ import { type Ending, judge } from "./endings.ts";
 import type { AnswerMeta, Endpoint, StreamWriter } from "./endpoint.ts";
 import { type Caller, checkCredit, checkLength, enterKey, enterModel } from "./gate.ts";
 import type { Gateway } from "./gateway.ts";
-import { readAsk } from "./read.ts";
+import { ignoredHeaders, readAsk } from "./read.ts";
 import { Relay } from "./relay.ts";
 import { settle } from "./settle.ts";
 import { bytesOf } from "./slices.ts";
@@ -40,6 +40,7 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay
     await checkCredit(gw, key); // 402
     const read = await stay.unlessStopped(readAsk(gw, { call, payer: key.accountId, endpoint })); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
+    call.reply.setHeaders(ignoredHeaders(ask));
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429
     try {
       const hold = await placeHold(gw, { call, key, endpoint, ask, model, meter, promptTokens }); // 402
@@ -115,8 +116,9 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     const completionTokens = counts.answerTokens + counts.reasoningTokens;
     if (ending.outcome === "ok")
       gw.dispatcher.measured(model.id, result, { prompt: promptTokens, output: completionTokens });
-    const reasoning = model.build.reasoning === undefined ? undefined : relay.reasoning;
-    const usage = { promptTokens, completionTokens };
+    const thinksApart = model.build.reasoning !== undefined;
+    const reasoning = thinksApart ? relay.reasoning : undefined;
+    const usage = { promptTokens, completionTokens, reasoningTokens: thinksApart ? counts.reasoningTokens : undefined };
     const answer = { text: relay.text, reasoning, finish, vectors: relay.embeddings, usage } as const;
     return {
       tokens: ending.billed === "nothing" ? 0 : promptTokens + completionTokens,

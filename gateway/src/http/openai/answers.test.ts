@@ -14,7 +14,7 @@ import type { Parts } from "../parts.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { bareServer } from "../server.ts";
 import { testDoor } from "../testing/door.ts";
-import { modelList, rateSheet } from "./catalogue.ts";
+import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings } from "./embeddings.ts";
@@ -64,6 +64,9 @@ describe("what the endpoints answer is what the schemas say", () => {
       fits(answers.ChatCompletion, chat.whole(meta, given));
       fits(answers.ChatCompletion, chat.whole(meta, { ...given, reasoning: "" }));
       fits(answers.TextCompletion, completions.whole(meta, given));
+      const thought = { ...given, usage: { ...usage, reasoningTokens: 0 } };
+      fits(answers.ChatCompletion, chat.whole(meta, thought));
+      fits(answers.TextCompletion, completions.whole(meta, thought));
     });
   }
 
@@ -135,7 +138,7 @@ describe("the examples of the document are what the endpoints make, to the byte"
   test("whole answers", () => {
     assert.equal(chat.whole(...made("small-8b", RIVERS)), JSON.stringify(samples.chatAnswer));
     const [about, plain] = made("reason-32b", RIVERS);
-    const reasoned = { ...plain, reasoning: "Any three will do." };
+    const reasoned = { ...plain, reasoning: "Any three will do.", usage: { ...usage, reasoningTokens: 5 } };
     assert.equal(chat.whole(about, reasoned), JSON.stringify(samples.reasoningAnswer));
     assert.equal(completions.whole(...made("tiny-3b", " the Volga.")), JSON.stringify(samples.completionAnswer));
   });
@@ -185,6 +188,10 @@ describe("the examples of the document are what the endpoints make, to the byte"
     const unmeasured = { ttftMs: null, tokensPerSecond: null };
     const models = modelList([active, coming], (id) => (id === active.id ? speeds : unmeasured));
     assert.equal(models, JSON.stringify(samples.models));
+    assert.deepEqual(
+      modelObject(active, () => speeds),
+      samples.activeModel,
+    );
     assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
   });
 

@@ -1,4 +1,4 @@
-/** GET /v1/models and GET /v1/catalog/rates: the same catalogue in two shapes. */
+/** GET /v1/models, GET /v1/models/{id} and GET /v1/catalog/rates: the same catalogue in two shapes. */
 import type { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import { HOST_SHARE_PERCENT } from "../../base/money.ts";
@@ -8,18 +8,24 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 /** The published share of each dollar that the serving host is paid. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
+type SpeedOf = (model: string) => MedianSpeed;
+
+export function modelList(entries: CatalogueEntry[], speedOf: SpeedOf): string {
   const list: JsonOf<typeof publicRoutes.listModels> = {
     object: "list",
-    data: entries.map((entry) => ({
-      id: entry.id,
-      object: "model",
-      created: Date.parse(entry.listed) / 1000,
-      owned_by: "tollgate",
-      vendor: factsOf(entry, speedOf(entry.id)),
-    })),
+    data: entries.map((entry) => modelObject(entry, speedOf)),
   };
   return JSON.stringify(list);
+}
+
+export function modelObject(entry: CatalogueEntry, speedOf: SpeedOf): JsonOf<typeof publicRoutes.retrieveModel> {
+  return {
+    id: entry.id,
+    object: "model",
+    created: Date.parse(entry.listed) / 1000,
+    owned_by: "tollgate",
+    vendor: { kind: entry.kind, ...factsOf(entry, speedOf(entry.id)) },
+  };
 }
 
 /** What is ours to say of a model, and how fast its nodes are now. */

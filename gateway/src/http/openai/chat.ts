@@ -4,7 +4,7 @@ import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
 import { parseFields } from "../fields.ts";
-import { generationAsk, usageObject } from "./generation.ts";
+import { generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
 
 const route = publicRoutes.createChatCompletion;
 
@@ -14,14 +14,14 @@ export const chat: Endpoint = {
   kind: "generation",
 
   parse(body) {
-    const fields = parseFields(route.body.fields, body);
+    const fields = parseFields(route.body.fields, withoutIdleOptions(body));
     const messages = fields.messages.map(({ role, content }) => ({
       // What the template renders is what is counted, so it is also what the node is sent.
       role: renderedRole(role),
       content: typeof content === "string" ? content : (content ?? []).map((part) => part.text).join(""),
     }));
     return {
-      ...generationAsk(fields),
+      ...generationAsk(fields, body),
       prompt: { kind: "chat", messages },
       promptField: "messages",
       body: { messages },

@@ -1,8 +1,9 @@
 /** POST /v1/embeddings. Vectors are float arrays at the model's native width, one per input, in order. */
+import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
 import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
-import { parseFields } from "../fields.ts";
+import { parseFields, presentOf } from "../fields.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
@@ -20,6 +21,8 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
       const { model, input } = parseFields(route.body.fields, body);
       const texts = typeof input === "string" ? [input] : input;
       const { encoding_format: asked } = body as { encoding_format?: unknown };
+      const vectorsAs = base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats";
+      const ignored = presentOf(body, [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS]);
       return {
         model,
         prompt: { kind: "texts", texts },
@@ -30,7 +33,8 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         includeUsage: false,
         outputTokensMax: undefined,
         sampling: {},
-        vectorsAs: base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats",
+        vectorsAs,
+        ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };
     },
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { IGNORED_FIELDS, IGNORED_OF_EMBEDDINGS } from "@tollgate/api/public/ignored.ts";
 import { Fault } from "../../faults.ts";
+import type { Endpoint } from "../../inference/endpoint.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddings, embeddingsEndpoint } from "./embeddings.ts";
@@ -75,7 +77,7 @@ describe("chat fields", () => {
     ["presence_penalty -3", { ...good, presence_penalty: -3 }, "presence_penalty", /between -2 and 2/],
     ["seed 1.5", { ...good, seed: 1.5 }, "seed", /integer/],
     ["empty stop", { ...good, stop: "" }, "stop", /must not be empty/],
-    ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /1 to 4/],
+    ["five stops", { ...good, stop: ["a", "b", "c", "d", "e"] }, "stop", /at most 4/],
     ["an empty stop among others", { ...good, stop: ["a", ""] }, "stop[1]", /must not be empty/],
     ["an endless stop", { ...good, stop: "x".repeat(2049) }, "stop", /at most 2048 characters/],
     ["an endless stop among others", { ...good, stop: ["a", "x".repeat(2049)] }, "stop[1]", /at most 2048 characters/],
@@ -95,10 +97,24 @@ describe("chat fields", () => {
     ["stream yes", { ...good, stream: "yes" }, "stream", /true or false/],
     [
       "include_usage 1",
-      { ...good, stream_options: { include_usage: 1 } },
+      { ...good, stream: true, stream_options: { include_usage: 1 } },
       "stream_options.include_usage",
       /true or false/,
     ],
+    [
+      "stream_options 1 of a stream",
+      { ...good, stream: true, stream_options: 1 },
+      "stream_options",
+      /must be an object/,
+    ],
+    ["a tool is required", { ...good, tool_choice: "required" }, "tool_choice", /returns no tool calls/],
+    [
+      "a tool is named",
+      { ...good, tool_choice: { type: "function", function: { name: "f" } } },
+      "tool_choice",
+      /must be "auto" or "none": this service returns no tool calls/,
+    ],
+    ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /returns no tool calls/],
     ["json mode", { ...good, response_format: { type: "json_object" } }, "response_format.type", /must be "text"/],
   ] as [string, unknown, string | undefined, RegExp][]) {
     test(`${name} is refused, naming ${param ?? "the body"}`, () => {
@@ -151,6 +167,21 @@ describe("chat fields", () => {
     const options = { stream_options: { include_usage: true } };
     assert.equal(chat.parse({ ...good, ...options }).includeUsage, false);
     assert.equal(chat.parse({ ...good, ...options, stream: true }).includeUsage, true);
+    for (const stream_options of [7, "x", [], { include_usage: "yes" }]) {
+      for (const stream of [undefined, null, false]) {
+        assert.equal(chat.parse({ ...good, stream, stream_options }).includeUsage, false);
+        assert.equal(completions.parse({ model: "m", stream, stream_options }).includeUsage, false);
+      }
+    }
+  });
+
+  test("a choice between no tools is none", () => {
+    const { ignored: _, ...plain } = chat.parse(good);
+    for (const tool_choice of ["auto", "none", null]) {
+      const { ignored, ...ask } = chat.parse({ ...good, tool_choice });
+      assert.deepEqual(ask, plain);
+      assert.deepEqual(ignored, tool_choice === null ? [] : ["tool_choice"]);
+    }
   });
 });
 
@@ -177,12 +208,27 @@ describe("embedding fields", () => {
     [[], "input"],
     [["a", ""], "input[1]"],
     [[1, 2], "input[0]"],
+    [[[1, 2], [3]], "input[0]"],
     [Array(2049).fill("x"), "input"],
   ] as const) {
     test(`input ${JSON.stringify(input)?.slice(0, 20)} is refused, naming ${param}`, () => {
       assert.equal(refusal(embeddings.parse, { model: "m", input }).param, param);
     });
   }
+});
+
+describe("token ids for embeddings", () => {
+  test("who sends them is told what sends them, and how to send text", () => {
+    for (const input of [
+      [1, 2],
+      [[1, 2], [3]],
+    ]) {
+      const { message } = refusal(embeddings.parse, { model: "m", input });
+      assert.match(message, /token ids are not supported/);
+      assert.match(message, /LangChain for Python .* check_embedding_ctx_length=False/);
+    }
+    assert.equal(refusal(embeddings.parse, { model: "m", input: [{}] }).message, "input[0] must be a string");
+  });
 });
 
 describe("embeddings for libraries that turn floats into zeros", () => {
@@ -212,10 +258,15 @@ describe("embeddings for libraries that turn floats into zeros", () => {
     for (const version of ["4.90.9", "7.12.0", "8.0.0", "nonsense"])
       assert.deepEqual(shown(true, version), [0.5, -1], version);
     assert.deepEqual(shown(false, "5.0.0"), [0.5, -1]);
+    const asked = { model: "m", input: "a", encoding_format: "base64", dimensions: 3 };
+    const endpoint = embeddingsEndpoint({ base64Compat: true });
+    assert.deepEqual(endpoint.parse(asked, { language: "js", version: "5.0.0" }).ignored, ["dimensions"]);
     assert.deepEqual(shown(true, "5.0.0", {}), [0.5, -1]);
     assert.deepEqual(shown(true, "5.0.0", { encoding_format: "base64" }, "python"), [0.5, -1]);
   });
 });
+
+const VALUES = [true, 7, "x", "", [{}], {}, Array(33_000).fill(1), [{ content: Array(33_000).fill(1) }]];
 
 describe("the bounds themselves, and what is ignored", () => {
   test("every bound is within its range", () => {
@@ -230,6 +281,8 @@ describe("the bounds themselves, and what is ignored", () => {
       assert.deepEqual(completions.parse({ model: "m", ...most }).sampling, most);
     }
     assert.equal(chat.parse({ ...good, max_tokens: 1 }).outputTokensMax, 1);
+    assert.deepEqual(chat.parse({ ...good, stop: [] }).sampling, {}, "an empty list is absent");
+    assert.deepEqual(chat.parse({ ...good, stop: "x".repeat(2048) }).sampling, { stop: ["x".repeat(2048)] });
     assert.deepEqual(chat.parse({ ...good, stop: "a" }).sampling, { stop: ["a"] });
     assert.deepEqual(chat.parse({ ...good, stop: ["a", "b", "c", "d"] }).sampling, { stop: ["a", "b", "c", "d"] });
     assert.ok(chat.parse({ ...good, n: 1, response_format: { type: "text" } }));
@@ -256,7 +309,6 @@ describe("the bounds themselves, and what is ignored", () => {
       { frequency_penalty: -2.1 },
       { seed: 2 ** 53 + 2 },
       { max_tokens: 0 },
-      { stop: [] },
       { n: 0 },
     ]) {
       const [field] = Object.keys(fields);
@@ -271,17 +323,32 @@ describe("the bounds themselves, and what is ignored", () => {
     }
   });
 
-  test("fields of the dialect that mean nothing here change nothing, whatever they hold", () => {
-    const names = "tools tool_choice logprobs top_logprobs logit_bias user store metadata reasoning_effort";
-    const more = "parallel_tool_calls echo best_of suffix encoding_format dimensions service_tier";
-    for (const name of `${names} ${more}`.split(" ")) {
-      for (const value of [true, 7, "x", [{}], {}]) {
-        assert.deepEqual(chat.parse({ ...good, [name]: value }), chat.parse(good), name);
-        const prompt = { model: "m", prompt: "a" };
-        assert.deepEqual(completions.parse({ ...prompt, [name]: value }), completions.parse(prompt), name);
-        const input = { model: "m", input: "a" };
-        assert.deepEqual(embeddings.parse({ ...input, [name]: value }), embeddings.parse(input), name);
+  test("fields of the dialect that mean nothing here change nothing, whatever they hold, and are named", () => {
+    const asked: [Endpoint, object][] = [
+      [chat, good],
+      [completions, { model: "m", prompt: "a" }],
+      [embeddings, { model: "m", input: "a" }],
+    ];
+    for (const [endpoint, body] of asked) {
+      const { ignored: none, ...plain } = endpoint.parse(body);
+      assert.deepEqual(none, []);
+      const known = endpoint === embeddings ? [...IGNORED_FIELDS, ...IGNORED_OF_EMBEDDINGS] : IGNORED_FIELDS;
+      for (const name of [...known, "service_tier", "whatever"]) {
+        const isKnown = known.some((one) => one === name);
+        const values = name === "tool_choice" && endpoint !== embeddings ? ["auto"] : VALUES;
+        for (const value of values) {
+          const { ignored, ...ask } = endpoint.parse({ ...body, [name]: value });
+          assert.deepEqual(ask, plain, name);
+          assert.deepEqual(ignored, isKnown ? [name] : [], name);
+        }
+        assert.deepEqual(endpoint.parse({ ...body, [name]: null }).ignored, [], "null is absent");
       }
     }
+  });
+
+  test("they are named in one order; what shapes no answer without a stream is named then", () => {
+    const body = { ...good, logprobs: true, tools: [], user: "me", stream_options: { include_usage: true } };
+    assert.deepEqual(chat.parse(body).ignored, ["tools", "logprobs", "user", "stream_options"]);
+    assert.deepEqual(chat.parse({ ...body, stream: true }).ignored, ["tools", "logprobs", "user"]);
   });
 });

@@ -1,21 +1,35 @@
-/** What chat and completions share: the decoding parameters and the shape of usage. */
+/** What chat and completions share: the decoding parameters, what they ignore, and the shape of usage. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
+import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
 import type { Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
+import { presentOf } from "../fields.ts";
 
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
-export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
+/** Out of the fields of a body, and the body itself. */
+export function generationAsk(
+  fields: Generation,
+  body: unknown,
+): Omit<Ask, "prompt" | "promptField" | "body" | "vectorsDue"> {
+  const stream = fields.stream ?? false;
   return {
     model: fields.model,
-    stream: fields.stream ?? false,
-    includeUsage: fields.stream === true && fields.stream_options?.include_usage === true,
+    stream,
+    includeUsage: stream && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
     vectorsAs: "floats",
+    ignored: presentOf(body, stream ? IGNORED_FIELDS : [...IGNORED_FIELDS, "stream_options"]),
   };
+}
+
+/** A body as it is checked: without a stream its options say nothing, whatever they hold. */
+export function withoutIdleOptions(body: unknown): unknown {
+  if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
+  return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
 }
 
 function sampling(fields: Generation): Sampling {
@@ -26,14 +40,16 @@ function sampling(fields: Generation): Sampling {
     ...(presence_penalty !== undefined && { presence_penalty }),
     ...(frequency_penalty !== undefined && { frequency_penalty }),
     ...(seed !== undefined && { seed }),
-    ...(stop !== undefined && { stop: typeof stop === "string" ? [stop] : stop }),
+    ...(stop !== undefined && stop.length > 0 && { stop: typeof stop === "string" ? [stop] : stop }),
   };
 }
 
-export function usageObject({ promptTokens, completionTokens }: Usage): z.input<typeof UsageObject> {
+export function usageObject(usage: Usage): z.input<typeof UsageObject> {
+  const { promptTokens, completionTokens, reasoningTokens } = usage;
   return {
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     total_tokens: promptTokens + completionTokens,
+    ...(reasoningTokens !== undefined && { completion_tokens_details: { reasoning_tokens: reasoningTokens } }),
   };
 }

@@ -5,11 +5,12 @@ import type { FastifyInstance } from "fastify";
 import { fault } from "../../faults.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { checkLength, enterKey } from "../../inference/gate.ts";
+import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
 import { sendCached } from "../cached.ts";
-import { takeOver } from "../door.ts";
+import { type OpenCall, takeOver } from "../door.ts";
 import type { Parts } from "../parts.ts";
-import { modelList, rateSheet } from "./catalogue.ts";
+import { modelList, modelObject, rateSheet } from "./catalogue.ts";
 import { chat } from "./chat.ts";
 import { completions } from "./completions.ts";
 import { embeddingsEndpoint } from "./embeddings.ts";
@@ -30,17 +31,22 @@ export function openAiRoutes(
     });
   }
 
+  const speedOf = (model: string) => gateway.dispatcher.speedOf(model);
   app.route({
     ...methodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
-      const key = await gateway.keys.authenticate(call.authorization);
-      if (key === undefined) throw fault("invalid_api_key");
-      const caller = { call, key, endpoint: "models" as const };
-      await checkLength(gateway, caller);
-      const pass = await enterKey(gateway, caller);
-      await pass.leave(0);
-      const list = modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model));
-      return reply.type("application/json; charset=utf-8").send(list);
+      await countAsRequest(gateway, call);
+      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, speedOf));
+    },
+  });
+
+  app.route<{ Params: { id: string } }>({
+    ...methodAndUrl(publicRoutes.retrieveModel),
+    async handler({ call, params }, reply) {
+      await countAsRequest(gateway, call);
+      const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
+      if (entry === undefined) throw fault("model_not_found");
+      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, speedOf)));
     },
   });
 
@@ -51,4 +57,16 @@ export function openAiRoutes(
       return sendCached(request, reply, { body: rateSheet(gateway.catalogue().entries) });
     },
   });
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+/** What is asked of the catalogue counts against the key's minute, and holds a slot no longer than that takes. */
+async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<void> {
+  const key = await gateway.keys.authenticate(call.authorization);
+  if (key === undefined) throw fault("invalid_api_key");
+  const caller = { call, key, endpoint: "models" as const };
+  await checkLength(gateway, caller);
+  const pass = await enterKey(gateway, caller);
+  await pass.leave(0);
 }

@@ -138,7 +138,7 @@ test("a schema is read out field by field", () => {
   assert.equal(type("temperature"), "number, 0 to 2");
   assert.equal(type("max_tokens"), "integer ≥ 1");
   assert.equal(type("seed"), "integer");
-  assert.equal(type("stop"), "non-empty string or list of 1 to 4: non-empty string");
+  assert.equal(type("stop"), "non-empty string or list of 0 to 4: non-empty string");
   assert.equal(type("messages"), "list of 1 or more: object");
   assert.equal(type("messages[].content[].type"), '"text"');
   assert.equal(type("stream_options.include_usage"), "boolean or null");

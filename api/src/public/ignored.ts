@@ -1,0 +1,21 @@
+/** Fields that the public API knows of and does nothing with. An answer names those that were sent, in this order. */
+export const IGNORED_FIELDS = [
+  "tools",
+  "tool_choice",
+  "parallel_tool_calls",
+  "logprobs",
+  "top_logprobs",
+  "logit_bias",
+  "user",
+  "store",
+  "metadata",
+  "reasoning_effort",
+  "echo",
+  "best_of",
+  "suffix",
+] as const;
+
+/** Beside those: vectors are always floats at the model's native width. */
+export const IGNORED_OF_EMBEDDINGS = ["encoding_format", "dimensions"] as const;
+
+export const IGNORED_HEADER = "x-tollgate-ignored";
