@@ -113,6 +113,25 @@ test("an engine whose model was swapped for another fails by its tokenizer", asy
   assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine's model is another one$/m);
 });
 
+test("an engine that has lost a model's chat template fails by what it makes of a chat", async (t) => {
+  let tokens = 54;
+  const engineUrl = await stubServer(t, (request, response) => {
+    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
+    else if (request.path === "/v1/chat/completions") json(response, { usage: { prompt_tokens: tokens } });
+    else json(response, {}, 404);
+  });
+  const serving = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
+  const { run, terminal } = await ready(t, { login: { serving } });
+  await run(doctor, "--no-speed");
+  assert.match(terminal.text, /^ok {4}template {3}tiny-3b: Ollama's of llama3\.2, without today's date$/m);
+  tokens = 14;
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.match(
+    terminal.text,
+    /^fail {2}template {3}tiny-3b: it has no chat template .* 14 to the engine\n {17}→ give it Llama 3's: ollama create/m,
+  );
+});
+
 test("a clock that is off, a login that others can read", async (t) => {
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);

@@ -7,10 +7,15 @@ import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
-/** An Ollama with these models, found as the command finds one. */
-async function ollamaWith(t: TestContext, names: string[]): Promise<FoundEngine[]> {
+/** As Ollama's own templates count it. */
+const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
+
+/** An Ollama with these models, found as the command finds one. `chatTokens`: what it makes of the check's chat. */
+async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
-    if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
+    if (request.path === "/api/chat")
+      json(response, { done: true, prompt_eval_count: chatTokens(JSON.parse(request.body).model) });
+    else if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
     else if (request.path === "/api/ps") json(response, { models: [] });
     else if (request.path === "/api/version") json(response, { version: "0.12.0" });
     else json(response, { error: "not found" }, 404);
@@ -134,6 +139,35 @@ test("an engine with another tokenizer holds another model, which is not elected
   assert.equal(exitCode, 2);
   assert.match((await fails(elect, ...asked, "--yes")).lines[0] ?? "", /nothing that this machine holds/);
   assert.deepEqual(gateway.bodies, []);
+});
+
+test("a model without its chat template is not elected: what is billed is not what the engine reads", async (t) => {
+  const bare = (name: string): number => (name === "qwq:32b" ? 44 : 14);
+  const machine = fakeMachine({ memoryBytes: 64 * GIB });
+  const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
+  const { run, fails, terminal, gateway } = await loggedIn(t, { engines: both, context: { machine } });
+  const { lines, next, exitCode } = await fails(elect, "--models", "tiny-3b");
+  const trouble = "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine";
+  assert.deepEqual([lines, exitCode], [[`tiny-3b: ${trouble}`], 1]);
+  assert.match(next ?? "", /^give it Llama 3's: ollama create with a TEMPLATE/);
+  assert.ok(terminal.text.includes(`no: ${trouble}`));
+  assert.deepEqual(gateway.bodies, []);
+  assert.equal(await run(elect, "--yes"), 0);
+  assert.deepEqual(gateway.bodies, [{ models: ["reason-32b"] }]);
+  assert.match(terminal.text, /^reason-32b .* yes, template checked$/m);
+
+  const alone = await loggedIn(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
+  const report = await alone.fails(elect, "--yes");
+  assert.equal(report.lines[0], `nothing that this machine holds can be served: tiny-3b: ${trouble}`);
+  assert.match(report.next ?? "", /ollama create/);
+});
+
+test("a model that nobody proposed is looked at when a person chooses it", async (t) => {
+  const machine = fakeMachine({ memoryBytes: 8 * GIB });
+  const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
+  const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
+  assert.match((await fails(elect)).lines[0] ?? "", /^reason-32b: it has no chat template of QwQ/);
+  assert.match(terminal.text, /^reason-32b .* no: needs about/m);
 });
 
 test("the demo model is elected with a warning", async (t) => {

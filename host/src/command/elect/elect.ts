@@ -12,7 +12,15 @@ import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
 import { gibibytes } from "../terminal/format.ts";
-import { type Candidate, candidatesOf, objections, proposalLines, proposed } from "./candidates.ts";
+import {
+  type Candidate,
+  candidatesOf,
+  lookAtTemplates,
+  objections,
+  proposalLines,
+  proposed,
+  templateObjection,
+} from "./candidates.ts";
 
 const USAGE = `tollgate-host elect: choose the models that this node serves
 
@@ -88,20 +96,34 @@ async function decide(
   flags: { yes?: boolean; json?: boolean },
   { engine, memoryBytes, context }: Deciding,
 ): Promise<string[]> {
-  const { terminal } = context;
+  const { terminal, clock } = context;
+  await lookAtTemplates(asked ?? proposed(candidates), candidates, { engine, clock });
   if (!flags.json) {
     terminal.print(`${engine.name}, ${gibibytes(memoryBytes)} for models`);
     for (const line of [...proposalLines(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
   }
   const proposal = proposed(candidates);
-  if (asked === undefined && proposal.length === 0)
-    throw new CommandError("nothing that this machine holds can be served", {
-      next: "load one of the models above into the engine, or map another with --map MODEL=ENGINE_MODEL",
-    });
+  if (asked === undefined && proposal.length === 0) throw nothingToServe(candidates);
   const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
   const wrong = objections(models, candidates);
   if (wrong.length > 0) throw new UsageError(wrong);
+  await lookAtTemplates(models, candidates, { engine, clock });
+  const objection = templateObjection(models, candidates);
+  if (objection !== undefined) throw objection;
   return models;
+}
+
+function nothingToServe(candidates: Candidate[]): CommandError {
+  const message = "nothing that this machine holds can be served";
+  const objection = templateObjection(
+    candidates.map(({ model }) => model),
+    candidates,
+  );
+  if (objection?.next !== undefined)
+    return new CommandError(`${message}: ${objection.message}`, { next: objection.next });
+  return new CommandError(message, {
+    next: "load one of the models above into the engine, or map another with --map MODEL=ENGINE_MODEL",
+  });
 }
 
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
