@@ -2,8 +2,9 @@
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { readFlags } from "../arguments.ts";
-import { engineFor, fillsThisMachine } from "../choose-engine.ts";
+import { fillsThisMachine } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
+import { engineFor } from "../engine-for.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, settingsOf } from "../login-file.ts";
 import { counted } from "../terminal/format.ts";

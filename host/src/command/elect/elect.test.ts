@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
+import { addressesFor, type FoundEngine, findEngines } from "../../engines/detect.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
@@ -21,7 +21,7 @@ async function ollamaWith(t: TestContext, names: string[], chatTokens = template
     else json(response, { error: "not found" }, 404);
   });
   const nowhere = "http://127.0.0.1:9";
-  const addresses = { ...usualAddresses({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
+  const addresses = { ...addressesFor({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
   const engines = await findEngines({ ...addresses, ollama: url });
   assert.equal(engines.length, 1, "the stub passes for an Ollama");
   return engines;
@@ -37,12 +37,37 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   });
   assert.equal(await run(elect, "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b"] }]);
-  assert.deepEqual((await logins.read())?.serving, { engine: "auto", models: ["tiny-3b"] });
+  const { engine, models } = (await logins.read())?.serving ?? {};
+  assert.deepEqual([engine, models], ["auto", ["tiny-3b"]]);
   assert.match(terminal.lines[0] ?? "", /^ollama at 127\.0\.0\.1:\d+, 8\.0 GiB for models$/);
   assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
   assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
   assert.match(terminal.text, /^embed-m3 .* no: no engine here holds it$/m);
   assert.match(terminal.text, /elected tiny-3b on ollama at .*; the node is ready\nnext: /);
+});
+
+test("where each engine was is remembered, of those that hold what was elected, and looked at again", async (t) => {
+  const engines = await ollamaWith(t, ["llama3.2:3b"]);
+  const other: FoundEngine = {
+    ...(engines[0] as FoundEngine),
+    kind: "vLLM",
+    url: "http://127.0.0.1:9",
+    models: ["bge-m3"],
+  };
+  const lookedAt: string[] = [];
+  const { run, logins, context } = await loggedIn(t, { engines: [...engines, other] });
+  context.findEngines = async ({ ollama }) => {
+    lookedAt.push(ollama);
+    return [...engines, other];
+  };
+  context.env = { OLLAMA_HOST: "127.0.0.1:7777" };
+  assert.equal(await run(elect, "--models", "tiny-3b"), 0);
+  const ollama = engines[0]?.url as string;
+  assert.deepEqual((await logins.read())?.serving?.addresses, { ollama });
+  context.env = {};
+  assert.equal(await run(elect, "--models", "tiny-3b,embed-m3"), 0);
+  assert.deepEqual((await logins.read())?.serving?.addresses, { ollama, vLLM: "http://127.0.0.1:9" });
+  assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
 test("a person is asked once, and may say something else", async (t) => {
@@ -176,10 +201,18 @@ test("the demo model is elected with a warning", async (t) => {
   assert.match(terminal.remarks[0] ?? "", /for trying things out/);
 });
 
+test("an engine that is not ready is no mistake: what is wrong with it, and what to do", async (t) => {
+  const { fails } = await loggedIn(t);
+  const report = await fails(elect, "--engine", "openai", "--engine-url", await deadAddress(), "--yes");
+  assert.match(report.lines[0] ?? "", /^nothing answers at .* \(ECONNREFUSED\)$/);
+  assert.match(report.next ?? "", /^start the engine/);
+  assert.equal(report.exitCode, 1);
+});
+
 test("mistakes about an engine that this command line names are usage errors", async (t) => {
   const { fails } = await loggedIn(t);
   const cases = [
-    ["--engine", "openai", "--engine-url", await deadAddress(), "--yes"],
+    ["--engine", "openai", "--yes"],
     ["--model", "/nowhere/strange.gguf", "--yes"],
     ["--model", "/nowhere/none.gguf", "--as", "tiny-3b", "--yes"],
   ];

@@ -1,10 +1,11 @@
 /** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
 import { resolve } from "node:path";
-import { usualAddresses } from "../../engines/detect.ts";
+import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
-import { engineFor } from "../choose-engine.ts";
+import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
+import { EngineMissing, engineFor } from "../engine-for.ts";
 import { CommandError } from "../errors.ts";
 import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
@@ -36,6 +37,9 @@ tokens as the gateway does. What is chosen is remembered, and tollgate-host up s
 without flags. An engine that wants a key takes it from the environment variable
 TOLLGATE_ENGINE_KEY; it is remembered too.`;
 
+/** An engine that is still loading its model is waited for so long. */
+const LOADING_MS_MAX = 60_000;
+
 const DEMO_WARNING =
   "the demo model is for trying things out: it fails a platform's test questions, and the node is quarantined";
 
@@ -54,20 +58,21 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   const map = mapOf(flags.map, wrong);
   // Where engines are looked for, the names say which one is meant.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
-  const settings = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
+  const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
   const node = nodeIdOf(session, flags.node);
+  const settings = { ...fromFlags, addresses: session.login.serving?.addresses };
   const catalogue = await session.gateway.models();
   const found = searches && map.size > 0 ? await engineHolding(map, settings, context) : absolute(settings);
-  const { engine } = await openEngine(found, catalogue, context);
+  const { engine, sources } = await openEngine(found, catalogue, context);
   try {
     const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
     const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
     const models = await decide(candidates, settings.models, flags, { engine, memoryBytes, context });
     const elected = await session.gateway.elect(node, models);
-    await remember(session, context, { settings: found, models, node });
+    await remember(session, context, { settings: { ...found, addresses: addressesOf(sources, models) }, models, node });
     if (found.engine === "demo") context.terminal.remark(`tollgate-host: ${DEMO_WARNING}`);
     const report = { node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates };
     answer(context, flags.json, report, () => [
@@ -136,6 +141,12 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
   return models;
 }
 
+/** Where the engines are that hold these models. */
+function addressesOf(sources: Source[], models: string[]): EngineSettings["addresses"] {
+  const used = sources.filter((source) => source.models.some((model) => models.includes(model)));
+  return used.length === 0 ? undefined : Object.fromEntries(used.map(({ kind, url }) => [kind, url]));
+}
+
 interface Election {
   settings: EngineSettings;
   models: string[];
@@ -150,7 +161,7 @@ async function remember({ login }: Session, { logins }: CommandContext, election
 
 /** The engine that holds the mapped models, named by its address from now on. */
 async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
-  const engines = await context.findEngines(usualAddresses(context.env));
+  const engines = await context.findEngines(addressesFor(context.env, settings.addresses));
   const names = [...map.values()];
   const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
   if (holder === undefined) {
@@ -165,10 +176,12 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
 async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[], context: CommandContext) {
   const everything = settings.engine === "demo" || settings.engine === "scripted";
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
+  const tell = (line: string): void => context.terminal.remark(`tollgate-host: ${line}`);
+  const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
   try {
-    return await engineFor({ ...settings, models, settled: false, standIn: false }, context);
+    return await engineFor({ ...settings, models, settled: false, standIn: false }, context, patience);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof EngineMissing)) throw error;
     throw new CommandError(error.message, {
       next: "start an engine with one of the models in docs/hosts.md, or name it with --engine openai --engine-url URL",
       cause: error,
