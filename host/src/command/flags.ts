@@ -71,6 +71,8 @@ ${ENGINE_USAGE}
   --json              one JSON object a line instead of a screen
 
 An engine that wants a key takes it from the environment variable TOLLGATE_ENGINE_KEY.
+OLLAMA_HOST says where Ollama is, if it is not where it was elected. An engine that is still
+loading is waited for.
 Ctrl-C finishes what runs, then stops; a second Ctrl-C stops at once.`;
 
 export const ENGINE_OPTIONS = {

@@ -33,8 +33,10 @@ ${ENGINE_USAGE}
 
 To elect a model is to choose it for this node: the platform then sends requests for it.
 Proposed is what an engine on this machine holds, what fits into its memory, and what counts
-tokens as the gateway does. What is chosen is remembered, and tollgate-host up serves it
-without flags. An engine that wants a key takes it from the environment variable
+texts and chats as the gateway does. Engines are looked for at their usual ports, and Ollama
+where OLLAMA_HOST says. What is chosen is remembered, with the engine's address, and
+tollgate-host up serves it without flags. One that is still loading is waited for, up to a
+minute. An engine that wants a key takes it from the environment variable
 TOLLGATE_ENGINE_KEY; it is remembered too.`;
 
 /** An engine that is still loading its model is waited for so long. */
