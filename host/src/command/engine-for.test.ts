@@ -87,7 +87,7 @@ test("an engine that is still loading is waited for, with a line every five seco
   assert.deepEqual(models, ["tiny-3b"]);
   assert.deepEqual(
     lines,
-    [0, 5, 10].map((s) => `it is loading; waiting for it, ${s} s so far`),
+    [0, 5, 10].map((s) => `it is loading; ${s} s so far`),
   );
 });
 
@@ -128,6 +128,8 @@ test("what keeps an engine from being found is said: where it was elected all of
   const gone = await says(machine([], [absence("unreachable")]), { addresses });
   assert.deepEqual([gone.message, gone.next], [`${missing}: it is unreachable`, "do"]);
   assert.ok((await says(machine([], [absence("unreachable"), absence("stranger")]))) instanceof EngineMissing);
+  const said = machine([], [absence("unreachable")], { OLLAMA_HOST: "127.0.0.1:7777" });
+  assert.equal((await says(said)).message, `${missing}: it is unreachable`);
   const key = await says(machine([], [absence("key")]));
   assert.deepEqual(
     [key.message, key.next],

@@ -13,7 +13,7 @@ export type Machine = Pick<CommandContext, "clock" | "env" | "findEngines" | "fi
 type Wanted = EngineSettings & { settled: boolean; standIn: boolean };
 
 /** How long to wait for an engine that is still loading, and who is told. */
-export interface Patience {
+interface Patience {
   waitMs: number;
   tell: (line: string) => void;
   signal: AbortSignal;
@@ -36,7 +36,7 @@ export async function engineFor(wanted: Wanted, machine: Machine, patience = IMP
       if (!(error instanceof EngineLoading) || waitedMs >= patience.waitMs || patience.signal.aborted) throw error;
       if (clock.monotonic() - toldAt >= TELL_EVERY_MS) {
         toldAt = clock.monotonic();
-        patience.tell(`${error.message}; waiting for it, ${Math.round(waitedMs / 1000)} s so far`);
+        patience.tell(`${error.message}; ${Math.round(waitedMs / 1000)} s so far`);
       }
       await sleep(clock, LOOK_EVERY_MS, patience.signal);
     }
@@ -57,7 +57,7 @@ async function look(wanted: Wanted, { clock, env, findEngines, findAbsences }: M
   const missing = searches ? missingFrom(found, wanted.models) : undefined;
   if (missing !== undefined) {
     const absences = await findAbsences(addressesFor(env, wanted.addresses));
-    throw explained(missing, found, worthTelling(absences, wanted), env.OLLAMA_HOST);
+    throw explained(missing, found, worthTelling(absences, wanted, ollamaAddress(env.OLLAMA_HOST)), env.OLLAMA_HOST);
   }
   try {
     return await chooseEngine(wanted, { clock, env, find: async () => found });
@@ -83,12 +83,12 @@ function missingFrom(found: FoundEngine[], models: string[] | undefined): string
   return missing.length === 0 ? undefined : `no engine on this machine holds ${missing.join(", ")} now`;
 }
 
-/** Where an engine was elected it is missed; at a usual port anybody may listen, or nobody. */
-function worthTelling(absences: Absence[], { addresses = {}, settled }: Wanted): Absence[] {
-  const elected = new Set(Object.values(addresses));
+/** Where an engine was elected or said to be it is missed; at a usual port anybody may listen, or nobody. */
+function worthTelling(absences: Absence[], { addresses = {}, settled }: Wanted, said: string | undefined): Absence[] {
+  const expected = new Set([...Object.values(addresses), ...(said === undefined ? [] : [said])]);
   return absences.filter(({ cause, url }) => {
-    if (elected.has(url)) return true;
-    return !(settled && elected.size > 0) && (cause === "loading" || cause === "key");
+    if (expected.has(url)) return true;
+    return !(settled && expected.size > 0) && (cause === "loading" || cause === "key");
   });
 }
 

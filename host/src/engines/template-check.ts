@@ -16,14 +16,14 @@ export const TEMPLATE_CHAT = [
 ];
 
 /** One way in which that chat may come to the model. */
-export interface Rendering {
+interface Rendering {
   by: string;
   tokens: number;
   /** It begins with a mark of its own (BOS), which an engine may leave out. One that is put twice is harmless anywhere. */
   begins: boolean;
 }
 
-export interface ChatFamily {
+interface ChatFamily {
   /** As people know it. */
   name: string;
   /** The first is what the gateway bills; the others are published templates that differ in ways that do no harm. */

@@ -132,6 +132,28 @@ test("an engine that has lost a model's chat template fails by what it makes of 
   );
 });
 
+test("an engine is looked for where it was elected, and said to be missing there", async (t) => {
+  const addresses = { ollama: "http://127.0.0.1:7777" };
+  const gone = {
+    cause: "unreachable" as const,
+    url: addresses.ollama,
+    what: "nothing answers there",
+    next: "start it",
+  };
+  const { run, terminal, context } = await ready(t, {
+    login: { serving: { engine: "auto", addresses, models: ["tiny-3b"] } },
+    absences: [gone],
+  });
+  const lookedAt: string[] = [];
+  context.findEngines = async ({ ollama }) => {
+    lookedAt.push(ollama);
+    return [];
+  };
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.deepEqual(lookedAt, [addresses.ollama]);
+  assert.match(terminal.text, /^fail {2}engine {5}no engine .*: nothing answers there\n {17}→ start it$/m);
+});
+
 test("a clock that is off, a login that others can read", async (t) => {
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);

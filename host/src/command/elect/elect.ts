@@ -178,7 +178,7 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
 async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[], context: CommandContext) {
   const everything = settings.engine === "demo" || settings.engine === "scripted";
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
-  const tell = (line: string): void => context.terminal.remark(`tollgate-host: ${line}`);
+  const tell = (line: string): void => context.terminal.remark(`tollgate-host: waiting: ${line}`);
   const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
   try {
     return await engineFor({ ...settings, models, settled: false, standIn: false }, context, patience);

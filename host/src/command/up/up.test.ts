@@ -98,7 +98,7 @@ test("an engine that is still loading is waited for, and a stop ends the wait", 
   await new Promise<void>((resolve) => {
     terminal.heard = resolve;
   });
-  assert.deepEqual(terminal.lines, ["waiting  it is loading; waiting for it, 0 s so far"]);
+  assert.deepEqual(terminal.lines, ["waiting  it is loading; 0 s so far"]);
   supervisor.stop();
   assert.equal(await ended, 0);
   assert.deepEqual(supervisor.told, []);
