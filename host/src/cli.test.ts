@@ -120,6 +120,7 @@ test("help is there for everything, in any order, and the version", async () => 
     for (const line of usage.split("\n")) assert.ok(line.length <= 100, line);
   }
   assert.equal(await said("help", "up"), await said("up", "--slots", "-h"));
+  assert.equal(await said("help", "service", "install"), await said("service", "install", "--help"));
   assert.equal(await said("help"), overview);
   assert.match(await said("--version"), /^tollgate-host \d+\.\d+\.\d+$/);
 });

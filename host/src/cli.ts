@@ -21,7 +21,7 @@ import { supervisorOf } from "./command/supervisor.ts";
 import { processTerminal } from "./command/terminal/terminal.ts";
 import { tryNode } from "./command/try.ts";
 import { up } from "./command/up/up.ts";
-import { findEngines } from "./engines/detect.ts";
+import { findAbsences, findEngines } from "./engines/detect.ts";
 import { withoutMessage } from "./log.ts";
 
 /** In the order in which a host needs them. */
@@ -117,6 +117,7 @@ function realContext(): CommandContext {
     machine,
     logins: loginFile(configDirectory({ platform: machine.platform, home: machine.home, env })),
     findEngines,
+    findAbsences,
     dial,
     supervisor: () => supervisorOf(process),
   };

@@ -21,13 +21,41 @@ export function readFlags<const T extends Options>(args: string[], options: T) {
 
 /** Its flags and the words beside them. */
 export function readArguments<const T extends Options>(args: string[], options: T, allowPositionals = true) {
-  try {
-    return parseArgs({ args, options: { ...EVERYWHERE, ...options }, strict: true, allowPositionals });
-  } catch (error) {
-    // Node's message is right in its first sentence and goes on to explain its own syntax.
-    const message = error instanceof Error ? error.message : String(error);
-    throw new UsageError([message.split(/\. |\n/)[0] ?? message]);
-  }
+  const all = { ...EVERYWHERE, ...options };
+  const mistakes = mistakesIn(args, all, allowPositionals);
+  if (mistakes.length > 0) throw new UsageError(mistakes);
+  return parseArgs({ args, options: all, strict: true, allowPositionals });
+}
+
+/** What Node would refuse with an error in its own words. */
+function mistakesIn(args: string[], options: Options, allowPositionals: boolean): string[] {
+  const { tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+  const mistakes = tokens.flatMap((token) => (token.kind === "option" ? (mistakeOf(token, options) ?? []) : []));
+  const words = tokens.filter((token) => token.kind === "positional");
+  // What stands beside an unknown flag may be its value.
+  if (mistakes.length > 0 || allowPositionals || words.length === 0) return mistakes;
+  return [`${words.map(({ value }) => value).join(" ")} is not expected here: this command takes flags alone`];
+}
+
+interface Flag {
+  name: string;
+  /** As it was typed. */
+  rawName: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined;
+}
+
+function mistakeOf({ name, rawName, value, inlineValue }: Flag, options: Options): string | undefined {
+  const known = Object.hasOwn(options, name) ? options[name] : undefined;
+  if (known === undefined || !rawName.startsWith("--")) return `there is no flag ${rawName}${alike(name, options)}`;
+  if (known.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
+  const isFlag = inlineValue !== true && value?.startsWith("-") && value !== "-";
+  return value === undefined || isFlag ? `${rawName} needs a value` : undefined;
+}
+
+function alike(name: string, options: Options): string {
+  const names = Object.keys(options).filter((known) => known[0] === name[0]);
+  return names.length === 0 ? "" : `; did you mean ${names.map((known) => `--${known}`).join(" or ")}?`;
 }
 
 /** Takes a mistake down and stands for the value that could not be read. */

@@ -11,9 +11,10 @@ import { scriptedEngine } from "../engines/scripted.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
-import { json, stubServer } from "../testing/stub-http.ts";
+import { deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import { UsageError } from "./arguments.ts";
 import { chooseEngine } from "./choose-engine.ts";
+import { CommandError } from "./errors.ts";
 
 const flags = { engineUrl: undefined, engineKey: undefined, map: new Map(), models: undefined, slots: undefined };
 const DEMO_FILE = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
@@ -125,12 +126,42 @@ test("a file whose name says nothing needs --as; one that is no model is named",
   });
 });
 
+test("why no engine is at a named address is said, and what to do", async (t) => {
+  const answering = (status: number, body: unknown): Promise<string> =>
+    stubServer(t, (_request, response) => json(response, body, status));
+  const cases: [string, RegExp, RegExp][] = [
+    [
+      await answering(503, { error: { message: "Loading model" } }),
+      /is still loading its model \(HTTP 503\)$/,
+      /its own log/,
+    ],
+    [await answering(401, {}), /wants a key \(HTTP 401\)$/, /TOLLGATE_ENGINE_KEY/],
+    [await answering(200, { data: [] }), /^LM Studio at .* answers and lists no model$/, /--map/],
+    [await answering(200, { hello: 1 }), /is no engine: its list of models/, /own address/],
+    [await deadAddress(), /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/, /start the engine/],
+    [
+      await stubServer(t, (_, response) => void response.end("hello")),
+      /is no engine: its list of models/,
+      /own address/,
+    ],
+  ];
+  for (const [engineUrl, message, next] of cases)
+    await assert.rejects(chooseEngine({ ...flags, engine: "openai", engineUrl }, choice()), (error) => {
+      assert.ok(error instanceof CommandError);
+      assert.match(error.message, message);
+      assert.match(error.next ?? "", next);
+      return true;
+    });
+  // A list that is empty is no matter where the models are mapped by hand.
+  const map = new Map([["tiny-3b", "m"]]);
+  const engineUrl = await answering(200, { data: [] });
+  assert.deepEqual((await chooseEngine({ ...flags, engine: "openai", engineUrl, map }, choice())).models, ["tiny-3b"]);
+});
+
 test("what cannot be served is said in one line that names the flag", async (t) => {
   const engineUrl = await stubServer(t, (_request, response) => json(response, { data: [{ id: "mistral" }] }));
-  const web = await stubServer(t, (_request, response) => response.end("hello"));
   const openai = { ...flags, engine: "openai" as const };
   const cases: [typeof openai & { engineUrl: string | undefined; models?: string[] | undefined }, RegExp][] = [
-    [{ ...openai, engineUrl: web as never }, /^--engine-url/],
     [{ ...openai, engineUrl: engineUrl as never }, /^--map is needed.*mistral/],
     [
       {

@@ -2,16 +2,23 @@
 import { basename } from "node:path";
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
+import type { Absence } from "../engines/absence.ts";
 import { compositeEngine } from "../engines/composite.ts";
 import type { DemoOptions } from "../engines/demo.ts";
-import { type FoundEngine, findEngines, identifyEngine, notesOn, usualAddresses } from "../engines/detect.ts";
+import {
+  absenceAtNamed,
+  addressesFor,
+  type FoundEngine,
+  findEngines,
+  identifyEngine,
+  notesOn,
+} from "../engines/detect.ts";
 import type { Engine } from "../engines/engine.ts";
 import { ACTIVE_MODELS, catalogueModel, mapModels } from "../engines/models.ts";
 import { openAiEngine } from "../engines/openai.ts";
 import { scriptedEngine } from "../engines/scripted.ts";
 import { WireFaults } from "../engines/wire-faults.ts";
 import { isLoopback, UsageError } from "./arguments.ts";
-import type { CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
 import type { EngineSettings } from "./flags.ts";
 
@@ -30,21 +37,28 @@ interface Choice {
   openDemo?: (options: DemoOptions) => Promise<Engine>;
 }
 
-interface ChosenEngine {
+/** An engine that was found on this machine, and the models that are served with it. */
+export interface Source extends Pick<FoundEngine, "kind" | "url"> {
+  models: string[];
+}
+
+export interface ChosenEngine {
   engine: Engine;
   /** The models to elect: those asked for, or all that it serves. */
   models: string[];
+  /** Where engines were looked for: those that it consists of. */
+  sources: Source[];
   /** The dispatch plane for a node with this engine: as it is, or with the faults of the scripted engine. */
   plane: (dial: Dial) => Dial;
 }
 
 export async function chooseEngine(flags: EngineSettings, choice: Choice): Promise<ChosenEngine> {
   const faults = new WireFaults();
-  const engine = await build(flags, choice, faults);
+  const { engine, sources = [] } = await build(flags, choice, faults);
   const plane = (dial: Dial): Dial => (isScripted(flags) ? faults.decorate(dial) : dial);
   const models = flags.models ?? engine.models;
   const missing = models.filter((model) => !engine.models.includes(model));
-  if (missing.length === 0) return { engine, models, plane };
+  if (missing.length === 0) return { engine, models, sources, plane };
   await engine.close();
   throw new UsageError([
     `--models: ${engine.name} does not serve ${missing.join(", ")}; it serves ${engine.models.join(", ")}`,
@@ -53,13 +67,18 @@ export async function chooseEngine(flags: EngineSettings, choice: Choice): Promi
 
 const isScripted = ({ engine, modelFile }: EngineSettings): boolean => engine === "scripted" && modelFile === undefined;
 
-async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Engine> {
+interface Built {
+  engine: Engine;
+  sources?: Source[];
+}
+
+async function build(flags: EngineSettings, choice: Choice, faults: WireFaults): Promise<Built> {
   const models = flags.models ?? ACTIVE_MODELS;
-  if (flags.modelFile !== undefined) return fileEngine(flags.modelFile, flags, choice);
-  if (isScripted(flags)) return scriptedEngine({ models, slots: flags.slots, clock: choice.clock, faults });
-  if (flags.engine === "openai") return namedEngine(flags, choice);
+  if (flags.modelFile !== undefined) return { engine: await fileEngine(flags.modelFile, flags, choice) };
+  if (isScripted(flags)) return { engine: scriptedEngine({ models, slots: flags.slots, clock: choice.clock, faults }) };
+  if (flags.engine === "openai") return { engine: await namedEngine(flags, choice) };
   if (flags.engine === "auto") return foundEngines(flags, choice);
-  return demo(models, flags.slots, choice);
+  return { engine: await demo(models, flags.slots, choice) };
 }
 
 /** llama.cpp is loaded only where it is used: it takes a third of a second and 50 MB. */
@@ -87,15 +106,40 @@ async function fileEngine(file: string, flags: EngineSettings, { clock }: Choice
 
 async function namedEngine(flags: EngineSettings, choice: Choice): Promise<Engine> {
   const url = flags.engineUrl as string;
+  const absence = await absenceAtNamed(url, flags.engineKey);
+  // A stranger by the one question may still be an engine of a kind that is known.
+  if (absence !== undefined && absence.cause !== "stranger") throw absent(absence);
   const found = await identifyEngine(url, { apiKey: flags.engineKey });
-  if (found === undefined) throw new UsageError([`--engine-url: nothing at ${url} answers as an engine does`]);
+  if (found === undefined) throw absent(absence ?? notAnEngine(url));
+  if (found.models.length === 0 && flags.map.size === 0) throw holdsNothing(found);
   const models = new Map([...mapModels(found.models), ...flags.map]);
   if (models.size === 0) {
-    const listed = found.models.slice(0, LISTED_MAX).join(", ") || "none";
+    const listed = found.models.slice(0, LISTED_MAX).join(", ");
     throw new UsageError([`--map is needed: none of the engine's models is known (it has: ${listed})`]);
   }
   return httpEngine(found, models, flags, choice);
 }
+
+/** What is to be said of an engine that is not there. One that is still loading may be waited for. */
+export class EngineLoading extends CommandError {
+  override name = "EngineLoading";
+}
+
+export function absent({ cause, what, next }: Absence): CommandError {
+  return cause === "loading" ? new EngineLoading(what, { next }) : new CommandError(what, { next });
+}
+
+const notAnEngine = (url: string): Absence => ({
+  cause: "stranger",
+  url,
+  what: `what answers at ${url} is no engine: its list of models (/v1/models) is in another form`,
+  next: "name the engine's own address and port, with any path before /v1",
+});
+
+export const holdsNothing = ({ name }: FoundEngine): CommandError =>
+  new CommandError(`${name} answers and lists no model`, {
+    next: "load one into it (docs/hosts.md, Models that fit), or say with --map MODEL=ENGINE_MODEL what it serves unlisted",
+  });
 
 function httpEngine(
   found: FoundEngine,
@@ -122,55 +166,29 @@ function httpEngine(
  * What runs on this machine serves what it can. The demo model stands in for the rest of what was asked for by name, and
  * for everything where nothing else runs.
  */
-async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Engine> {
-  const found = await (choice.find ?? findEngines)(usualAddresses(choice.env));
+async function foundEngines(flags: EngineSettings, choice: Choice): Promise<Built> {
+  const found = await (choice.find ?? findEngines)(addressesFor(choice.env, flags.addresses));
   const engines: Engine[] = [];
+  const sources: Source[] = [];
   const served = new Set<string>();
   for (const engine of found) {
     const models = modelsOf(engine, flags.models, served);
     if (models.size === 0) continue;
     for (const model of models.keys()) served.add(model);
+    sources.push({ kind: engine.kind, url: engine.url, models: [...models.keys()] });
     engines.push(httpEngine(engine, models, { slots: flags.slots, engineKey: undefined }, choice));
   }
   const wanted = flags.models ?? (engines.length === 0 ? ACTIVE_MODELS : []);
   const rest = wanted.filter((model) => !served.has(model));
   if (rest.length > 0) engines.push(await demo(rest, flags.slots, choice));
   const [only, ...others] = engines;
-  return only !== undefined && others.length === 0 ? only : compositeEngine(engines);
+  return { engine: only !== undefined && others.length === 0 ? only : compositeEngine(engines), sources };
 }
 
 function modelsOf(engine: FoundEngine, asked: string[] | undefined, served: Set<string>): Map<string, string> {
   const known = [...mapModels(engine.models)];
   return new Map(known.filter(([model]) => !served.has(model) && (asked?.includes(model) ?? true)));
 }
-
-/** The engine that a machine serves with. On a machine that logged in nothing stands in for an engine that is away. */
-export async function engineFor(
-  settings: EngineSettings & { settled: boolean; standIn: boolean },
-  { clock, env, findEngines }: Pick<CommandContext, "clock" | "env" | "findEngines">,
-): Promise<ChosenEngine> {
-  if (settings.standIn) return chooseEngine(settings, { clock, env, find: findEngines });
-  const searches = settings.engine === "auto" && settings.modelFile === undefined;
-  const found = searches ? await findEngines(usualAddresses(env)) : [];
-  if (searches) requireHeld(settings.models, found);
-  try {
-    return await chooseEngine(settings, { clock, env, find: async () => found });
-  } catch (error) {
-    // Not a mistake in this command line: the engine is not what it was when it was chosen.
-    if (settings.settled && error instanceof UsageError) throw away(error.mistakes[0] ?? error.message);
-    throw error;
-  }
-}
-
-function requireHeld(models: string[] | undefined, found: FoundEngine[]): void {
-  const held = new Set(found.flatMap((engine) => [...mapModels(engine.models).keys()]));
-  if (held.size === 0) throw away("no engine on this machine holds a model of the catalogue");
-  const missing = models?.filter((model) => !held.has(model)) ?? [];
-  if (missing.length > 0) throw away(`no engine on this machine holds ${missing.join(", ")} now`);
-}
-
-const away = (message: string): CommandError =>
-  new CommandError(message, { next: "start the engine, or choose again with tollgate-host elect" });
 
 /** Whether models take this machine's memory: an engine elsewhere has its own, and the stand-ins need next to none. */
 export function fillsThisMachine({ engine, engineUrl, modelFile }: EngineSettings): boolean {

@@ -1,7 +1,7 @@
 /** What every command is, and what it is given. */
 import type { Dial } from "../agent/plane.ts";
 import type { Clock } from "../clock.ts";
-import type { findEngines } from "../engines/detect.ts";
+import type { findAbsences, findEngines } from "../engines/detect.ts";
 import type { LoginFile } from "./login-file.ts";
 import type { Machine } from "./machine/machine.ts";
 import type { Supervisor } from "./supervisor.ts";
@@ -19,6 +19,8 @@ export interface CommandContext {
   logins: LoginFile;
   /** What looks for engines on this machine. */
   findEngines: typeof findEngines;
+  /** What tells why they are not found. */
+  findAbsences: typeof findAbsences;
   dial: Dial;
   /** Takes over the process's signals: only a command that runs on asks for it. */
   supervisor: () => Supervisor;

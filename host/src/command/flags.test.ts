@@ -18,6 +18,7 @@ test("the least that is needed, and what is assumed", () => {
     models: undefined,
     slots: undefined,
     settled: false,
+    setAside: undefined,
     standIn: true,
     logLevel: "warn",
     json: false,

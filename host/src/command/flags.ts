@@ -2,6 +2,7 @@
  * The flags of `tollgate-host up`, read once. Every mistake is reported, each in one line that names the flag. What is not
  * given comes from the stored login, unless --gateway is given: then nothing stored is used.
  */
+import type { RememberedAddresses } from "../engines/detect.ts";
 import { LOG_LEVELS } from "../log.ts";
 import {
   isHostToken,
@@ -27,6 +28,8 @@ export interface EngineSettings {
   map: Map<string, string>;
   models: string[] | undefined;
   slots: number | undefined;
+  /** Where engines that were found were when they were elected. */
+  addresses?: RememberedAddresses | undefined;
   /** A model file to run in this process, and the catalogue model it serves; default: what its name says. */
   modelFile?: string | undefined;
   modelAs?: string | undefined;
@@ -39,6 +42,8 @@ export interface UpFlags extends EngineSettings {
   identity: { id: string } | { name: string };
   /** The engine and the models are what `elect` settled, not what this command line says. */
   settled: boolean;
+  /** What `elect` settled and this command line sets aside by naming an engine. */
+  setAside: EngineSettings | undefined;
   /** The demo model may serve what was asked for by name and no engine holds. Never on a machine that logged in. */
   standIn: boolean;
   logLevel: string;
@@ -66,6 +71,8 @@ ${ENGINE_USAGE}
   --json              one JSON object a line instead of a screen
 
 An engine that wants a key takes it from the environment variable TOLLGATE_ENGINE_KEY.
+OLLAMA_HOST says where Ollama is, if it is not where it was elected. An engine that is still
+loading is waited for.
 Ctrl-C finishes what runs, then stops; a second Ctrl-C stops at once.`;
 
 export const ENGINE_OPTIONS = {
@@ -129,6 +136,7 @@ export function parseUpFlags(args: string[], env: FlagEnv, login?: Remembered): 
     token: token as string,
     identity: identity as UpFlags["identity"],
     settled: settled !== undefined,
+    setAside: settled === undefined ? stored?.serving : undefined,
     standIn: stored === undefined,
     logLevel: values["log-level"],
     json: values.json ?? false,

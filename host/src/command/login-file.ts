@@ -16,6 +16,8 @@ const Serving = z.object({
   engine: z.enum(ENGINES),
   engine_url: z.string().optional(),
   engine_key: z.string().optional(),
+  /** Where engines that were found on this machine were: kind → address. */
+  addresses: z.record(z.string(), z.string()).optional(),
   /** Catalogue id → the engine's name for it. */
   map: z.record(z.string(), z.string()).optional(),
   models: z.array(z.string()).min(1),
@@ -119,18 +121,20 @@ export function settingsOf(serving: Serving): EngineSettings {
     map: new Map(Object.entries(serving.map ?? {})),
     models: serving.models,
     slots: serving.slots,
+    addresses: serving.addresses,
     modelFile: serving.model_file,
     modelAs: serving.model_as,
   };
 }
 
 export function servingOf(settings: EngineSettings, models: string[]): Serving {
-  const { engine, engineUrl, engineKey, map, slots, modelFile, modelAs } = settings;
+  const { engine, engineUrl, engineKey, addresses, map, slots, modelFile, modelAs } = settings;
   return {
     engine,
     models,
     ...(engineUrl === undefined ? {} : { engine_url: engineUrl }),
     ...(engineKey === undefined ? {} : { engine_key: engineKey }),
+    ...(addresses === undefined ? {} : { addresses }),
     ...(map.size === 0 ? {} : { map: Object.fromEntries(map) }),
     ...(slots === undefined ? {} : { slots }),
     ...(modelFile === undefined ? {} : { model_file: modelFile }),

@@ -1,5 +1,5 @@
 /** `tollgate-host register`: tells the platform of this machine and remembers which node it is. */
-import { usualAddresses } from "../engines/detect.ts";
+import { addressesFor } from "../engines/detect.ts";
 import { nameOf, readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
 import { CommandError } from "./errors.ts";
@@ -28,7 +28,7 @@ async function run(args: string[], context: CommandContext): Promise<number> {
 
   const [hardware, engines] = await Promise.all([
     findHardware(machine),
-    context.findEngines(usualAddresses(context.env)),
+    context.findEngines(addressesFor(context.env, login.serving?.addresses)),
   ]);
   const node = await gateway.register({ name, hardware: hardwareReport(hardware, engines), agent: version });
   if (node.state === "retired")

@@ -49,7 +49,7 @@ export async function demoEngine(options: DemoOptions): Promise<Engine> {
     clock: options.clock ?? systemClock,
   });
   // Its tokenizer is nobody's: it stands in for models that cut text in another way.
-  const { tokens: _its, ...rest } = engine;
+  const { tokens: _its, chatTokens: _own, ...rest } = engine;
   return rest;
 }
 

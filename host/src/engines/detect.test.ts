@@ -9,7 +9,7 @@ import { StubEngine } from "../testing/engines/stub-engine.ts";
 import { vllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
-import { type EngineAddresses, findEngines, identifyEngine, notesOn, usualAddresses } from "./detect.ts";
+import { addressesFor, type EngineAddresses, findAbsences, findEngines, identifyEngine, notesOn } from "./detect.ts";
 
 /** Nothing is late by it. */
 const patient = new ManualClock();
@@ -152,8 +152,39 @@ test("what whoever runs the node should know: a short context, slots that are a 
   assert.match((await notes(lmStudio)).at(-1) ?? "", /^LM Studio may cut/);
 });
 
+test("a llama-server that lists its model while it loads it is not there yet", async (t) => {
+  const stub = new StubEngine();
+  const serve = llamaServerStub(stub);
+  let loading = true;
+  const url = await stubServer(t, (request, response) => {
+    if (loading && request.path !== "/v1/models") json(response, { error: { message: "Loading model" } }, 503);
+    else serve(request, response);
+  });
+  assert.equal(await identifyEngine(url, { clock: patient }), undefined);
+  assert.deepEqual(await findEngines(everywhere(url), patient), []);
+  assert.deepEqual(
+    (await findAbsences(everywhere(url), patient)).map(({ cause }) => cause),
+    ["loading"],
+  );
+  loading = false;
+  assert.equal((await identifyEngine(url, { clock: patient }))?.kind, "llama-server");
+  assert.deepEqual(await findAbsences(everywhere(url), patient), []);
+});
+
+test("engines are looked for where they were elected; OLLAMA_HOST says otherwise for ollama", () => {
+  const remembered = { ollama: "http://127.0.0.1:1", "llama-server": "http://127.0.0.1:2", unheardOf: "http://x" };
+  assert.deepEqual(addressesFor({}, remembered), {
+    ...addressesFor({}),
+    ollama: "http://127.0.0.1:1",
+    llamaServer: "http://127.0.0.1:2",
+  });
+  assert.equal(addressesFor({ OLLAMA_HOST: ":3" }, remembered).ollama, "http://127.0.0.1:1");
+  assert.equal(addressesFor({ OLLAMA_HOST: "127.0.0.1:3" }, remembered).ollama, "http://127.0.0.1:3");
+  assert.equal(addressesFor({ OLLAMA_HOST: "gpu-box.lan" }, remembered).ollama, "http://127.0.0.1:1");
+});
+
 test("OLLAMA_HOST is honoured when it means this machine", () => {
-  const at = (OLLAMA_HOST: string | undefined): string => usualAddresses({ OLLAMA_HOST }).ollama;
+  const at = (OLLAMA_HOST: string | undefined): string => addressesFor({ OLLAMA_HOST }).ollama;
   assert.equal(at(undefined), "http://127.0.0.1:11434");
   assert.equal(at("127.0.0.1:9999"), "http://127.0.0.1:9999");
   assert.equal(at("localhost"), "http://localhost:11434");

@@ -1,5 +1,6 @@
 /** Finds engines that already run on this machine. Each is asked for something only it answers, and has little time. */
 import type { Clock } from "../clock.ts";
+import { type Absence, absenceAt } from "./absence.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { contextTokensOf } from "./model-requirements.ts";
 import { generic } from "./profiles/generic.ts";
@@ -34,22 +35,39 @@ const KNOWN = { ollama, llamaServer, lmStudio, vllm, mlx };
 
 export type EngineAddresses = Record<keyof typeof KNOWN, string>;
 
-export const usualAddresses = (env: { OLLAMA_HOST?: string | undefined }): EngineAddresses => ({
-  ollama: ollamaAddress(env.OLLAMA_HOST) ?? ollama.usualAddress,
-  llamaServer: llamaServer.usualAddress,
-  lmStudio: lmStudio.usualAddress,
-  vllm: vllm.usualAddress,
-  mlx: mlx.usualAddress,
-});
+/** Where engines were when they were elected, by their kind. */
+export type RememberedAddresses = Readonly<Record<string, string>>;
+
+const KINDS = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
+
+/** Where to look: as `OLLAMA_HOST` says, else where engines were when they were elected, else where they usually are. */
+export function addressesFor(
+  env: { OLLAMA_HOST?: string | undefined },
+  remembered: RememberedAddresses = {},
+): EngineAddresses {
+  const addresses = KINDS.map((kind) => [kind, remembered[KNOWN[kind].kind] ?? KNOWN[kind].usualAddress]);
+  const found: EngineAddresses = Object.fromEntries(addresses);
+  return { ...found, ollama: ollamaAddress(env.OLLAMA_HOST) ?? found.ollama };
+}
 
 /** Every engine that answers, in order of preference. */
 export async function findEngines(addresses: EngineAddresses, clock?: Clock): Promise<FoundEngine[]> {
-  const kinds = Object.keys(KNOWN) as (keyof typeof KNOWN)[];
   const found = await Promise.all(
-    kinds.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS, clock }))),
+    KINDS.map((kind) => examine(KNOWN[kind], new EngineHttp({ url: addresses[kind], probeMs: TIMEOUT_MS, clock }))),
   );
   return found.filter((engine) => engine !== undefined);
 }
+
+/** What keeps engines from being found at these addresses, each address once. */
+export async function findAbsences(addresses: EngineAddresses, clock?: Clock): Promise<Absence[]> {
+  const urls = [...new Set(Object.values(addresses))];
+  const found = await Promise.all(urls.map((url) => absenceAt(url, { probeMs: TIMEOUT_MS, clock })));
+  return found.filter((absence) => absence !== undefined);
+}
+
+/** The same for an address that was given. */
+export const absenceAtNamed = (url: string, apiKey: string | undefined, clock?: Clock): Promise<Absence | undefined> =>
+  absenceAt(url, { apiKey, probeMs: NAMED_TIMEOUT_MS, clock });
 
 /** The engine at an address that was given, whatever it is. Undefined when none answers there. */
 export async function identifyEngine(
@@ -66,7 +84,7 @@ export async function identifyEngine(
 
 async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundEngine | undefined> {
   const facts = await profile.inspect(http);
-  if (facts === undefined) return undefined;
+  if (facts === undefined || (await isLoading(http))) return undefined;
   return {
     name: `${profile.kind} at ${http.host}`,
     url: http.root,
@@ -77,6 +95,12 @@ async function examine(profile: EngineProfile, http: EngineHttp): Promise<FoundE
     slots: facts.slots ?? profile.assumedSlots,
     slotsTold: facts.slots !== undefined,
   };
+}
+
+/** llama-server lists its model while it is still loading it. */
+async function isLoading(http: EngineHttp): Promise<boolean> {
+  const health = await http.reach("/health");
+  return "status" in health && health.status === 503;
 }
 
 /**
@@ -105,7 +129,7 @@ export function notesOn(
 }
 
 /** What `OLLAMA_HOST` says, if it means this machine. */
-function ollamaAddress(host: string | undefined): string | undefined {
+export function ollamaAddress(host: string | undefined): string | undefined {
   if (host === undefined || host === "") return undefined;
   const text = /^https?:\/\//.test(host) ? host : `http://${host}`;
   const url = URL.canParse(text) ? new URL(text) : undefined;

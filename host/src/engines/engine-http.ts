@@ -28,6 +28,9 @@ export class EngineBusy extends EngineError {
 /** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
 export type Liveness = "answers" | "slow" | "away";
 
+/** The status and kind of an answer; or why there is none: too late, or the code of what failed. */
+export type Reach = { status: number; contentType: string; isTollgate: boolean } | { late: boolean; reason: string };
+
 interface Answer<T> {
   json: T;
   headers: Headers;
@@ -73,18 +76,26 @@ export class EngineHttp {
   }
 
   async probe(path: string): Promise<Liveness> {
-    let slow = false;
+    const reached = await this.reach(path);
+    if ("status" in reached) return "answers";
+    return reached.late ? "slow" : "away";
+  }
+
+  /** How a path is answered, whatever the answer holds. */
+  async reach(path: string): Promise<Reach> {
+    let late = false;
     const limit = new AbortController();
     const cancelTimer = this.#clock.after(this.#probeMs, () => {
-      slow = true;
+      late = true;
       limit.abort();
     });
     try {
-      const response = await this.#send(path, undefined, limit.signal);
+      const response = await this.#send(path, undefined, limit.signal, "manual");
       await response.body?.cancel();
-      return "answers";
-    } catch {
-      return slow ? "slow" : "away";
+      const { status, headers } = response;
+      return { status, contentType: headers.get("content-type") ?? "", isTollgate: isTollgate(response) };
+    } catch (error) {
+      return { late, reason: late ? `no answer in ${this.#probeMs / 1000} s` : codeOf(error) };
     } finally {
       cancelTimer();
     }
@@ -126,22 +137,29 @@ export class EngineHttp {
     }
   }
 
-  #send(path: string, body: object | undefined, signal: AbortSignal): Promise<Response> {
+  #send(
+    path: string,
+    body: object | undefined,
+    signal: AbortSignal,
+    redirect: "error" | "manual" = "error",
+  ): Promise<Response> {
     const json = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     return fetch(`${this.root}${path}`, {
       ...json,
-      redirect: "error",
+      redirect,
       signal,
       headers: { ...this.#headers, ...type },
     });
   }
 }
 
-function isBrokenSocket(error: unknown): boolean {
+const isBrokenSocket = (error: unknown): boolean => ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(codeOf(error));
+
+/** The innermost reason of a failed fetch: `ECONNREFUSED` and the like. */
+function codeOf(error: unknown): string {
   const cause = error instanceof Error ? error.cause : undefined;
-  const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  return ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes(String(code));
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "the connection failed";
 }
 
 /** The address without a slash or the `/v1` of its API at the end. */

@@ -74,6 +74,11 @@ export interface Engine {
    * not tell. Nothing is billed by it: it only shows whether the gateway will count as this engine does.
    */
   tokens?(model: string, text: string): Promise<number[] | undefined>;
+  /**
+   * How many tokens the engine makes of a chat, its template's included. Undefined where it does not tell; rejects with
+   * EngineError. Nothing is billed by it either.
+   */
+  chatTokens?(model: string, messages: ChatMessage[], signal: AbortSignal): Promise<number | undefined>;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */

@@ -3,6 +3,7 @@
  * One path for all of them; what differs is in profiles/.
  */
 import { type Clock, sleep } from "../clock.ts";
+import { countChat } from "./chat-count.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Finish, type GenerationJob, type Sink } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { bytesOf, EngineAway, EngineBusy, EngineHttp, type Liveness, letEnd, textOf } from "./engine-http.ts";
@@ -70,6 +71,10 @@ export function openAiEngine(options: OpenAiOptions): Engine {
     async tokens(model, text) {
       const name = names.get(model);
       return name === undefined ? undefined : profile.tokens?.(http, name, text);
+    },
+    async chatTokens(model, messages, signal) {
+      const name = names.get(model);
+      return name === undefined ? undefined : countChat({ http, profile, model, name, messages }, signal);
     },
     close: async () => {},
   };

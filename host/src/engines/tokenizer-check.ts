@@ -12,7 +12,7 @@ type TokenizerReference = { text: string } & Record<TokenizerName, number>;
 export type TokenizerVerdict = "matches" | "differs" | "unknown";
 
 /** The tokenizer of each model, as the catalogue names it. */
-const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
+export const TOKENIZER_OF: Readonly<Record<string, TokenizerName>> = {
   "tiny-3b": "llama3",
   "small-8b": "llama3",
   "small-7b-alt": "qwen2.5",

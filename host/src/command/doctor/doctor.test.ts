@@ -113,6 +113,47 @@ test("an engine whose model was swapped for another fails by its tokenizer", asy
   assert.match(terminal.text, /^fail {2}tokenizer {2}tiny-3b: the engine's model is another one$/m);
 });
 
+test("an engine that has lost a model's chat template fails by what it makes of a chat", async (t) => {
+  let tokens = 54;
+  const engineUrl = await stubServer(t, (request, response) => {
+    if (request.path === "/v1/models") json(response, { data: [{ id: "Llama-3.2-3B-Instruct" }] });
+    else if (request.path === "/v1/chat/completions") json(response, { usage: { prompt_tokens: tokens } });
+    else json(response, {}, 404);
+  });
+  const serving = { engine: "openai" as const, engine_url: engineUrl, models: ["tiny-3b"] };
+  const { run, terminal } = await ready(t, { login: { serving } });
+  await run(doctor, "--no-speed");
+  assert.match(terminal.text, /^ok {4}template {3}tiny-3b: Ollama's of llama3\.2, without today's date$/m);
+  tokens = 14;
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.match(
+    terminal.text,
+    /^fail {2}template {3}tiny-3b: it has no chat template .* 14 to the engine\n {17}→ give it Llama 3's: ollama create/m,
+  );
+});
+
+test("an engine is looked for where it was elected, and said to be missing there", async (t) => {
+  const addresses = { ollama: "http://127.0.0.1:7777" };
+  const gone = {
+    cause: "unreachable" as const,
+    url: addresses.ollama,
+    what: "nothing answers there",
+    next: "start it",
+  };
+  const { run, terminal, context } = await ready(t, {
+    login: { serving: { engine: "auto", addresses, models: ["tiny-3b"] } },
+    absences: [gone],
+  });
+  const lookedAt: string[] = [];
+  context.findEngines = async ({ ollama }) => {
+    lookedAt.push(ollama);
+    return [];
+  };
+  assert.equal(await run(doctor, "--no-speed"), 1);
+  assert.deepEqual(lookedAt, [addresses.ollama]);
+  assert.match(terminal.text, /^fail {2}engine {5}no engine .*: nothing answers there\n {17}→ start it$/m);
+});
+
 test("a clock that is off, a login that others can read", async (t) => {
   const { run, terminal, gateway, logins } = await ready(t);
   await chmod(logins.path, 0o644);

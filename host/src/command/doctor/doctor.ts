@@ -1,10 +1,10 @@
 /** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
 import type { Engine } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
-import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { readFlags } from "../arguments.ts";
-import { engineFor, fillsThisMachine } from "../choose-engine.ts";
+import { fillsThisMachine } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
+import { engineFor } from "../engine-for.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { type Login, settingsOf } from "../login-file.ts";
 import { counted } from "../terminal/format.ts";
@@ -22,6 +22,7 @@ import {
   tokenCheck,
   warn,
 } from "./checks.ts";
+import { MODEL_CHECKS } from "./model-checks.ts";
 import { speedCheck } from "./speed.ts";
 
 const USAGE = `tollgate-host doctor: check everything and say what to do
@@ -30,8 +31,8 @@ const USAGE = `tollgate-host doctor: check everything and say what to do
   --json       answer as JSON
 
 Looks at the login, the gateway and its clock, the token, the node, the dispatch plane, the
-engine and its speed, memory and disk. Each finding is ok, warn or fail, with what to do.
-Exit code 1 if anything failed.`;
+engine, its tokenizers, chat templates and speed, memory and disk. Each finding is ok, warn
+or fail, with what to do. Exit code 1 if anything failed.`;
 
 export const doctor: Command = { summary: "check everything and say what to do", usage: USAGE, run };
 
@@ -115,7 +116,7 @@ async function* engineChecks(
     const { models } = login.serving;
     yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
     for (const note of engine.notes ?? []) yield warn("engine", note, "docs/hosts.md tells how each engine is set up");
-    for (const model of models) yield* tokenizerCheck(model, await engineTokenizer(engine, model));
+    yield* modelChecks(engine, models, context);
     if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
     yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
   } finally {
@@ -123,11 +124,12 @@ async function* engineChecks(
   }
 }
 
-/** Nothing is said where the engine does not tell. */
-function* tokenizerCheck(model: string, verdict: TokenizerVerdict): Generator<Check> {
-  if (verdict === "matches") yield ok("tokenizer", `${model}: as the gateway counts`);
-  if (verdict === "differs")
-    yield fail("tokenizer", `${model}: the engine's model is another one`, "tollgate-host elect maps the right one");
+async function* modelChecks(engine: Engine, models: string[], { clock }: CommandContext): AsyncGenerator<Check> {
+  for (const look of MODEL_CHECKS)
+    for (const model of models) {
+      const check = await look(engine, model, clock);
+      if (check !== undefined) yield check;
+    }
 }
 
 const kindOf = (model: string): "generation" | "embedding" =>

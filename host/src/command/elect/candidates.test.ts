@@ -13,6 +13,7 @@ const candidate = (model: string, rest: Partial<Candidate> = {}): Candidate => (
   bytesNeeded: 4 * GIB,
   fits: true,
   tokenizer: "matches",
+  template: undefined,
   ...rest,
 });
 const candidates = [

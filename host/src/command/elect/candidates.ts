@@ -1,9 +1,12 @@
 /** The catalogue's models, each held against what this machine has: which it can serve, and which it should. */
+import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { bytesNeeded, fits } from "../../engines/model-requirements.ts";
 import { ACTIVE_MODELS } from "../../engines/models.ts";
+import { engineTemplate, type TemplateVerdict, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { fillsThisMachine } from "../choose-engine.ts";
+import { CommandError } from "../errors.ts";
 import type { EngineSettings } from "../flags.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
 import { dollars, gibibytes } from "../terminal/format.ts";
@@ -21,6 +24,8 @@ export interface Candidate {
   fits: boolean;
   /** Whether the engine's tokenizer is the one the gateway counts with; unknown where the engine does not tell. */
   tokenizer: TokenizerVerdict;
+  /** Whether chats come to the model as they are billed; undefined where nobody looked, since nobody means to elect it. */
+  template: TemplateVerdict | undefined;
 }
 
 export async function candidatesOf(
@@ -42,9 +47,21 @@ export async function candidatesOf(
         bytesNeeded: here ? bytesNeeded(entry.model) : undefined,
         fits: !here || !known || fits(entry.model, memoryBytes),
         tokenizer: held ? await engineTokenizer(engine, entry.model) : "unknown",
+        template: undefined,
       };
     }),
   );
+}
+
+/** Looks at the chat templates of these models, where nobody did yet. One after the other: each may have to be loaded. */
+export async function lookAtTemplates(
+  models: readonly string[],
+  candidates: readonly Candidate[],
+  { engine, clock }: { engine: Engine; clock: Clock },
+): Promise<void> {
+  for (const candidate of candidates)
+    if (models.includes(candidate.model) && candidate.held)
+      candidate.template ??= await engineTemplate(engine, candidate.model, clock);
 }
 
 /** In the catalogue's order. */
@@ -53,11 +70,27 @@ export function proposed(candidates: readonly Candidate[]): string[] {
 }
 
 /** Why a model is not proposed. */
-function obstacleOf({ held, fits, tokenizer, bytesNeeded }: Candidate): string | undefined {
+function obstacleOf({ held, fits, tokenizer, template, bytesNeeded }: Candidate): string | undefined {
   if (!held) return "no engine here holds it";
   if (tokenizer === "differs") return "the engine's model counts tokens differently: it is another model";
+  const trouble = template && templateTrouble(template);
+  if (trouble !== undefined) return trouble;
   if (!fits) return `needs about ${bytesNeeded === undefined ? "more memory" : gibibytes(bytesNeeded)}`;
   return undefined;
+}
+
+/** Of a choice of models, those whose chats the engine does not put to them as they are billed: no host may elect them. */
+export function templateObjection(
+  models: readonly string[],
+  candidates: readonly Candidate[],
+): CommandError | undefined {
+  const found = candidates.flatMap(({ model, template }) => {
+    const trouble = models.includes(model) && template !== undefined ? templateTrouble(template) : undefined;
+    return trouble === undefined || template === undefined ? [] : [{ line: `${model}: ${trouble}`, template }];
+  });
+  const [first] = found;
+  if (first === undefined) return undefined;
+  return new CommandError(found.map(({ line }) => line).join("; "), { next: templateRemedy(first.template) });
 }
 
 /** What is wrong with a choice of models, a line each. A host may elect what seems too large, never another model. */
@@ -78,9 +111,11 @@ export function proposalLines(candidates: readonly Candidate[], paint: Paint): s
   const row = (model: string, memory: string, ...rest: string[]): string[] =>
     weighed ? [model, memory, ...rest] : [model, ...rest];
   const rows = candidates.map((candidate) => {
-    const { model, bytesNeeded, tokenizer } = candidate;
+    const { model, bytesNeeded, tokenizer, template } = candidate;
     const obstacle = obstacleOf(candidate);
-    const checked = tokenizer === "matches" ? ", tokenizer checked" : "";
+    const looked = [tokenizer === "matches" && "tokenizer", template?.verdict === "matches" && "template"];
+    const names = looked.filter((name) => name !== false).join(" and ");
+    const checked = names === "" ? "" : `, ${names} checked`;
     const verdict = obstacle === undefined ? paint.good(`yes${checked}`) : paint.dim(`no: ${obstacle}`);
     return row(model, bytesNeeded === undefined ? "" : gibibytes(bytesNeeded), priceOf(candidate), verdict);
   });

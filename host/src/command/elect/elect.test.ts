@@ -1,22 +1,27 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type FoundEngine, findEngines, usualAddresses } from "../../engines/detect.ts";
+import { addressesFor, type FoundEngine, findEngines } from "../../engines/detect.ts";
 import { deadAddress, json, stubServer } from "../../testing/stub-http.ts";
 import { commandHarness, type HarnessOptions, loggedIn } from "../testing/command-harness.ts";
 import { fakeMachine, GIB } from "../testing/fake-machine.ts";
 import { NODE, refusal } from "../testing/stub-gateway.ts";
 import { elect } from "./elect.ts";
 
-/** An Ollama with these models, found as the command finds one. */
-async function ollamaWith(t: TestContext, names: string[]): Promise<FoundEngine[]> {
+/** As Ollama's own templates count it. */
+const templated = (model: string): number => (model.startsWith("qwq") ? 44 : 54);
+
+/** An Ollama with these models, found as the command finds one. `chatTokens`: what it makes of the check's chat. */
+async function ollamaWith(t: TestContext, names: string[], chatTokens = templated): Promise<FoundEngine[]> {
   const url = await stubServer(t, (request, response) => {
-    if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
+    if (request.path === "/api/chat")
+      json(response, { done: true, prompt_eval_count: chatTokens(JSON.parse(request.body).model) });
+    else if (request.path === "/api/tags") json(response, { models: names.map((name) => ({ name, model: name })) });
     else if (request.path === "/api/ps") json(response, { models: [] });
     else if (request.path === "/api/version") json(response, { version: "0.12.0" });
     else json(response, { error: "not found" }, 404);
   });
   const nowhere = "http://127.0.0.1:9";
-  const addresses = { ...usualAddresses({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
+  const addresses = { ...addressesFor({}), llamaServer: nowhere, lmStudio: nowhere, vllm: nowhere, mlx: nowhere };
   const engines = await findEngines({ ...addresses, ollama: url });
   assert.equal(engines.length, 1, "the stub passes for an Ollama");
   return engines;
@@ -32,12 +37,37 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   });
   assert.equal(await run(elect, "--yes"), 0);
   assert.deepEqual(gateway.bodies, [{ models: ["tiny-3b"] }]);
-  assert.deepEqual((await logins.read())?.serving, { engine: "auto", models: ["tiny-3b"] });
+  const { engine, models } = (await logins.read())?.serving ?? {};
+  assert.deepEqual([engine, models], ["auto", ["tiny-3b"]]);
   assert.match(terminal.lines[0] ?? "", /^ollama at 127\.0\.0\.1:\d+, 8\.0 GiB for models$/);
   assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
   assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
   assert.match(terminal.text, /^embed-m3 .* no: no engine here holds it$/m);
   assert.match(terminal.text, /elected tiny-3b on ollama at .*; the node is ready\nnext: /);
+});
+
+test("where each engine was is remembered, of those that hold what was elected, and looked at again", async (t) => {
+  const engines = await ollamaWith(t, ["llama3.2:3b"]);
+  const other: FoundEngine = {
+    ...(engines[0] as FoundEngine),
+    kind: "vLLM",
+    url: "http://127.0.0.1:9",
+    models: ["bge-m3"],
+  };
+  const lookedAt: string[] = [];
+  const { run, logins, context } = await loggedIn(t, { engines: [...engines, other] });
+  context.findEngines = async ({ ollama }) => {
+    lookedAt.push(ollama);
+    return [...engines, other];
+  };
+  context.env = { OLLAMA_HOST: "127.0.0.1:7777" };
+  assert.equal(await run(elect, "--models", "tiny-3b"), 0);
+  const ollama = engines[0]?.url as string;
+  assert.deepEqual((await logins.read())?.serving?.addresses, { ollama });
+  context.env = {};
+  assert.equal(await run(elect, "--models", "tiny-3b,embed-m3"), 0);
+  assert.deepEqual((await logins.read())?.serving?.addresses, { ollama, vLLM: "http://127.0.0.1:9" });
+  assert.deepEqual(lookedAt, ["http://127.0.0.1:7777", ollama]);
 });
 
 test("a person is asked once, and may say something else", async (t) => {
@@ -136,16 +166,53 @@ test("an engine with another tokenizer holds another model, which is not elected
   assert.deepEqual(gateway.bodies, []);
 });
 
+test("a model without its chat template is not elected: what is billed is not what the engine reads", async (t) => {
+  const bare = (name: string): number => (name === "qwq:32b" ? 44 : 14);
+  const machine = fakeMachine({ memoryBytes: 64 * GIB });
+  const both = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], bare);
+  const { run, fails, terminal, gateway } = await loggedIn(t, { engines: both, context: { machine } });
+  const { lines, next, exitCode } = await fails(elect, "--models", "tiny-3b");
+  const trouble = "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine";
+  assert.deepEqual([lines, exitCode], [[`tiny-3b: ${trouble}`], 1]);
+  assert.match(next ?? "", /^give it Llama 3's: ollama create with a TEMPLATE/);
+  assert.ok(terminal.text.includes(`no: ${trouble}`));
+  assert.deepEqual(gateway.bodies, []);
+  assert.equal(await run(elect, "--yes"), 0);
+  assert.deepEqual(gateway.bodies, [{ models: ["reason-32b"] }]);
+  assert.match(terminal.text, /^reason-32b .* yes, template checked$/m);
+
+  const alone = await loggedIn(t, { engines: await ollamaWith(t, ["llama3.2:3b"], bare) });
+  const report = await alone.fails(elect, "--yes");
+  assert.equal(report.lines[0], `nothing that this machine holds can be served: tiny-3b: ${trouble}`);
+  assert.match(report.next ?? "", /ollama create/);
+});
+
+test("a model that nobody proposed is looked at when a person chooses it", async (t) => {
+  const machine = fakeMachine({ memoryBytes: 8 * GIB });
+  const engines = await ollamaWith(t, ["llama3.2:3b", "qwq:32b"], (name) => (name === "qwq:32b" ? 13 : 54));
+  const { fails, terminal } = await loggedIn(t, { engines, answers: ["reason-32b"], context: { machine } });
+  assert.match((await fails(elect)).lines[0] ?? "", /^reason-32b: it has no chat template of QwQ/);
+  assert.match(terminal.text, /^reason-32b .* no: needs about/m);
+});
+
 test("the demo model is elected with a warning", async (t) => {
   const { run, terminal } = await loggedIn(t);
   assert.equal(await run(elect, "--engine", "demo", "--models", "tiny-3b"), 0);
   assert.match(terminal.remarks[0] ?? "", /for trying things out/);
 });
 
+test("an engine that is not ready is no mistake: what is wrong with it, and what to do", async (t) => {
+  const { fails } = await loggedIn(t);
+  const report = await fails(elect, "--engine", "openai", "--engine-url", await deadAddress(), "--yes");
+  assert.match(report.lines[0] ?? "", /^nothing answers at .* \(ECONNREFUSED\)$/);
+  assert.match(report.next ?? "", /^start the engine/);
+  assert.equal(report.exitCode, 1);
+});
+
 test("mistakes about an engine that this command line names are usage errors", async (t) => {
   const { fails } = await loggedIn(t);
   const cases = [
-    ["--engine", "openai", "--engine-url", await deadAddress(), "--yes"],
+    ["--engine", "openai", "--yes"],
     ["--model", "/nowhere/strange.gguf", "--yes"],
     ["--model", "/nowhere/none.gguf", "--as", "tiny-3b", "--yes"],
   ];

@@ -1,10 +1,11 @@
 /** `tollgate-host elect`: which models this machine serves, and with which engine; remembered for `up`. */
 import { resolve } from "node:path";
-import { usualAddresses } from "../../engines/detect.ts";
+import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
-import { engineFor } from "../choose-engine.ts";
+import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
+import { EngineMissing, engineFor } from "../engine-for.ts";
 import { CommandError } from "../errors.ts";
 import { ENGINE_OPTIONS, ENGINE_USAGE, type EngineSettings, engineSettings } from "../flags.ts";
 import type { CatalogueModel } from "../gateway/answers.ts";
@@ -12,7 +13,15 @@ import { servingOf } from "../login-file.ts";
 import { findHardware, modelMemoryBytes } from "../machine/hardware.ts";
 import { nodeIdOf, openSession, type Session } from "../session.ts";
 import { gibibytes } from "../terminal/format.ts";
-import { type Candidate, candidatesOf, objections, proposalLines, proposed } from "./candidates.ts";
+import {
+  type Candidate,
+  candidatesOf,
+  lookAtTemplates,
+  objections,
+  proposalLines,
+  proposed,
+  templateObjection,
+} from "./candidates.ts";
 
 const USAGE = `tollgate-host elect: choose the models that this node serves
 
@@ -24,9 +33,14 @@ ${ENGINE_USAGE}
 
 To elect a model is to choose it for this node: the platform then sends requests for it.
 Proposed is what an engine on this machine holds, what fits into its memory, and what counts
-tokens as the gateway does. What is chosen is remembered, and tollgate-host up serves it
-without flags. An engine that wants a key takes it from the environment variable
+texts and chats as the gateway does. Engines are looked for at their usual ports, and Ollama
+where OLLAMA_HOST says. What is chosen is remembered, with the engine's address, and
+tollgate-host up serves it without flags. One that is still loading is waited for, up to a
+minute. An engine that wants a key takes it from the environment variable
 TOLLGATE_ENGINE_KEY; it is remembered too.`;
+
+/** An engine that is still loading its model is waited for so long. */
+const LOADING_MS_MAX = 60_000;
 
 const DEMO_WARNING =
   "the demo model is for trying things out: it fails a platform's test questions, and the node is quarantined";
@@ -46,20 +60,21 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   const map = mapOf(flags.map, wrong);
   // Where engines are looked for, the names say which one is meant.
   const searches = (flags.engine ?? "auto") === "auto" && flags.model === undefined;
-  const settings = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
+  const fromFlags = engineSettings(searches ? { ...flags, map: undefined } : flags, context.env, wrong);
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
   const node = nodeIdOf(session, flags.node);
+  const settings = { ...fromFlags, addresses: session.login.serving?.addresses };
   const catalogue = await session.gateway.models();
   const found = searches && map.size > 0 ? await engineHolding(map, settings, context) : absolute(settings);
-  const { engine } = await openEngine(found, catalogue, context);
+  const { engine, sources } = await openEngine(found, catalogue, context);
   try {
     const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
     const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
     const models = await decide(candidates, settings.models, flags, { engine, memoryBytes, context });
     const elected = await session.gateway.elect(node, models);
-    await remember(session, context, { settings: found, models, node });
+    await remember(session, context, { settings: { ...found, addresses: addressesOf(sources, models) }, models, node });
     if (found.engine === "demo") context.terminal.remark(`tollgate-host: ${DEMO_WARNING}`);
     const report = { node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates };
     answer(context, flags.json, report, () => [
@@ -88,20 +103,34 @@ async function decide(
   flags: { yes?: boolean; json?: boolean },
   { engine, memoryBytes, context }: Deciding,
 ): Promise<string[]> {
-  const { terminal } = context;
+  const { terminal, clock } = context;
+  await lookAtTemplates(asked ?? proposed(candidates), candidates, { engine, clock });
   if (!flags.json) {
     terminal.print(`${engine.name}, ${gibibytes(memoryBytes)} for models`);
     for (const line of [...proposalLines(candidates, terminal.paint), ...(engine.notes ?? [])]) terminal.print(line);
   }
   const proposal = proposed(candidates);
-  if (asked === undefined && proposal.length === 0)
-    throw new CommandError("nothing that this machine holds can be served", {
-      next: "load one of the models above into the engine, or map another with --map MODEL=ENGINE_MODEL",
-    });
+  if (asked === undefined && proposal.length === 0) throw nothingToServe(candidates);
   const models = asked ?? (flags.yes ? proposal : await question(proposal, context));
   const wrong = objections(models, candidates);
   if (wrong.length > 0) throw new UsageError(wrong);
+  await lookAtTemplates(models, candidates, { engine, clock });
+  const objection = templateObjection(models, candidates);
+  if (objection !== undefined) throw objection;
   return models;
+}
+
+function nothingToServe(candidates: Candidate[]): CommandError {
+  const message = "nothing that this machine holds can be served";
+  const objection = templateObjection(
+    candidates.map(({ model }) => model),
+    candidates,
+  );
+  if (objection?.next !== undefined)
+    return new CommandError(`${message}: ${objection.message}`, { next: objection.next });
+  return new CommandError(message, {
+    next: "load one of the models above into the engine, or map another with --map MODEL=ENGINE_MODEL",
+  });
 }
 
 async function question(proposal: string[], { terminal }: CommandContext): Promise<string[]> {
@@ -112,6 +141,12 @@ async function question(proposal: string[], { terminal }: CommandContext): Promi
   const models = said === "" ? proposal : modelsOf(said, (mistake) => void mistakes.push(mistake));
   if (models === undefined) throw new UsageError(mistakes);
   return models;
+}
+
+/** Where the engines are that hold these models. */
+function addressesOf(sources: Source[], models: string[]): EngineSettings["addresses"] {
+  const used = sources.filter((source) => source.models.some((model) => models.includes(model)));
+  return used.length === 0 ? undefined : Object.fromEntries(used.map(({ kind, url }) => [kind, url]));
 }
 
 interface Election {
@@ -128,7 +163,7 @@ async function remember({ login }: Session, { logins }: CommandContext, election
 
 /** The engine that holds the mapped models, named by its address from now on. */
 async function engineHolding(map: Map<string, string>, settings: EngineSettings, context: CommandContext) {
-  const engines = await context.findEngines(usualAddresses(context.env));
+  const engines = await context.findEngines(addressesFor(context.env, settings.addresses));
   const names = [...map.values()];
   const holder = engines.find(({ models }) => names.every((name) => models.includes(name)));
   if (holder === undefined) {
@@ -143,10 +178,12 @@ async function engineHolding(map: Map<string, string>, settings: EngineSettings,
 async function openEngine(settings: EngineSettings, catalogue: CatalogueModel[], context: CommandContext) {
   const everything = settings.engine === "demo" || settings.engine === "scripted";
   const models = everything ? catalogue.map(({ model }) => model) : undefined;
+  const tell = (line: string): void => context.terminal.remark(`tollgate-host: waiting: ${line}`);
+  const patience = { waitMs: LOADING_MS_MAX, tell, signal: new AbortController().signal };
   try {
-    return await engineFor({ ...settings, models, settled: false, standIn: false }, context);
+    return await engineFor({ ...settings, models, settled: false, standIn: false }, context, patience);
   } catch (error) {
-    if (!(error instanceof CommandError)) throw error;
+    if (!(error instanceof EngineMissing)) throw error;
     throw new CommandError(error.message, {
       next: "start an engine with one of the models in docs/hosts.md, or name it with --engine openai --engine-url URL",
       cause: error,

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { systemClock } from "../../clock.ts";
+import type { Absence } from "../../engines/absence.ts";
 import type { FoundEngine } from "../../engines/detect.ts";
 import { MemoryPlane } from "../../testing/memory-plane.ts";
 import type { Command, CommandContext } from "../command.ts";
@@ -17,6 +18,8 @@ export interface HarnessOptions extends FakeTerminalOptions {
   context?: Partial<CommandContext>;
   /** Engines that run on the machine. */
   engines?: FoundEngine[];
+  /** What is told of engines that are not found. */
+  absences?: Absence[];
 }
 
 export async function temporaryDirectory(t: TestContext): Promise<string> {
@@ -37,6 +40,7 @@ export async function commandHarness(t: TestContext, options: HarnessOptions = {
     machine: fakeMachine(),
     logins,
     findEngines: async () => options.engines ?? [],
+    findAbsences: async () => options.absences ?? [],
     dial: new MemoryPlane().dial,
     supervisor: () => {
       throw new Error("this command does not run on");

@@ -12,6 +12,8 @@ export interface Reporter {
   readonly log: Log;
   /** How often the gateway is asked how it sees the node. */
   readonly statsEveryMs: number;
+  /** The engine is not ready yet. */
+  waiting(reason: string): void;
   engine(engine: Engine): void;
   node(place: { node: string; gateway: string; models: string[] }): void;
   /** The agent is about to start; `snapshot` tells what it does, at any time. */
@@ -60,6 +62,7 @@ export function plainReporter(logLevel: string, { terminal }: Pick<CommandContex
   return {
     log,
     statsEveryMs: PLAIN_STATS_EVERY_MS,
+    waiting: (reason) => print(`waiting  ${reason}`),
     engine(engine) {
       print(`engine   ${engine.name}, ${engine.slots} at once`);
       for (const note of engine.notes ?? []) print(`note     ${note}`);
@@ -97,6 +100,7 @@ export function jsonReporter(logLevel: string, context: Pick<CommandContext, "te
   return {
     log,
     statsEveryMs: JSON_STATS_EVERY_MS,
+    waiting: (reason) => say("waiting", { reason }),
     engine: ({ name, slots, notes }) => say("engine", { engine: name, slots, notes: notes ?? [] }),
     node: (place) => say("node", place),
     serving(now) {

@@ -43,6 +43,7 @@ export function screenReporter(logLevel: string, context: Pick<CommandContext, "
   return {
     log: eventLog(logLevel, happened),
     statsEveryMs: STATS_EVERY_MS,
+    waiting: (reason) => terminal.print(`waiting  ${reason}`),
     engine(engine) {
       engineName = engine.name;
       terminal.print(`engine   ${engine.name}, ${engine.slots} at once`);

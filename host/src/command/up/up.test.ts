@@ -89,6 +89,33 @@ test("an engine that is away ends it with code 1: the demo model never stands in
   assert.deepEqual(supervisor.told, [{ type: "failed", message: lines[0] }]);
 });
 
+const LOADING = { cause: "loading" as const, url: "http://127.0.0.1:8080", what: "it is loading", next: "wait" };
+
+test("an engine that is still loading is waited for, and a stop ends the wait", async (t) => {
+  const login = { serving: { engine: "auto" as const, models: ["tiny-3b"] } };
+  const { run, supervisor, terminal } = await upHarness(t, { absences: [LOADING], login });
+  const ended = run(up);
+  await new Promise<void>((resolve) => {
+    terminal.heard = resolve;
+  });
+  assert.deepEqual(terminal.lines, ["waiting  it is loading; 0 s so far"]);
+  supervisor.stop();
+  assert.equal(await ended, 0);
+  assert.deepEqual(supervisor.told, []);
+});
+
+test("flags that name an engine set what was elected aside, and a line says so", async (t) => {
+  const elected = { engine: "auto" as const, addresses: { ollama: "http://127.0.0.1:7777" }, models: ["tiny-3b"] };
+  const { run, supervisor, terminal } = await upHarness(t, { login: { serving: elected } });
+  const ended = run(up, "--engine", "scripted", "--models", "tiny-3b");
+  await supervisor.online;
+  supervisor.stop();
+  assert.equal(await ended, 0);
+  assert.deepEqual(terminal.remarks, [
+    "tollgate-host: the flags name the engine; what was elected (ollama at http://127.0.0.1:7777) is set aside this time",
+  ]);
+});
+
 test("a refused node ends it with the gateway's reason", async (t) => {
   const { fails, gateway, supervisor } = await upHarness(t);
   gateway.answers[`POST /nodes/${NODE}/credentials`] = refusal(409, "node_quarantined", "The node is quarantined.");

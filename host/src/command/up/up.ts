@@ -3,10 +3,10 @@ import { Agent } from "../../agent/agent.ts";
 import type { Dial, PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import type { Engine } from "../../engines/engine.ts";
-import { engineFor } from "../choose-engine.ts";
 import type { Command, CommandContext } from "../command.ts";
+import { engineFor } from "../engine-for.ts";
 import { describeError } from "../errors.ts";
-import { parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
+import { type EngineSettings, parseUpFlags, UP_USAGE, type UpFlags } from "../flags.ts";
 import { type GatewayClient, gatewayClient } from "../gateway/client.ts";
 import { rememberedOf } from "../login-file.ts";
 import { findHardware, hardwareReport } from "../machine/hardware.ts";
@@ -41,8 +41,11 @@ async function readFlags(args: string[], { env, logins }: CommandContext): Promi
 
 async function serveUntilStopped(flags: UpFlags, context: CommandContext, supervisor: Supervisor): Promise<void> {
   const reporter = reporterFor(flags, context);
+  const stop = new AbortController();
+  void supervisor.stopRequested.then(() => stop.abort());
   try {
-    const serving = await Promise.race([prepare(flags, context, reporter), supervisor.stopRequested]);
+    if (flags.setAside !== undefined) context.terminal.remark(`tollgate-host: ${asideSentence(flags.setAside)}`);
+    const serving = await Promise.race([prepare(flags, context, reporter, stop.signal), supervisor.stopRequested]);
     if (serving === undefined) return; // Told to stop before there was anything to serve.
     await serve(serving, context, { reporter, supervisor });
   } finally {
@@ -60,8 +63,21 @@ interface ServingNode {
   credentials: () => Promise<PlaneCredentials>;
 }
 
-async function prepare(flags: UpFlags, context: CommandContext, reporter: Reporter): Promise<ServingNode> {
-  const { engine, models, plane } = await engineFor(flags, context);
+function asideSentence({ engine, engineUrl, addresses = {}, modelFile }: EngineSettings): string {
+  const found = Object.entries(addresses).map(([kind, url]) => `${kind} at ${url}`);
+  const elected = engineUrl ?? modelFile ?? (found.join(" and ") || engine);
+  return `the flags name the engine; what was elected (${elected}) is set aside this time`;
+}
+
+/** An engine that is still loading is waited for, for as long as it takes. */
+async function prepare(
+  flags: UpFlags,
+  context: CommandContext,
+  reporter: Reporter,
+  signal: AbortSignal,
+): Promise<ServingNode> {
+  const patience = { waitMs: Number.POSITIVE_INFINITY, tell: reporter.waiting, signal };
+  const { engine, models, plane } = await engineFor(flags, context, patience);
   reporter.engine(engine);
   try {
     return await joinPlatform({ engine, models, dial: plane(context.dial) }, flags, { context, reporter });

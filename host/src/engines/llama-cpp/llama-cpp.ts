@@ -93,6 +93,10 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
         for await (const values of embedder.vectors(job, { sink, signal, clock })) yield toVector(values);
       },
       tokens: async (_model, text) => [...model.tokenize(text)],
+      chatTokens: async (id, messages) => {
+        const job = { id: "", attempt: 1, model: id, endpoint: "chat" as const, sampling: {}, outputTokensMax: 1 };
+        return format({ ...job, input: { messages } }).tokens.length;
+      },
       close: () => llama.dispose(),
     };
   } catch (error) {

@@ -1,0 +1,65 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { type Absence, absenceAt } from "./absence.ts";
+
+const look = (url: string, apiKey?: string): Promise<Absence | undefined> =>
+  absenceAt(url, { apiKey, probeMs: 1_000, clock: new ManualClock() });
+const page =
+  (status: number): Answer =>
+  (_request, response) =>
+    void response.writeHead(status, { "content-type": "text/html; charset=utf-8" }).end("<html>");
+
+async function findingAt(t: TestContext, answer: Answer, apiKey?: string): Promise<string> {
+  const url = await stubServer(t, answer);
+  const absence = await look(`${url}/v1/`, apiKey);
+  if (absence === undefined) return "none";
+  assert.equal(absence.url, url);
+  assert.notEqual(absence.next, "");
+  return `${absence.cause}: ${absence.what.replace(new URL(url).host, "HOST")}`;
+}
+
+test("an engine that lists models and is ready is not absent", async (t) => {
+  assert.equal(await findingAt(t, (_request, response) => json(response, { data: [] })), "none");
+  const withoutHealth: Answer = ({ path }, response) => json(response, {}, path === "/v1/models" ? 200 : 404);
+  assert.equal(await findingAt(t, withoutHealth), "none");
+});
+
+test("still loading: by its list, or by its health alone", async (t) => {
+  const said = "loading: the engine at HOST is still loading its model (HTTP 503)";
+  assert.equal(await findingAt(t, (_request, response) => json(response, {}, 503)), said);
+  assert.equal(await findingAt(t, ({ path }, response) => json(response, {}, path === "/health" ? 503 : 200)), said);
+  assert.match(await findingAt(t, (_request, response) => json(response, {}, 429)), /^loading: .*too much to do/);
+});
+
+test("a key is wanted, or refused", async (t) => {
+  for (const status of [401, 403]) {
+    const refuses: Answer = (_request, response) => json(response, { error: "no" }, status);
+    assert.equal(await findingAt(t, refuses), `key: the engine at HOST wants a key (HTTP ${status})`);
+    assert.equal(await findingAt(t, refuses, "k"), `key: the engine at HOST refuses the key (HTTP ${status})`);
+  }
+});
+
+test("a proxy, a web server, our own gateway: no engine", async (t) => {
+  for (const status of [200, 403, 404, 502, 503])
+    assert.equal(
+      await findingAt(t, page(status)),
+      `stranger: what answers at HOST is no engine (HTTP ${status}, text/html)`,
+    );
+  const away: Answer = (_request, response) => void response.writeHead(302, { location: "/login" }).end();
+  assert.equal(await findingAt(t, away), "stranger: what answers at HOST is no engine (HTTP 302)");
+  const ours: Answer = (_request, response) => json(response, {}, 401, { "x-request-id": "req_1" });
+  assert.match(await findingAt(t, ours), /^stranger: a Tollgate gateway answers at HOST \(HTTP 401\)/);
+});
+
+test("nothing there, no such name, no answer in time", async (t) => {
+  const dead = await look(await deadAddress());
+  assert.match(dead?.what ?? "", /^nothing answers at 127\.0\.0\.1:\d+ \(ECONNREFUSED\)$/);
+  assert.match(dead?.next ?? "", /^start the engine/);
+  const clock = new ManualClock();
+  const silent = await stubServer(t, () => clock.advance(1_000));
+  const late = await absenceAt(silent, { probeMs: 1_000, clock });
+  assert.equal(late?.what, `nothing answers at ${new URL(silent).host} (no answer in 1 s)`);
+  assert.match(late?.next ?? "", /firewall/);
+});

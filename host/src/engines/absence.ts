@@ -1,0 +1,91 @@
+/** Why no engine is found at an address, and what to do about it. */
+import type { Clock } from "../clock.ts";
+import { EngineHttp, type Reach } from "./engine-http.ts";
+
+export interface Absence {
+  /** `loading`: it will be there by itself. `key`: it wants one. `stranger`: what answers is no engine. */
+  cause: "loading" | "key" | "unreachable" | "stranger";
+  /** Where that is: its address. */
+  url: string;
+  /** What is the matter, in one line. */
+  what: string;
+  /** What to do. */
+  next: string;
+}
+
+interface Looking {
+  apiKey?: string | undefined;
+  probeMs: number;
+  clock?: Clock | undefined;
+}
+
+/** Undefined where something lists models and is ready, as an engine does. */
+export async function absenceAt(url: string, { apiKey, probeMs, clock }: Looking): Promise<Absence | undefined> {
+  const http = new EngineHttp({ url, apiKey, probeMs, clock });
+  const list = await http.reach("/v1/models");
+  const found = explain(list, http.host, apiKey !== undefined);
+  // llama-server lists its model before it is loaded; only its health tells.
+  const absence = found ?? loading(await http.reach("/health"), http.host);
+  return absence && { ...absence, url: http.root };
+}
+
+/** Engines speak JSON, also when they are not ready; a page for people is a proxy's. */
+const isPage = (reached: Reach): boolean => "status" in reached && reached.contentType.startsWith("text/html");
+
+type Finding = Omit<Absence, "url">;
+
+function loading(reached: Reach, host: string): Finding | undefined {
+  if (!("status" in reached) || isPage(reached) || ![429, 503].includes(reached.status)) return undefined;
+  const { status } = reached;
+  const what = status === 503 ? "is still loading its model" : "has too much to do";
+  return {
+    cause: "loading",
+    what: `the engine at ${host} ${what} (HTTP ${status})`,
+    next: "try again when it is ready; its own log says how far it is",
+  };
+}
+
+function explain(reached: Reach, host: string, hasKey: boolean): Finding | undefined {
+  if (!("status" in reached)) return unreachable(reached, host);
+  const { status, contentType, isTollgate } = reached;
+  if (isTollgate)
+    return {
+      cause: "stranger",
+      what: `a Tollgate gateway answers at ${host} (HTTP ${status}), which is no engine`,
+      next: "name the address and port of the engine itself",
+    };
+  if (status === 401 || (status === 403 && !isPage(reached)))
+    return {
+      cause: "key",
+      what: `the engine at ${host} ${hasKey ? "refuses the key" : "wants a key"} (HTTP ${status})`,
+      next: "set TOLLGATE_ENGINE_KEY to the engine's key; tollgate-host elect remembers it",
+    };
+  if (status === 200 && !isPage(reached)) return undefined;
+  return loading(reached, host) ?? stranger(status, contentType, host);
+}
+
+const UNREACHABLE_REMEDIES: Record<string, string | undefined> = {
+  ECONNREFUSED: "start the engine, or name the address and port it listens at",
+  ENOTFOUND: "check the name in the address",
+  EAI_AGAIN: "check the name in the address, and this machine's network",
+};
+
+function unreachable({ late, reason }: { late: boolean; reason: string }, host: string): Finding {
+  const usual = late
+    ? "is it the right address, and does a firewall let it through?"
+    : "check the address: http or https, and the port";
+  return {
+    cause: "unreachable",
+    what: `nothing answers at ${host} (${reason})`,
+    next: UNREACHABLE_REMEDIES[reason] ?? usual,
+  };
+}
+
+function stranger(status: number, contentType: string, host: string): Finding {
+  const kind = contentType.split(";")[0]?.trim();
+  return {
+    cause: "stranger",
+    what: `what answers at ${host} is no engine (HTTP ${status}${kind ? `, ${kind}` : ""})`,
+    next: "a proxy or another service is there: name the engine's own address and port, with any path before /v1",
+  };
+}

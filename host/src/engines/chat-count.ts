@@ -1,0 +1,35 @@
+/** How many tokens a chat is to an engine that serves over HTTP: its own count of a prompt that it was put as a job is. */
+import { z } from "zod";
+import { parseJson } from "../http-body.ts";
+import type { ChatMessage } from "./engine.ts";
+import { type EngineHttp, textOf } from "./engine-http.ts";
+import { contextTokensOf } from "./model-requirements.ts";
+import type { EngineProfile } from "./profiles/profile.ts";
+
+const ANSWER_BYTES_MAX = 1024 * 1024;
+
+/** Ollama's form, and everybody else's. */
+const Counted = z.object({
+  prompt_eval_count: z.int().positive().optional(),
+  usage: z.object({ prompt_tokens: z.int().positive() }).nullish(),
+});
+
+interface Asked {
+  http: EngineHttp;
+  profile: EngineProfile;
+  /** The catalogue's name for the model, and the engine's. */
+  model: string;
+  name: string;
+  messages: ChatMessage[];
+}
+
+/** Undefined where the engine does not tell. One token is generated. Throws EngineError, as a job does. */
+export async function countChat(asked: Asked, signal: AbortSignal): Promise<number | undefined> {
+  const { http, profile, model, name, messages } = asked;
+  const job = { id: "", attempt: 1, model, endpoint: "chat" as const, input: { messages }, sampling: {} };
+  // The context is that of a job, so that an engine which loads a model by it does not load it anew.
+  const request = profile.dialect.generation({ ...job, outputTokensMax: 1 }, name, contextTokensOf(model));
+  const response = await http.post(request.path, { ...request.body, stream: false }, signal);
+  const counted = Counted.safeParse(parseJson(await textOf(response, ANSWER_BYTES_MAX)));
+  return counted.data?.prompt_eval_count ?? counted.data?.usage?.prompt_tokens;
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
+import { compositeEngine } from "./composite.ts";
+import { demoEngine } from "./demo.ts";
+import type { Engine } from "./engine.ts";
+import { llamaCppEngine } from "./llama-cpp/llama-cpp.ts";
+import { ACTIVE_MODELS } from "./models.ts";
+import { openAiEngine } from "./openai.ts";
+import { generic } from "./profiles/generic.ts";
+import { llamaServer } from "./profiles/llama-server.ts";
+import { ollama } from "./profiles/ollama.ts";
+import type { EngineProfile } from "./profiles/profile.ts";
+import { scriptedEngine } from "./scripted.ts";
+import { engineTemplate, TEMPLATE_CHAT, templateRemedy, templateTrouble } from "./template-check.ts";
+
+const engineAt = (url: string, profile: EngineProfile): Engine =>
+  openAiEngine({
+    name: "x",
+    url,
+    profile,
+    models: new Map(ACTIVE_MODELS.map((id) => [id, `${id}-x`])),
+    clock: systemClock,
+  });
+
+/** An engine that makes so many tokens of every chat, and says so in its own way. */
+async function counting(t: TestContext, tokens: number, profile: EngineProfile = ollama): Promise<Engine> {
+  const answer: Answer = (_request, response) =>
+    profile === ollama
+      ? json(response, { message: { role: "assistant", content: "R" }, done: true, prompt_eval_count: tokens })
+      : json(response, { choices: [], usage: { prompt_tokens: tokens, completion_tokens: 1 } });
+  return engineAt(await stubServer(t, answer), profile);
+}
+
+const verdictOf = async (t: TestContext, model: string, tokens: number): Promise<string> =>
+  (await engineTemplate(await counting(t, tokens), model, systemClock)).verdict;
+
+test("what the gateway bills matches, and so do the published templates that differ without harm, and a BOS more or less", async (t) => {
+  const cases: Record<string, number[]> = {
+    "tiny-3b": [64, 63, 65, 54, 53, 55, 44, 43, 45],
+    "small-8b": [64, 44],
+    "small-7b-alt": [42, 43],
+    "mid-14b": [42],
+    "reason-32b": [42, 44, 25, 24, 27, 28],
+  };
+  for (const [model, counts] of Object.entries(cases))
+    for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "matches", `${model} ${tokens}`);
+});
+
+test("every other count is another template, or none", async (t) => {
+  const cases: Record<string, number[]> = {
+    "tiny-3b": [8, 14, 42, 46, 52, 56, 62, 66, 90],
+    "small-7b-alt": [14, 25, 41, 44, 64],
+    "reason-32b": [13, 23, 29, 41, 46],
+  };
+  for (const [model, counts] of Object.entries(cases))
+    for (const tokens of counts) assert.equal(await verdictOf(t, model, tokens), "differs", `${model} ${tokens}`);
+});
+
+test("it is said which template is missing, what that costs, and how it is added", async (t) => {
+  const none = await engineTemplate(await counting(t, 14), "tiny-3b", systemClock);
+  assert.equal(
+    templateTrouble(none),
+    "it has no chat template of Llama 3: a chat that is billed as 64 tokens is 14 to the engine",
+  );
+  assert.match(templateRemedy(none), /^give it Llama 3's: ollama create with a TEMPLATE, .*docs\/hosts\.md/);
+  const other = await engineTemplate(await counting(t, 64), "mid-14b", systemClock);
+  assert.match(
+    templateTrouble(other) ?? "",
+    /^its chat template is not Qwen 2\.5's: .* 42 tokens is 64 to the engine$/,
+  );
+  assert.equal(templateTrouble({ verdict: "unknown" }), undefined);
+});
+
+test("the chat is put as a job is, for one token and at once", async (t) => {
+  const bodies: { path: string; body: Record<string, unknown> }[] = [];
+  const take: Answer = (request, response) => {
+    bodies.push({ path: request.path, body: JSON.parse(request.body) });
+    json(response, {});
+  };
+  for (const profile of [ollama, llamaServer]) {
+    const engine = engineAt(await stubServer(t, take), profile);
+    assert.deepEqual(await engineTemplate(engine, "tiny-3b", systemClock), { verdict: "unknown" });
+  }
+  const [native, openAi] = bodies;
+  assert.deepEqual([native?.path, openAi?.path], ["/api/chat", "/v1/chat/completions"]);
+  for (const { body } of bodies)
+    assert.deepEqual([body.model, body.messages, body.stream], ["tiny-3b-x", TEMPLATE_CHAT, false]);
+  const options = native?.body.options as Record<string, number> | undefined;
+  assert.deepEqual([options?.num_predict, options?.num_ctx, openAi?.body.max_tokens], [1, 8192, 1]);
+});
+
+test("an engine of the OpenAI dialect tells by its usage; several engines tell by the one that has the model", async (t) => {
+  const one = await counting(t, 42, generic);
+  assert.equal((await engineTemplate(one, "mid-14b", systemClock)).verdict, "matches");
+  const both = compositeEngine([scriptedEngine({ models: ["tiny-3b"], clock: systemClock }), one]);
+  assert.equal((await engineTemplate(both, "mid-14b", systemClock)).verdict, "matches");
+  assert.equal((await engineTemplate(both, "tiny-3b", systemClock)).verdict, "unknown");
+});
+
+test("an engine that refuses the chat fails; one that is given up on, has no chats or does not count is unknown", async (t) => {
+  const refuses = engineAt(await stubServer(t, (_request, response) => json(response, { error: "no" }, 500)), ollama);
+  assert.deepEqual(await engineTemplate(refuses, "tiny-3b", systemClock), {
+    verdict: "fails",
+    reason: "the engine refused the request (HTTP 500)",
+  });
+  const dead = engineAt(await deadAddress(), ollama);
+  assert.equal((await engineTemplate(dead, "tiny-3b", systemClock)).verdict, "fails");
+  const unknown = { verdict: "unknown" };
+  const clock = new ManualClock();
+  const late = engineAt(await stubServer(t, () => clock.advance(120_000)), ollama);
+  assert.deepEqual(await engineTemplate(late, "tiny-3b", clock), unknown);
+  assert.deepEqual(await engineTemplate(dead, "embed-m3", systemClock), unknown);
+  assert.deepEqual(await engineTemplate(dead, "another", systemClock), unknown);
+  const scripted = scriptedEngine({ models: ["tiny-3b"], clock: systemClock });
+  assert.deepEqual(await engineTemplate(scripted, "tiny-3b", systemClock), unknown);
+});
+
+test("a file in this process counts by its own template; the demo model stands in for others and is not compared", async (t) => {
+  const file = fileURLToPath(new URL("../../models/tollgate-demo.gguf", import.meta.url));
+  const models = ["tiny-3b"];
+  const own = await llamaCppEngine({ name: "x", file, models, slots: 1, gpu: false, clock: systemClock });
+  t.after(() => own.close());
+  assert.equal((await engineTemplate(own, "tiny-3b", systemClock)).verdict, "differs");
+  const demo = await demoEngine({ models });
+  t.after(() => demo.close());
+  assert.equal((await engineTemplate(demo, "tiny-3b", systemClock)).verdict, "unknown");
+});

@@ -1,0 +1,117 @@
+/**
+ * Whether an engine makes of a chat the prompt that the gateway bills. A model without its chat template reads the bare
+ * text: it answers badly, and builders pay for tokens that it never saw.
+ */
+import type { Clock } from "../clock.ts";
+import { type Engine, EngineError } from "./engine.ts";
+import { THINKING_MODELS } from "./models.ts";
+import { TOKENIZER_OF, type TokenizerName } from "./tokenizer-check.ts";
+
+/** It has a system message, so that no template adds one of its own: which engines do without the model's is harmless. */
+export const TEMPLATE_CHAT = [
+  { role: "system", content: "You are a helpful assistant." },
+  { role: "user", content: "What is the capital of France?" },
+  { role: "assistant", content: "Paris." },
+  { role: "user", content: "And of Italy?" },
+];
+
+/** One way in which that chat may come to the model. */
+interface Rendering {
+  by: string;
+  tokens: number;
+  /** It begins with a mark of its own (BOS), which an engine may leave out. One that is put twice is harmless anywhere. */
+  begins: boolean;
+}
+
+interface ChatFamily {
+  /** As people know it. */
+  name: string;
+  /** The first is what the gateway bills; the others are published templates that differ in ways that do no harm. */
+  renderings: readonly [Rendering, ...Rendering[]];
+}
+
+export const CHAT_FAMILIES = {
+  llama3: {
+    name: "Llama 3",
+    renderings: [
+      { by: "Llama 3.2's own", tokens: 64, begins: true },
+      { by: "Ollama's of llama3.2, without today's date", tokens: 54, begins: true },
+      { by: "Llama 3's, without dates", tokens: 44, begins: true },
+    ],
+  },
+  "qwen2.5": {
+    name: "Qwen 2.5",
+    renderings: [{ by: "Qwen 2.5's own", tokens: 42, begins: false }],
+  },
+  thinking: {
+    name: "QwQ",
+    renderings: [
+      { by: "Qwen 2.5's own", tokens: 42, begins: false },
+      { by: "QwQ's, which opens the thinking", tokens: 44, begins: false },
+      { by: "DeepSeek R1's", tokens: 25, begins: true },
+      { by: "DeepSeek R1's, which opens the thinking", tokens: 27, begins: true },
+    ],
+  },
+} as const satisfies Record<string, ChatFamily>;
+
+/** The texts of the chat and nothing around them, in either tokenizer. */
+export const TEMPLATE_TEXT_TOKENS = 19;
+
+export type TemplateVerdict =
+  | { verdict: "unknown" }
+  /** `by`: whose template it seems to be. */
+  | { verdict: "matches"; by: string }
+  | { verdict: "differs"; family: string; tokens: number; billed: number; isMissing: boolean }
+  /** The engine does not even answer the chat. */
+  | { verdict: "fails"; reason: string };
+
+/** An engine that loads models when they are asked for may take so long for the first chat. */
+const CHAT_MS_MAX = 120_000;
+
+/**
+ * `unknown`: the engine does not tell, or not in time, or it is a model without chats, or of a family that is not known
+ * here.
+ */
+export async function engineTemplate(engine: Engine, model: string, clock: Clock): Promise<TemplateVerdict> {
+  const family = familyOf(model);
+  if (family === undefined || engine.chatTokens === undefined) return { verdict: "unknown" };
+  const limit = new AbortController();
+  const cancelTimer = clock.after(CHAT_MS_MAX, () => limit.abort());
+  try {
+    const tokens = await engine.chatTokens(model, TEMPLATE_CHAT, limit.signal);
+    return tokens === undefined ? { verdict: "unknown" } : judge(family, tokens);
+  } catch (error) {
+    if (limit.signal.aborted) return { verdict: "unknown" };
+    return { verdict: "fails", reason: error instanceof EngineError ? error.message : "the engine failed" };
+  } finally {
+    cancelTimer();
+  }
+}
+
+export function familyOf(model: string): ChatFamily | undefined {
+  if (THINKING_MODELS.includes(model)) return CHAT_FAMILIES.thinking;
+  const tokenizer: TokenizerName | undefined = TOKENIZER_OF[model];
+  return tokenizer === "llama3" || tokenizer === "qwen2.5" ? CHAT_FAMILIES[tokenizer] : undefined;
+}
+
+function judge({ name, renderings }: ChatFamily, tokens: number): TemplateVerdict {
+  const known = renderings.find(({ tokens: said, begins }) => tokens - said <= 1 && tokens - said >= (begins ? -1 : 0));
+  if (known !== undefined) return { verdict: "matches", by: known.by };
+  const isMissing = tokens <= TEMPLATE_TEXT_TOKENS + 1;
+  return { verdict: "differs", family: name, tokens, billed: renderings[0].tokens, isMissing };
+}
+
+/** What is wrong, in one line; undefined where nothing is. */
+export function templateTrouble(template: TemplateVerdict): string | undefined {
+  if (template.verdict === "fails") return `the engine does not answer a chat: ${template.reason}`;
+  if (template.verdict !== "differs") return undefined;
+  const { family, tokens, billed, isMissing } = template;
+  const what = isMissing ? `it has no chat template of ${family}` : `its chat template is not ${family}'s`;
+  return `${what}: a chat that is billed as ${billed} tokens is ${tokens} to the engine`;
+}
+
+/** What to do about it. */
+export function templateRemedy(template: TemplateVerdict): string {
+  if (template.verdict !== "differs") return "look at the engine's own log; can it load this model and answer a chat?";
+  return `give it ${template.family}'s: ollama create with a TEMPLATE, llama-server --chat-template-file, vllm serve --chat-template; docs/hosts.md, Chat templates`;
+}
