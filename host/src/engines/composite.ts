@@ -67,6 +67,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
       }
     },
     tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),
+    keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
     async close() {
       await Promise.all(engines.map((engine) => engine.close()));
     },

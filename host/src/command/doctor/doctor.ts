@@ -1,6 +1,8 @@
 /** `tollgate-host doctor`: looks at everything that serving needs, in the order in which it is needed. */
-import type { Engine } from "../../engines/engine.ts";
+import type { Clock } from "../../clock.ts";
+import { type Engine, EngineError } from "../../engines/engine.ts";
 import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { checkStops } from "../../engines/stop-check.ts";
 import { engineTokenizer, type TokenizerVerdict } from "../../engines/tokenizer-check.ts";
 import { readFlags } from "../arguments.ts";
 import { engineFor, fillsThisMachine } from "../choose-engine.ts";
@@ -117,6 +119,7 @@ async function* engineChecks(
     for (const note of engine.notes ?? []) yield warn("engine", note, "docs/hosts.md tells how each engine is set up");
     for (const model of models) yield* tokenizerCheck(model, await engineTokenizer(engine, model));
     if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
+    if (options.speed) for (const model of models) yield* stopCheck(engine, model, context.clock);
     yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
   } finally {
     await engine.close();
@@ -128,6 +131,17 @@ function* tokenizerCheck(model: string, verdict: TokenizerVerdict): Generator<Ch
   if (verdict === "matches") yield ok("tokenizer", `${model}: as the gateway counts`);
   if (verdict === "differs")
     yield fail("tokenizer", `${model}: the engine's model is another one`, "tollgate-host elect maps the right one");
+}
+
+/** Nothing is said where all is well, or nothing can be told; that an engine does not answer, the speed test said. */
+async function* stopCheck(engine: Engine, model: string, clock: Clock): AsyncGenerator<Check> {
+  if (kindOf(model) === "embedding") return;
+  const verdict = await checkStops(engine, model, clock).catch((error: unknown) => {
+    if (error instanceof EngineError) return "unknown";
+    throw error;
+  });
+  if (verdict === "differs")
+    yield warn("stops", `${model}: answers do not end at a stop string as they should`, "a newer engine may do better");
 }
 
 const kindOf = (model: string): "generation" | "embedding" =>
