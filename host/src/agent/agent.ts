@@ -8,6 +8,7 @@ import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
 import type { Log } from "../log.ts";
+import { FormatChecks } from "./format-checks.ts";
 import { JobIntake } from "./job-intake.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
@@ -48,6 +49,7 @@ export class Agent {
   readonly #link: Link;
   readonly #intake: JobIntake;
   readonly #outbox: Outbox;
+  readonly #formats: FormatChecks;
   readonly #tally: Tally;
   readonly #report: Throttle;
   readonly #idlers = new Set<() => void>();
@@ -66,9 +68,11 @@ export class Agent {
     this.#tally = new Tally(clock);
     this.#report = new Throttle(clock, STATE_THROTTLE, () => this.#publishState());
     this.#outbox = new Outbox(clock, (gateway, bytes) => this.#link.publish(toGateway(gateway, node), bytes));
+    this.#formats = new FormatChecks({ engine, clock, log, changed: () => this.#report.due() });
     this.#intake = new JobIntake({
       engine,
       now: () => this.#now,
+      keepsFormat: (model) => this.#formats.passed(model),
       outbox: this.#outbox,
       clock,
       log,
@@ -105,6 +109,7 @@ export class Agent {
 
   start(): void {
     this.#stopWatching = this.#options.engine.watch?.((now) => this.#engineChanged(now));
+    this.#formats.serve(this.#now.models);
     void this.#link.run();
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
@@ -123,6 +128,7 @@ export class Agent {
     this.#cancelHeartbeat?.();
     this.#report.stop();
     this.#stopWatching?.();
+    this.#formats.serve([]);
     this.#intake.abortAll();
     await this.#link.stop();
     this.#linkChanged("stopped");
@@ -164,7 +170,9 @@ export class Agent {
     this.#now = this.#elected(now);
     const { models, slots } = this.#now;
     if (models.length < before.models.length) this.#options.log.warn({ models, slots }, "the engine serves less now");
-    else this.#options.log.info({ models, slots }, "the engine serves again");
+    else if (models.length > before.models.length) this.#options.log.info({ models, slots }, "the engine serves again");
+    else this.#options.log.info({ models, slots }, "the engine serves otherwise now");
+    this.#formats.serve(models);
     this.#changed();
   }
 
@@ -201,12 +209,14 @@ export class Agent {
 
   #publishState(): void {
     const { node, version } = this.#options;
+    const formatted = this.#now.models.filter((model) => this.#formats.passed(model));
     const state = {
       protocol: PROTOCOL_VERSION,
       agent: version,
       slots: this.#now.slots,
       busy: this.#intake.busy,
       models: [...this.#now.models],
+      ...(formatted.length === 0 ? {} : { json_schema: formatted }),
       draining: this.#intake.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));

@@ -25,6 +25,8 @@ interface JobIntakeOptions {
   engine: Engine;
   /** What this node serves now. */
   now: () => Availability;
+  /** Whether a model was seen to keep to an output format. */
+  keepsFormat: (model: string) => boolean;
   outbox: Outbox;
   clock: Clock;
   log: Log;
@@ -158,8 +160,10 @@ export class JobIntake {
   #begin(joiner: JobJoiner): void {
     const { header } = joiner;
     const job = engineJob(header, joiner.body());
-    if (this.#options.engine.refuses?.(job)) {
-      this.#refuse(header, "the engine refuses it");
+    const formatted = job.endpoint !== "embedding" && job.format !== undefined;
+    const unkept = formatted && !this.#options.keepsFormat(job.model);
+    if (unkept || this.#options.engine.refuses?.(job)) {
+      this.#refuse(header, unkept ? "the engine keeps to no format" : "the engine refuses it");
       this.#options.changed();
       return;
     }

@@ -347,6 +347,21 @@ test("progress is told until the first output, within its bounds", () => {
   );
 });
 
+test("between vectors progress goes on: nothing else tells that the engine is at work", () => {
+  const { writer, frames, clock } = harness();
+  const embedding = writer(B, { endpoint: "embedding" });
+  embedding.progress(0.2);
+  embedding.vector(new Float32Array([1]));
+  clock.advance(100);
+  embedding.progress(0.6);
+  embedding.done("stop");
+  embedding.progress(1);
+  assert.deepEqual(
+    frames.map(({ frame }) => frame.kind),
+    ["progress", "vectors", "progress", "done"],
+  );
+});
+
 test("a failure's message is cut to its bound", () => {
   const { writer, frames } = harness();
   writer(A).failed("engine", "x".repeat(10_000));

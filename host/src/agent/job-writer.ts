@@ -48,8 +48,8 @@ export class JobWriter {
   }
 
   progress(fraction: number): void {
-    // Once output flows, progress means nothing.
-    if (this.#over || this.#seq > 0) return;
+    // Once text flows, progress means nothing. Between vectors it is the only sign of life there is.
+    if (this.#over || (this.#seq > 0 && this.#header.endpoint !== "embedding")) return;
     this.#send(encode({ kind: "progress", job: this.#header.job, fraction: Math.min(1, Math.max(0, fraction)) }));
   }
 

@@ -10,6 +10,8 @@ import { vllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { type Answer, deadAddress, json, stubServer } from "../testing/stub-http.ts";
 import { addressesFor, type EngineAddresses, findAbsences, findEngines, identifyEngine, notesOn } from "./detect.ts";
+import { EngineHttp } from "./engine-http.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 /** Nothing is late by it. */
 const patient = new ManualClock();
@@ -43,6 +45,21 @@ const tollgate: Answer = (request, response) => {
   else if (request.path === "/version") json(response, { version: "1" }, 200, headers);
   else json(response, error, 401, headers);
 };
+
+test("vLLM's slots: the whole contexts its cache holds, its own setting where it tells it, what it runs while others wait", async (t) => {
+  const stub = new StubEngine();
+  stub.slots = 100;
+  const http = new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: patient });
+  const capacity = async () => {
+    const { slots, crowdedAt } = (await vllm.inspect(http)) ?? {};
+    return [slots, crowdedAt];
+  };
+  assert.deepEqual(await capacity(), [100, undefined]);
+  stub.sequencesTold = 8;
+  assert.deepEqual(await capacity(), [8, undefined]);
+  stub.waiting = 3;
+  assert.deepEqual(await capacity(), [8, 1]);
+});
 
 test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {
   const found = await findEngines(await stubs(t), patient);

@@ -3,16 +3,21 @@ import { type TestContext, test } from "node:test";
 import { turn } from "../clock.ts";
 import { llamaServerStub } from "../testing/engines/llama-server.ts";
 import { StubEngine } from "../testing/engines/stub-engine.ts";
+import { vllmStub } from "../testing/engines/vllm.ts";
 import { ManualClock } from "../testing/manual-clock.ts";
 import { deadAddress, stubServer } from "../testing/stub-http.ts";
 import type { Availability } from "./engine.ts";
 import { EngineHealth } from "./engine-health.ts";
 import { EngineHttp } from "./engine-http.ts";
 import { llamaServer } from "./profiles/llama-server.ts";
+import { vllm } from "./profiles/vllm.ts";
 
 const NAME = "llama3.2:3b";
 
-function harness(url: string, options: { names?: Map<string, string>; slots?: number } = {}) {
+function harness(
+  url: string,
+  options: { names?: Map<string, string>; slots?: number; works?: (model: string) => Promise<boolean> } = {},
+) {
   const clock = new ManualClock();
   /** Times the questions: no answer is late but where a test says so. */
   const httpClock = new ManualClock();
@@ -24,6 +29,7 @@ function harness(url: string, options: { names?: Map<string, string>; slots?: nu
     first: { models: ["tiny-3b"], slots: 2 },
     listed: [NAME],
     slots: options.slots,
+    works: options.works ?? (async () => true),
     clock,
   });
   const stop = health.watch((now) => seen.push(now));
@@ -127,4 +133,56 @@ test("slots that were set stay; a model that was never listed is there whenever 
   await later.looked();
   assert.deepEqual(later.seen, [{ models: ["mid-14b"], slots: 9 }]);
   later.stop();
+});
+
+test("an engine seen full is given no more than it ran then, for a minute", async (t) => {
+  const stub = new StubEngine();
+  stub.slots = 5;
+  const clock = new ManualClock();
+  const seen: number[] = [];
+  const health = new EngineHealth({
+    http: new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: new ManualClock() }),
+    profile: vllm,
+    names: new Map([["tiny-3b", NAME]]),
+    first: { models: ["tiny-3b"], slots: 5 },
+    listed: [NAME],
+    slots: undefined,
+    works: async () => true,
+    clock,
+  });
+  const stop = health.watch(({ slots }) => seen.push(slots));
+  const look = async (): Promise<void> => {
+    while (clock.nextInMs === undefined) await turn(clock);
+    clock.advance(5000);
+    while (clock.nextInMs === undefined) await turn(clock);
+  };
+  stub.waiting = 2;
+  await look();
+  stub.waiting = 0;
+  for (let i = 0; i < 11; i++) await look();
+  assert.deepEqual(seen, [1]);
+  await look();
+  assert.deepEqual(seen, [1, 5]);
+  stop();
+});
+
+test("a model in doubt is tried once and not offered while it is dead; the others are", async (t) => {
+  const { url } = await engine(t);
+  const names = new Map([
+    ["tiny-3b", NAME],
+    ["mid-14b", "an alias"],
+  ]);
+  let lives = false;
+  const { clock, seen, health, stop, looked } = harness(url, { names, works: async () => lives });
+  await looked();
+  health.doubt("mid-14b");
+  await turn(clock);
+  assert.deepEqual(seen.at(-1)?.models, ["tiny-3b"]);
+  lives = true;
+  clock.advance(1000);
+  await turn(clock);
+  assert.deepEqual(seen.at(-1)?.models, ["tiny-3b", "mid-14b"]);
+  stop();
+  health.doubt("mid-14b");
+  assert.equal(clock.nextInMs, undefined, "nobody looks, nothing is tried");
 });

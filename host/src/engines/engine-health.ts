@@ -1,10 +1,12 @@
 /**
  * Whether an engine is there, and with which models: asked every few seconds, at once when a job found it gone, and more
- * often while it is away. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself.
+ * often while it is away. So a node whose engine is restarted gets no jobs meanwhile, and serves again by itself. A server
+ * that answers while a model behind it is dead is found out by the jobs that fail (model-doubts.ts).
  */
 import type { Clock } from "../clock.ts";
 import type { Availability } from "./engine.ts";
 import type { EngineHttp } from "./engine-http.ts";
+import { ModelDoubts } from "./model-doubts.ts";
 import type { EngineFacts, EngineProfile } from "./profiles/profile.ts";
 
 const CHECK_EVERY_MS = 5_000;
@@ -12,6 +14,8 @@ const CHECK_AGAIN_MS_MIN = 250;
 /** An engine at work may be slow to answer; one that is slow so often in a row is frozen. */
 const SLOW_MAX = 3;
 const SLOW_AGAIN_MS = 1_000;
+/** Seen full, an engine is given no more than it ran then, for so long. */
+const CROWDED_MS = 60_000;
 
 interface EngineHealthOptions {
   http: EngineHttp;
@@ -24,6 +28,8 @@ interface EngineHealthOptions {
   listed: readonly string[];
   /** Slots as whoever runs the node set them, whatever the engine tells. */
   slots: number | undefined;
+  /** Whether a model serves the smallest of jobs. */
+  works: (model: string) => Promise<boolean>;
   clock: Clock;
 }
 
@@ -31,7 +37,11 @@ export class EngineHealth {
   readonly #options: EngineHealthOptions;
   readonly #listeners = new Set<(now: Availability) => void>();
   readonly #listed: ReadonlySet<string>;
+  readonly #doubts: ModelDoubts;
   #now: Availability;
+  /** What it told last; at first, what it could do when it was found. */
+  #facts: EngineFacts | undefined;
+  #crowded: { slots: number; until: number } | undefined;
   #checking = false;
   #again = false;
   #slow = 0;
@@ -42,6 +52,13 @@ export class EngineHealth {
     this.#options = options;
     this.#now = options.first;
     this.#listed = new Set(options.listed);
+    const models = [...options.names.values()].map((name) => ({ name, contextTokens: undefined, loaded: undefined }));
+    this.#facts = { models, slots: options.first.slots };
+    this.#doubts = new ModelDoubts({
+      works: options.works,
+      changed: () => this.#report(this.#facts),
+      clock: options.clock,
+    });
   }
 
   watch(changed: (now: Availability) => void): () => void {
@@ -49,8 +66,15 @@ export class EngineHealth {
     this.check();
     return () => {
       this.#listeners.delete(changed);
-      if (this.#listeners.size === 0) this.#cancelTimer?.();
+      if (this.#listeners.size > 0) return;
+      this.#cancelTimer?.();
+      this.#doubts.clear();
     };
+  }
+
+  /** A job of this model failed: does it serve at all? */
+  doubt(model: string): void {
+    if (this.#listeners.size > 0) this.#doubts.doubt(model);
   }
 
   /** Checks now instead of later: a job found the engine gone. */
@@ -79,10 +103,24 @@ export class EngineHealth {
     this.#slow = liveness === "slow" ? this.#slow + 1 : 0;
     if (liveness === "slow" && this.#slow < SLOW_MAX) return SLOW_AGAIN_MS;
     const facts = liveness === "answers" ? await profile.inspect(http) : undefined;
+    const isBack = this.#facts === undefined && facts !== undefined;
+    this.#facts = facts;
+    this.#noticeCrowd(facts);
     this.#report(facts);
+    if (isBack) this.#doubts.tryNow();
     this.#missed = facts === undefined ? this.#missed + 1 : 0;
     if (facts !== undefined) return CHECK_EVERY_MS;
     return Math.min(CHECK_EVERY_MS, CHECK_AGAIN_MS_MIN * 2 ** Math.min(this.#missed - 1, 10));
+  }
+
+  #noticeCrowd(facts: EngineFacts | undefined): void {
+    const now = this.#options.clock.monotonic();
+    // Another engine may have come back in its place.
+    if (facts === undefined || now >= (this.#crowded?.until ?? 0)) this.#crowded = undefined;
+    if (facts?.crowdedAt === undefined) return;
+    // Requests also wait for a moment in one that is not full; the most it was seen to run is nearer to the truth.
+    const slots = Math.max(1, facts.crowdedAt, this.#crowded?.slots ?? 0);
+    this.#crowded = { slots, until: now + CROWDED_MS };
   }
 
   #report(facts: EngineFacts | undefined): void {
@@ -95,7 +133,10 @@ export class EngineHealth {
   #availability(facts: EngineFacts): Availability {
     const { names, slots, first } = this.#options;
     const there = new Set(facts.models.map(({ name }) => name));
-    const models = [...names].filter(([, name]) => there.has(name) || !this.#listed.has(name)).map(([id]) => id);
-    return { models, slots: models.length === 0 ? 0 : (slots ?? facts.slots ?? first.slots) };
+    const held = [...names].filter(([, name]) => there.has(name) || !this.#listed.has(name)).map(([id]) => id);
+    const models = held.filter((id) => !this.#doubts.isDead(id));
+    const told = facts.slots ?? first.slots;
+    const room = Math.min(told, this.#crowded?.slots ?? told);
+    return { models, slots: models.length === 0 ? 0 : (slots ?? room) };
   }
 }

@@ -25,7 +25,28 @@ export class EngineBusy extends EngineError {
   }
 }
 
-/** `answers`: an HTTP server is there, whatever it says. `slow`: it did not say it in time. `away`: nothing is there. */
+/**
+ * The engine turned the request down. Its text may repeat the prompt, so only the status and a plain code are passed on; the
+ * text decides whether the prompt was too long, or the output format not to its liking.
+ */
+export class EngineRefused extends EngineError {
+  override name = "EngineRefused";
+  /** What is wrong is in this request; another one may well be served. */
+  readonly aboutRequest: boolean;
+  /** It names the output format. */
+  readonly aboutFormat: boolean;
+  constructor(status: number, body: string) {
+    const requests = status === 400 || status === 413 || status === 422;
+    const aboutPrompt = requests && mentionsContext(body);
+    const code = plainCode(body);
+    const what = aboutPrompt ? "the prompt does not fit the engine's context" : "the engine refused the request";
+    super(aboutPrompt ? "prompt" : "engine", `${what} (HTTP ${status}${code ? `, ${code}` : ""})`);
+    this.aboutRequest = requests;
+    this.aboutFormat = /schema|grammar|response_format|structured/i.test(body.slice(0, 4096));
+  }
+}
+
+/** `answers`: an HTTP server is there and does not call itself broken. `slow`: it did not say it in time. `away`: nothing is there. */
 export type Liveness = "answers" | "slow" | "away";
 
 /** The status and kind of an answer; or why there is none: too late, or the code of what failed. */
@@ -77,7 +98,7 @@ export class EngineHttp {
 
   async probe(path: string): Promise<Liveness> {
     const reached = await this.reach(path);
-    if ("status" in reached) return "answers";
+    if ("status" in reached) return reached.status < 500 ? "answers" : "away";
     return reached.late ? "slow" : "away";
   }
 
@@ -108,7 +129,7 @@ export class EngineHttp {
     const text = await textOf(response, ERROR_BYTES_MAX);
     if (response.status === 429 || response.status === 503)
       throw new EngineBusy(response.status, retryAfterMs(response.headers));
-    throw refusal(response.status, text);
+    throw new EngineRefused(response.status, text);
   }
 
   async #question(path: string, body: object | undefined): Promise<{ text: string; headers: Headers } | undefined> {
@@ -207,17 +228,6 @@ export function letEnd(rest: AsyncGenerator<Uint8Array>, clock: Clock, cutOff: (
   read()
     .catch(() => undefined)
     .finally(cancelTimer);
-}
-
-/**
- * An engine's refusal as an error. Its text may repeat the prompt, so only the status and a plain code are passed on; the
- * text decides whether the prompt was too long.
- */
-function refusal(status: number, body: string): EngineError {
-  const aboutPrompt = (status === 400 || status === 413 || status === 422) && mentionsContext(body);
-  const code = plainCode(body);
-  const what = aboutPrompt ? "the prompt does not fit the engine's context" : "the engine refused the request";
-  return new EngineError(aboutPrompt ? "prompt" : "engine", `${what} (HTTP ${status}${code ? `, ${code}` : ""})`);
 }
 
 /** An error that came in the middle of a stream. LM Studio says there, after a 200, that a prompt was too long. */

@@ -2,7 +2,7 @@
  * The port between the agent and whatever generates text. An engine is told one job at a time (several at once up to its
  * slots) and speaks through a sink. It never counts tokens for anyone: the gateway does.
  */
-import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
+import type { Channel, Endpoint, OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 
 export interface ChatMessage {
   role: string;
@@ -19,6 +19,8 @@ export interface GenerationJob {
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
   outputTokensMax: number;
+  /** The form that the answer must have. Only for models that were seen to keep to one. */
+  format?: OutputFormat | undefined;
 }
 
 export interface EmbeddingJob {
@@ -79,6 +81,11 @@ export interface Engine {
    * EngineError. Nothing is billed by it either.
    */
   chatTokens?(model: string, messages: ChatMessage[], signal: AbortSignal): Promise<number | undefined>;
+  /**
+   * Whether that model's answers keep to an output format, by a small generation that asks for something else. Rejects
+   * where the engine did not answer. Absent: this engine cannot.
+   */
+  keepsFormat?(model: string): Promise<boolean>;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */

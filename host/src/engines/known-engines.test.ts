@@ -24,7 +24,9 @@ interface Case {
   serve: (stub: StubEngine) => Answer;
   /** Where its stop strings, seed and cap are in the body. */
   sampling: (body: Record<string, unknown>) => unknown;
-  has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean };
+  has: { embeddings: boolean; progress: boolean; contextLimit: boolean; tokens: boolean; stops: boolean };
+  /** Where a schema is in the body of a chat; undefined: it keeps to none. */
+  schemaIn?: (body: Record<string, unknown>) => unknown;
 }
 
 const openAiSampling = ({ seed, stop, max_tokens, temperature }: Record<string, unknown>): unknown => [
@@ -33,7 +35,11 @@ const openAiSampling = ({ seed, stop, max_tokens, temperature }: Record<string, 
   max_tokens,
   temperature,
 ];
-const everything = { embeddings: true, progress: false, contextLimit: true, tokens: false };
+const everything = { embeddings: true, progress: false, contextLimit: true, tokens: false, stops: true };
+const responseSchema = ({ response_format: format }: Record<string, unknown>): unknown => {
+  const { type, json_schema: json } = format as { type: string; json_schema: { schema: unknown } };
+  return type === "json_schema" ? json.schema : undefined;
+};
 
 const CASES: Case[] = [
   {
@@ -44,20 +50,34 @@ const CASES: Case[] = [
       return [seed, stop, num_predict, temperature];
     },
     has: everything,
+    schemaIn: ({ format }) => format,
   },
   {
     profile: llamaServer,
     serve: llamaServerStub,
     sampling: openAiSampling,
     has: { ...everything, progress: true, tokens: true },
+    schemaIn: responseSchema,
   },
-  { profile: lmStudio, serve: lmStudioStub, sampling: openAiSampling, has: everything },
-  { profile: vllm, serve: vllmStub, sampling: openAiSampling, has: { ...everything, tokens: true } },
+  {
+    profile: lmStudio,
+    serve: lmStudioStub,
+    sampling: openAiSampling,
+    has: { ...everything, stops: false },
+    schemaIn: responseSchema,
+  },
+  {
+    profile: vllm,
+    serve: vllmStub,
+    sampling: openAiSampling,
+    has: { ...everything, tokens: true },
+    schemaIn: responseSchema,
+  },
   {
     profile: mlx,
     serve: mlxStub,
     sampling: openAiSampling,
-    has: { ...everything, embeddings: false, contextLimit: false, progress: true },
+    has: { ...everything, embeddings: false, contextLimit: false, progress: true, stops: false },
   },
 ];
 
@@ -121,7 +141,8 @@ for (const known of CASES) {
       const { text, finish } = await ask(engine, chatJob("hi", { sampling, outputTokensMax: 33 }));
       assert.equal(text, "Hello there!");
       assert.equal(finish, "length");
-      assert.deepEqual(known.sampling(stub.jobs[0]?.body ?? {}), [7, ["END", "\n"], 33, 0.2]);
+      const stops = known.has.stops ? ["END", "\n"] : undefined;
+      assert.deepEqual(known.sampling(stub.jobs[0]?.body ?? {}), [7, stops, 33, 0.2]);
       assert.equal(stub.jobs[0]?.body.model, "llama3.2:3b");
     });
 
@@ -153,6 +174,53 @@ for (const known of CASES) {
       await stub.hungUp.promise;
       assert.equal(sink.text("answer"), "Hello there");
     });
+
+    test("a stop string that the engine lets through ends the answer, and the engine is told to end", async (t) => {
+      const { stub, engine } = await harness(t, known);
+      stub.answer = ["One, tw", "o, thr", "ee, four", " more"];
+      stub.pauseAfter = 3;
+      const { text, finish } = await ask(engine, chatJob("hi", { sampling: { stop: [", three"] } }));
+      assert.deepEqual([text, finish], ["One, two", "stop"]);
+      await stub.hungUp.promise;
+    });
+
+    test("a dead core behind a server that answers: out at once, tried with a real job, back by itself", async (t) => {
+      const { stub, engine } = await harness(t, known);
+      const gone = until(engine, ({ models }) => !models.includes("tiny-3b"));
+      stub.dead = true;
+      await assert.rejects(ask(engine), blames("engine"));
+      const held = engine.watch?.(() => {});
+      t.after(() => held?.());
+      assert.deepEqual((await gone).models, ["embed-m3"]);
+      assert.equal(stub.jobs.length, 2, "the job and one try");
+      const back = until(engine, ({ models }) => models.includes("tiny-3b"));
+      stub.dead = false;
+      assert.deepEqual((await back).models, ["tiny-3b", "embed-m3"]);
+      assert.equal(stub.jobs.length, 3, "nothing is tried again and again");
+    });
+
+    if (known.schemaIn === undefined) {
+      test("it keeps to no format, and nobody is told that it does", async (t) => {
+        const { engine } = await harness(t, known);
+        assert.equal(engine.keepsFormat, undefined);
+        assert.equal(engine.refuses?.(chatJob("hi", { format: { type: "json_object" } })), true);
+      });
+    } else {
+      test("a format goes to it in its own field; whether it keeps to one, a try tells", async (t) => {
+        const { stub, engine } = await harness(t, known);
+        assert.equal(await engine.keepsFormat?.("tiny-3b"), true);
+        assert.partialDeepStrictEqual(known.schemaIn?.(stub.jobs[0]?.body ?? {}), {
+          type: "object",
+          required: ["word"],
+        });
+        stub.keepsFormats = false;
+        assert.equal(await engine.keepsFormat?.("tiny-3b"), false);
+        assert.equal(await engine.keepsFormat?.("embed-m3"), false);
+        assert.equal(stub.jobs.length, 2);
+        stub.dead = true;
+        await assert.rejects(engine.keepsFormat?.("tiny-3b") ?? Promise.resolve(), blames("engine"));
+      });
+    }
 
     test("an overloaded engine is asked again, and says meanwhile that it takes nothing new", async (t) => {
       const { stub, engine } = await harness(t, known);

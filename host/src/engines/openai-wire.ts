@@ -1,4 +1,5 @@
 /** The OpenAI dialect: what goes to an engine and what may come back. Counts that it reports are not even parsed. */
+import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../http-body.ts";
 import { type ChatMessage, EngineError, type Finish, type GenerationJob } from "./engine.ts";
@@ -35,7 +36,11 @@ export function openAiDialect(more: Record<string, unknown> = {}, rest: Partial<
     framing: "sse",
     generation: (job, model) => ({
       path: job.endpoint === "chat" ? "/v1/chat/completions" : "/v1/completions",
-      body: { ...generationBody(job, model), ...more },
+      body: {
+        ...generationBody(job, model),
+        ...more,
+        ...(job.format === undefined ? {} : rest.format?.(job.format, job.endpoint)),
+      },
     }),
     uncapped,
     read: (data) => (data === "[DONE]" ? { last: true } : eventOf(chunkOf(data))),
@@ -68,6 +73,13 @@ export function knownRole({ role, content }: ChatMessage): ChatMessage {
   return { role: role === "function" ? "tool" : role, content };
 }
 
+/** A format as OpenAI writes it. */
+export function responseFormat(format: OutputFormat): { response_format: object } {
+  if (format.type === "json_object") return { response_format: format };
+  const { type, ...schema } = format;
+  return { response_format: { type, json_schema: schema } };
+}
+
 function uncapped({ path, body }: EngineRequest): EngineRequest {
   const { max_tokens: _cap, ...rest } = body;
   return { path, body: rest };
@@ -83,11 +95,13 @@ function chunkOf(data: string): Chunk {
 function eventOf(chunk: Chunk): StreamEvent {
   const progress = chunk.prompt_progress;
   const promptRead = progress && progress.total > 0 ? Math.min(1, progress.processed / progress.total) : undefined;
+  const promptTokens = progress?.total;
   const choice = chunk.choices?.[0];
-  if (choice === undefined) return { promptRead };
+  if (choice === undefined) return { promptRead, promptTokens };
   const { delta } = choice;
   return {
     promptRead,
+    promptTokens,
     thinking: delta?.reasoning_content || delta?.reasoning || delta?.thinking || undefined,
     answer: choice.text || delta?.content || undefined,
     finish: choice.finish_reason ? finishOf(choice.finish_reason) : undefined,

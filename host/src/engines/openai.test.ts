@@ -93,7 +93,6 @@ test("chat: the request carries everything, the answer comes in deltas", async (
       temperature: 0.2,
       top_p: 0.9,
       seed: 7,
-      stop: ["END"],
       presence_penalty: 1,
       frequency_penalty: -1,
     },
@@ -285,6 +284,49 @@ test("embeddings that are too few, misnumbered or of another form are the engine
     const url = await stubServer(t, (_request, response) => json(response, answer));
     await assert.rejects(embed(engineAt(url), ["a", "b"]), EngineError);
   }
+});
+
+test("embeddings that take long come fewer at a time, and something is told all the while", async (t) => {
+  const clock = new ManualClock();
+  const sizes: number[] = [];
+  let arrived = Promise.withResolvers<() => void>();
+  const url = await stubServer(t, (request, response) => {
+    if (request.method === "GET") return json(response, { data: [] });
+    const { input } = JSON.parse(request.body) as { input: string[] };
+    sizes.push(input.length);
+    arrived.resolve(() => json(response, { data: input.map((_, index) => ({ index, embedding: [1] })) }));
+  });
+  const engine = openAiEngine({ name: "stub", url, models, clock });
+  const sink = new RecordingSink();
+  const inputs = Array.from({ length: 16 }, () => "long");
+  const embedded = Array.fromAsync(engine.embed(embedJob(inputs), sink, never));
+  const toldIn: number[] = [];
+  for (let calls = 0; calls < 5; calls++) {
+    const answer = await arrived.promise;
+    arrived = Promise.withResolvers();
+    const before = sink.fractions.length;
+    clock.advance(4000);
+    toldIn.push(sink.fractions.length - before);
+    answer();
+  }
+  assert.equal((await embedded).length, 16);
+  assert.deepEqual(sizes, [8, 4, 2, 1, 1]);
+  assert.deepEqual(toldIn, [4, 4, 4, 4, 4]);
+});
+
+test("a format that the engine does not take is the prompt's fault; a failure stays the engine's", async (t) => {
+  const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
+  const refuse = async (status: number, message: string): Promise<unknown> => {
+    const url = await stubServer(t, (_, response) => json(response, { error: { message } }, status));
+    return engineAt(url)
+      .generate(chatJob("x", { format }), new RecordingSink(), never)
+      .catch((error) => error.blame);
+  };
+  assert.equal(await refuse(400, "failed to parse"), "prompt");
+  assert.equal(await refuse(422, "Unexpected fields in the request: {'response_format'}"), "prompt");
+  assert.equal(await refuse(500, "invalid JSON schema in format"), "prompt");
+  assert.equal(await refuse(500, "out of memory"), "engine");
+  assert.equal(await refuse(401, "no key"), "engine");
 });
 
 test("an address is taken with or without /v1, and with a path of its own", () => {

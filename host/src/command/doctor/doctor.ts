@@ -22,7 +22,7 @@ import {
   tokenCheck,
   warn,
 } from "./checks.ts";
-import { MODEL_CHECKS } from "./model-checks.ts";
+import { MODEL_CHECKS, MODEL_TRIES, type ModelCheck } from "./model-checks.ts";
 import { speedCheck } from "./speed.ts";
 
 const USAGE = `tollgate-host doctor: check everything and say what to do
@@ -116,16 +116,22 @@ async function* engineChecks(
     const { models } = login.serving;
     yield ok("engine", `${engine.name} serves ${models.join(", ")}, ${engine.slots} at once`);
     for (const note of engine.notes ?? []) yield warn("engine", note, "docs/hosts.md tells how each engine is set up");
-    yield* modelChecks(engine, models, context);
+    yield* modelChecks(MODEL_CHECKS, engine, models, context);
     if (options.speed) for (const model of models) yield await speedCheck(engine, model, kindOf(model), context.clock);
+    if (options.speed) yield* modelChecks(MODEL_TRIES, engine, models, context);
     yield await memoryCheck(context.machine, fillsThisMachine(settings) ? models : []);
   } finally {
     await engine.close();
   }
 }
 
-async function* modelChecks(engine: Engine, models: string[], { clock }: CommandContext): AsyncGenerator<Check> {
-  for (const look of MODEL_CHECKS)
+async function* modelChecks(
+  checks: readonly ModelCheck[],
+  engine: Engine,
+  models: string[],
+  { clock }: CommandContext,
+): AsyncGenerator<Check> {
+  for (const look of checks)
     for (const model of models) {
       const check = await look(engine, model, clock);
       if (check !== undefined) yield check;

@@ -1,15 +1,20 @@
 /** What the doctor asks of an engine for each model that was elected. */
 import type { Clock } from "../../clock.ts";
-import type { Engine } from "../../engines/engine.ts";
+import { type Engine, EngineError } from "../../engines/engine.ts";
+import { engineKeepsFormat } from "../../engines/format-check.ts";
+import { EMBEDDING_MODELS } from "../../engines/models.ts";
+import { checkStops } from "../../engines/stop-check.ts";
 import { engineTemplate, templateRemedy, templateTrouble } from "../../engines/template-check.ts";
 import { engineTokenizer } from "../../engines/tokenizer-check.ts";
-import { type Check, fail, ok } from "./checks.ts";
+import { type Check, fail, ok, warn } from "./checks.ts";
 
 /** Undefined where there is nothing to say: the engine does not tell, or the model has no such thing. */
-type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;
+export type ModelCheck = (engine: Engine, model: string, clock: Clock) => Promise<Check | undefined>;
 
 /** In the order in which they are made, each for all models. A further check is a further line. */
 export const MODEL_CHECKS: readonly ModelCheck[] = [tokenizerCheck, templateCheck];
+/** Those that have an engine write something; left out where it is to be left alone. */
+export const MODEL_TRIES: readonly ModelCheck[] = [stopCheck, formatCheck];
 
 async function tokenizerCheck(engine: Engine, model: string): Promise<Check | undefined> {
   const verdict = await engineTokenizer(engine, model);
@@ -23,4 +28,26 @@ async function templateCheck(engine: Engine, model: string, clock: Clock): Promi
   if (template.verdict === "unknown") return undefined;
   if (template.verdict === "matches") return ok("template", `${model}: ${template.by}`);
   return fail("template", `${model}: ${templateTrouble(template)}`, templateRemedy(template));
+}
+
+async function stopCheck(engine: Engine, model: string, clock: Clock): Promise<Check | undefined> {
+  if (EMBEDDING_MODELS.includes(model)) return undefined;
+  const verdict = await checkStops(engine, model, clock).catch((error: unknown) => {
+    // That an engine does not answer, the speed test says.
+    if (error instanceof EngineError) return undefined;
+    throw error;
+  });
+  if (verdict !== "differs") return undefined;
+  return warn("stops", `${model}: answers do not end at a stop string as they should`, "a newer engine may do better");
+}
+
+/** Not a fault: a model without it is only not asked for structured output. */
+async function formatCheck(engine: Engine, model: string): Promise<Check | undefined> {
+  if (EMBEDDING_MODELS.includes(model)) return undefined;
+  const keeps = await engineKeepsFormat(engine, model);
+  if (keeps === undefined) return undefined;
+  return ok(
+    "structured",
+    `${model}: ${keeps ? "keeps to a JSON schema" : "keeps to no JSON schema, and is not asked to"}`,
+  );
 }

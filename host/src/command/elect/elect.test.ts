@@ -43,7 +43,10 @@ test("what the engine holds and the memory takes is proposed, elected and rememb
   assert.match(terminal.text, /^tiny-3b .* \$0\.02 in, \$0\.04 out +yes/m);
   assert.match(terminal.text, /^reason-32b .* no: needs about \d/m);
   assert.match(terminal.text, /^embed-m3 .* no: no engine here holds it$/m);
-  assert.match(terminal.text, /elected tiny-3b on ollama at .*; the node is ready\nnext: /);
+  assert.match(
+    terminal.text,
+    /elected tiny-3b on ollama at .*; the node is ready\nstructured output: none of them keeps to a JSON schema\nnext: /,
+  );
 });
 
 test("where each engine was is remembered, of those that hold what was elected, and looked at again", async (t) => {

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
+import { engineKeepsFormat } from "../../engines/format-check.ts";
 import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
 import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
@@ -73,18 +74,30 @@ async function run(args: string[], context: CommandContext): Promise<number> {
     const memoryBytes = modelMemoryBytes(await findHardware(context.machine));
     const candidates = await candidatesOf(catalogue, engine, { memoryBytes, settings: found });
     const models = await decide(candidates, settings.models, flags, { engine, memoryBytes, context });
+    const structured = await keepingFormats(engine, models);
     const elected = await session.gateway.elect(node, models);
     await remember(session, context, { settings: { ...found, addresses: addressesOf(sources, models) }, models, node });
     if (found.engine === "demo") context.terminal.remark(`tollgate-host: ${DEMO_WARNING}`);
-    const report = { node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates };
+    const report = {
+      ...{ node, state: elected.state, engine: engine.name, memory_bytes: memoryBytes, models, candidates },
+      structured_output: structured,
+    };
     answer(context, flags.json, report, () => [
       `elected ${models.join(", ")} on ${engine.name}; the node is ${elected.state}`,
+      `structured output: ${structured.join(", ") || "none of them keeps to a JSON schema"}`,
       "next: tollgate-host doctor, then tollgate-host up",
     ]);
     return 0;
   } finally {
     await engine.close();
   }
+}
+
+/** Those whose engine keeps to an output format; one after the other, since each may have to be loaded. */
+async function keepingFormats(engine: Engine, models: string[]): Promise<string[]> {
+  const keeping: string[] = [];
+  for (const model of models) if (await engineKeepsFormat(engine, model)) keeping.push(model);
+  return keeping;
 }
 
 /** A service starts elsewhere: a file is remembered by its whole path. */

@@ -1,7 +1,13 @@
 /** One generation on one sequence: reads the prompt in steps, then writes token by token. */
 import { randomInt } from "node:crypto";
 import type { Sampling } from "@tollgate/protocol/frames.ts";
-import type { LlamaContextSequence, LlamaModel, SequenceEvaluateOptions, Token } from "node-llama-cpp";
+import type {
+  LlamaContextSequence,
+  LlamaGrammarEvaluationState,
+  LlamaModel,
+  SequenceEvaluateOptions,
+  Token,
+} from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { EngineError, type Finish, type GenerationJob, type Sink } from "../engine.ts";
 import { engineSeed } from "../seed.ts";
@@ -28,6 +34,8 @@ interface Generation {
   format: PromptFormat;
   samplingDefaults: SamplingDefaults;
   job: GenerationJob;
+  /** What the answer must keep to. */
+  grammar: LlamaGrammarEvaluationState | undefined;
   sink: Sink;
   signal: AbortSignal;
   clock: Clock;
@@ -50,7 +58,13 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
 
   const rest = await readPrompt(prompt, generation);
   if (signal.aborted) return { finish: "stop" };
-  for await (const token of sequence.evaluate(rest, samplingOptions(job.sampling, samplingDefaults, said))) {
+  const sampling = samplingOptions(job.sampling, samplingDefaults, said);
+  // A model that is made to think first keeps to the format afterwards; any other from its first token on.
+  const keeps = (): boolean => !decoder.isThinking;
+  const { grammar } = generation;
+  const options =
+    grammar === undefined ? sampling : { ...sampling, grammarEvaluationState: () => (keeps() ? grammar : undefined) };
+  for await (const token of sequence.evaluate(rest, options)) {
     if (signal.aborted) return { finish: "stop" };
     said.push(token);
     if (decoder.push(token)) return { finish: "stop" };

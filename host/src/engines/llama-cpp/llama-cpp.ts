@@ -16,10 +16,13 @@ import {
 } from "node-llama-cpp";
 import type { Clock } from "../../clock.ts";
 import { type EmbeddingJob, type Engine, EngineError, type Sink } from "../engine.ts";
+import { keepsToFormat } from "../format-check.ts";
 import { contextTokensOf } from "../model-requirements.ts";
 import { EMBEDDING_MODELS } from "../models.ts";
 import { normalise } from "../prose.ts";
+import { answerGrammar } from "./answer-grammar.ts";
 import { generate, type SamplingDefaults, tooLong } from "./generate.ts";
+import { Pool } from "./pool.ts";
 import { filePromptFormat, type PromptFormat } from "./prompt-format.ts";
 import { sampleInTurns } from "./sample-in-turns.ts";
 
@@ -70,25 +73,28 @@ export async function llamaCppEngine(options: LlamaCppOptions): Promise<Engine> 
     const samplingDefaults = options.samplingDefaults ?? OPENAI_DEFAULTS;
     const toVector = options.vector ?? unitLength;
     const writes = models.some((id) => !EMBEDDING_MODELS.includes(id));
-    const free = writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : [];
+    const free = new Pool(writes ? await sequences(model, { ...options, slots, contextTokens, threads }) : []);
     const embedder = new Embedder(model, contextTokens, threads);
+    const write: Engine["generate"] = async (job, sink, signal) => {
+      if (!writes) throw new EngineError("engine", `${name} gives vectors alone`);
+      const grammar = job.format === undefined ? undefined : await answerGrammar(llama, model, job.format);
+      const sequence = await free.take();
+      try {
+        return await generate({ model, sequence, format, samplingDefaults, job, grammar, sink, signal, clock });
+      } finally {
+        // Nothing of a prompt stays behind for the next one.
+        await sequence.clearHistory();
+        free.put(sequence);
+      }
+    };
 
     return {
       name,
       slots,
       models,
       notes: options.promptFormat === undefined ? notesOn(model, models, contextTokens) : [],
-      async generate(job, sink, signal) {
-        const sequence = free.pop();
-        if (sequence === undefined) throw new EngineError("engine", `every slot of ${name} is taken`);
-        try {
-          return await generate({ model, sequence, format, samplingDefaults, job, sink, signal, clock });
-        } finally {
-          // Nothing of a prompt stays behind for the next one.
-          await sequence.clearHistory();
-          free.push(sequence);
-        }
-      },
+      generate: write,
+      keepsFormat: async (id) => !EMBEDDING_MODELS.includes(id) && keepsToFormat(write, id, clock),
       async *embed(job, sink, signal) {
         for await (const values of embedder.vectors(job, { sink, signal, clock })) yield toVector(values);
       },

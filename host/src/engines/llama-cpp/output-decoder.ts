@@ -36,6 +36,10 @@ export class OutputDecoder<Token> {
     this.#channel = options.startsThinking ? "reasoning" : "answer";
   }
 
+  get isThinking(): boolean {
+    return this.#channel === "reasoning";
+  }
+
   /** True when a stop string came and the answer is over. */
   push(token: Token): boolean {
     const { thinking } = this.#options;

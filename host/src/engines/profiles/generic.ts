@@ -1,6 +1,6 @@
 /** An engine that speaks the OpenAI dialect and is none of those known by name. */
 import { z } from "zod";
-import { openAiDialect } from "../openai-wire.ts";
+import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })) });
@@ -16,5 +16,9 @@ export const generic: EngineProfile = {
     const models = list.json.data.map(({ id }) => ({ name: id, contextTokens: undefined, loaded: undefined }));
     return { models, slots: undefined };
   },
-  dialect: openAiDialect(),
+  // Whether it heeds the field, only a try tells.
+  dialect: openAiDialect(
+    {},
+    { format: (format, endpoint) => (endpoint === "chat" ? responseFormat(format) : undefined) },
+  ),
 };

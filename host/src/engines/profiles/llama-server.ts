@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect } from "../openai-wire.ts";
+import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -42,7 +42,17 @@ export const llamaServer: EngineProfile = {
   healthPath: "/health",
   assumedSlots: 1,
   inspect,
-  dialect: openAiDialect({ return_progress: true }),
+  dialect: openAiDialect(
+    { return_progress: true },
+    {
+      // Its completions know the schema alone.
+      format: (format, endpoint) =>
+        endpoint === "chat"
+          ? responseFormat(format)
+          : { json_schema: format.type === "json_object" ? { type: "object" } : format.schema },
+    },
+  ),
+  stopsExactly: true,
   async tokens(http, model, text) {
     const body = { model, content: text, add_special: false, parse_special: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;

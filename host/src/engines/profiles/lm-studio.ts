@@ -5,7 +5,7 @@
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect } from "../openai-wire.ts";
+import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineFacts, EngineModel, EngineProfile } from "./profile.ts";
 
 const Served = z.object({ data: z.array(z.object({ id: z.string() })) });
@@ -34,6 +34,8 @@ const ModelsV0 = z.object({
     }),
   ),
 });
+
+const ANY_OBJECT = { type: "json_schema" as const, name: "object", schema: { type: "object" } };
 
 type Details = { models: Map<string, Omit<EngineModel, "name">>; slots: number | undefined };
 
@@ -81,6 +83,13 @@ export const lmStudio: EngineProfile = {
   healthPath: "/v1/models",
   assumedSlots: 1,
   inspect,
-  dialect: openAiDialect(),
+  dialect: openAiDialect(
+    {},
+    {
+      // It knows no `json_object`, and no format for completions.
+      format: (format, endpoint) =>
+        endpoint === "chat" ? responseFormat(format.type === "json_object" ? ANY_OBJECT : format) : undefined,
+    },
+  ),
   caveats: ["LM Studio may cut or leave unanswered a prompt longer than the context a model is loaded with"],
 };

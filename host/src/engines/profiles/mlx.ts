@@ -1,6 +1,8 @@
 /**
  * mlx_lm.server: tells how far it is with a prompt in comments of its stream (`: keepalive 512/2048`). It has no
- * embeddings, no context limit of its own, and tells nothing of its concurrency; seeded requests run one at a time.
+ * embeddings, no context limit of its own, no output formats, and tells nothing of its concurrency; seeded requests run one
+ * at a time. Told of a stop string it deletes the text wherever it comes and goes on, unless it came in the very tokens that
+ * the string alone has. Its detokenizer drops a space before the first word, which only a completion needs.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
@@ -24,7 +26,7 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
 function readComment(comment: string): StreamEvent | undefined {
   const [, processed, total] = comment.match(/^\s*keepalive (\d+)\/(\d+)\s*$/) ?? [];
   if (processed === undefined || Number(total) === 0) return undefined;
-  return { promptRead: Math.min(1, Number(processed) / Number(total)) };
+  return { promptRead: Math.min(1, Number(processed) / Number(total)), promptTokens: Number(total) };
 }
 
 export const mlx: EngineProfile = {
@@ -34,4 +36,5 @@ export const mlx: EngineProfile = {
   assumedSlots: 1,
   inspect,
   dialect: openAiDialect({}, { readComment }),
+  caveats: ["MLX leaves out the space before the first word of a completion"],
 };

@@ -2,6 +2,7 @@
  * Ollama, in its own dialect: only there can it be told not to cut a prompt that is too long, how much context a model
  * must have, and that a completion is raw text. How many requests it runs at once (`OLLAMA_NUM_PARALLEL`) it tells nobody.
  */
+import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import { z } from "zod";
 import { parseJson } from "../../http-body.ts";
 import { EngineError, type GenerationJob } from "../engine.ts";
@@ -54,8 +55,10 @@ const Embeddings = z.object({ embeddings: z.array(z.array(z.number())) });
 const ollamaDialect: Dialect = {
   framing: "ndjson",
   generation(job, model, contextTokens) {
+    const format = job.format === undefined ? {} : formatFields(job.format);
     // Without `truncate` the oldest messages of a long prompt would be dropped, without `shift` those of a long answer.
-    const common = { model, stream: true, truncate: false, shift: false, options: optionsOf(job, contextTokens) };
+    const whole = { truncate: false, shift: false };
+    const common = { model, stream: true, ...whole, options: optionsOf(job, contextTokens), ...format };
     if ("prompt" in job.input)
       return { path: "/api/generate", body: { ...common, raw: true, prompt: job.input.prompt } };
     return { path: "/api/chat", body: { ...common, messages: job.input.messages.map(knownRole) } };
@@ -66,6 +69,7 @@ const ollamaDialect: Dialect = {
     if (result.data.error != null) throw streamError(result.data.error);
     return eventOf(result.data);
   },
+  format: formatFields,
   embedding: (model, input, contextTokens) => ({
     path: "/api/embed",
     body: { model, input, truncate: false, options: { num_ctx: contextTokens } },
@@ -79,6 +83,10 @@ const ollamaDialect: Dialect = {
     return embeddings.map((values) => Float32Array.from(values));
   },
 };
+
+function formatFields(format: OutputFormat): Record<string, unknown> {
+  return { format: format.type === "json_object" ? "json" : format.schema };
+}
 
 /** Temperature and top_p are OpenAI's where the client named none, as in Ollama's own OpenAI endpoint. */
 function optionsOf(job: GenerationJob, contextTokens: number | undefined): Record<string, unknown> {
@@ -110,4 +118,5 @@ export const ollama: EngineProfile = {
   assumedSlots: 1,
   inspect,
   dialect: ollamaDialect,
+  stopsExactly: true,
 };

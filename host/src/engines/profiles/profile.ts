@@ -2,6 +2,7 @@
  * What is known of one kind of engine: how to recognise it, what it tells of itself, and in which dialect jobs are put to
  * it. Everything else about speaking to an engine over HTTP is the same for all of them.
  */
+import type { OutputFormat } from "@tollgate/protocol/frames.ts";
 import type { Finish, GenerationJob } from "../engine.ts";
 import type { EngineHttp } from "../engine-http.ts";
 
@@ -20,6 +21,8 @@ export interface EngineFacts {
   models: EngineModel[];
   /** How many requests it runs at once, if it tells. */
   slots: number | undefined;
+  /** Requests wait inside it now, so that it runs no more than these at once. */
+  crowdedAt?: number | undefined;
 }
 
 /** What one event of an engine's stream says. */
@@ -28,6 +31,8 @@ export interface StreamEvent {
   answer?: string | undefined;
   /** How much of the prompt is read, 0 to 1. */
   promptRead?: number | undefined;
+  /** How many tokens of prompt it has to read, if it says so. */
+  promptTokens?: number | undefined;
   finish?: Finish | undefined;
   /** Nothing comes after it. */
   last?: boolean | undefined;
@@ -43,6 +48,11 @@ export interface Dialect {
   framing: "sse" | "ndjson";
   /** `contextTokens`: what the catalogue promises for the model, if it is known. */
   generation(job: GenerationJob, model: string, contextTokens: number | undefined): EngineRequest;
+  /**
+   * The fields of a request that make the engine keep to a format; undefined where it cannot at this endpoint. Absent where
+   * it cannot at all.
+   */
+  format?(format: OutputFormat, endpoint: GenerationJob["endpoint"]): Record<string, unknown> | undefined;
   /**
    * The same request without an output cap, for engines that refuse a cap that does not fit beside the prompt instead of
    * lowering it; undefined where that does not help.
@@ -68,6 +78,11 @@ export interface EngineProfile {
   /** What it tells of itself; undefined when this is another kind of engine, or none that is ready. */
   inspect(http: EngineHttp): Promise<EngineFacts | undefined>;
   dialect: Dialect;
+  /**
+   * It stops at stop strings just as it should: what comes before is said, the string and what follows is not, and nothing
+   * more is generated. Elsewhere it is not told of them, and the agent alone looks for them.
+   */
+  stopsExactly?: boolean;
   /** The token ids of a text; undefined where it does not tell. */
   tokens?(http: EngineHttp, model: string, text: string): Promise<number[] | undefined>;
   /** What whoever runs it must know, in one line each. */

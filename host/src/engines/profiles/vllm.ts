@@ -1,10 +1,11 @@
 /**
- * vLLM: tells its context and tokenises. How many sequences it runs at once (`--max-num-seqs`) it does not tell, but its
- * metrics tell how many tokens its cache holds, and so how many whole contexts.
+ * vLLM: tells its context and tokenises. How many sequences it runs at once (`--max-num-seqs`) it tells only in its
+ * development mode (`VLLM_SERVER_DEV_MODE`). Its metrics tell how many whole contexts its cache holds, how many requests it
+ * runs, and how many of them wait: those that wait are more than it takes.
  */
 import { z } from "zod";
 import type { EngineHttp } from "../engine-http.ts";
-import { openAiDialect } from "../openai-wire.ts";
+import { openAiDialect, responseFormat } from "../openai-wire.ts";
 import type { EngineFacts, EngineProfile } from "./profile.ts";
 
 const ModelList = z.object({
@@ -19,7 +20,12 @@ const ModelList = z.object({
 const Version = z.object({ version: z.string() });
 const Tokens = z.object({ tokens: z.array(z.int()) });
 
-const SLOTS_MAX = 64;
+const ServerInfo = z.object({
+  vllm_config: z.object({ scheduler_config: z.object({ max_num_seqs: z.int().min(1).max(4096) }) }),
+});
+
+/** What it takes at once where nobody set it, on the smaller of the cards it knows. */
+const USUAL_SEQUENCES = 256;
 
 async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   const [list, version] = await Promise.all([http.ask("/v1/models", ModelList), http.ask("/version", Version)]);
@@ -31,16 +37,44 @@ async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
     contextTokens: max_model_len ?? undefined,
     loaded: true,
   }));
-  return { models, slots: await slotsOf(http, models[0]?.contextTokens) };
+  return { models, ...(await capacityOf(http, models[0]?.contextTokens)) };
 }
 
-/** Requests rarely fill their context, so this many whole ones never wait for room. */
-async function slotsOf(http: EngineHttp, contextTokens: number | undefined): Promise<number | undefined> {
-  if (contextTokens === undefined) return undefined;
-  const line = (await http.lines("/metrics"))?.find((text) => text.startsWith("vllm:cache_config_info{"));
-  const label = (name: string): number => Number(line?.match(new RegExp(`[{,]${name}="(\\d+)"`))?.[1] ?? Number.NaN);
-  const whole = Math.floor((label("num_gpu_blocks") * label("block_size")) / contextTokens);
-  return Number.isFinite(whole) ? Math.min(SLOTS_MAX, Math.max(1, whole)) : undefined;
+async function capacityOf(
+  http: EngineHttp,
+  contextTokens: number | undefined,
+): Promise<Pick<EngineFacts, "slots" | "crowdedAt">> {
+  const [info, lines] = await Promise.all([
+    http.ask("/server_info?config_format=json", ServerInfo),
+    http.lines("/metrics"),
+  ]);
+  const metrics = lines ?? [];
+  const sequences = info?.json.vllm_config.scheduler_config.max_num_seqs;
+  const whole = wholeContexts(metrics, contextTokens);
+  const waiting = sumOf(metrics, "vllm:num_requests_waiting");
+  const slots = whole === undefined ? sequences : Math.min(sequences ?? USUAL_SEQUENCES, Math.max(1, whole));
+  return { slots, crowdedAt: waiting > 0 ? sumOf(metrics, "vllm:num_requests_running") : undefined };
+}
+
+/** Requests rarely fill their context, so this many whole ones never wait for room. One line for each engine behind the server. */
+function wholeContexts(metrics: readonly string[], contextTokens: number | undefined): number | undefined {
+  const engines = metrics.filter((line) => line.startsWith("vllm:cache_config_info{"));
+  const each = engines.map((line) => {
+    const label = (name: string): number =>
+      Number(line.match(new RegExp(`[{,]${name}="([\\d.]+)"`))?.[1] ?? Number.NaN);
+    const told = label("kv_cache_max_concurrency");
+    return Math.floor(
+      Number.isFinite(told) ? told : (label("num_gpu_blocks") * label("block_size")) / (contextTokens ?? Number.NaN),
+    );
+  });
+  const sum = each.reduce((a, b) => a + b, 0);
+  return each.length > 0 && Number.isFinite(sum) ? sum : undefined;
+}
+
+/** The values of a metric, over all its labels. */
+function sumOf(metrics: readonly string[], name: string): number {
+  const values = metrics.filter((line) => line.startsWith(`${name}{`)).map((line) => Number(line.split(" ").at(-1)));
+  return values.filter(Number.isFinite).reduce((a, b) => a + b, 0);
 }
 
 export const vllm: EngineProfile = {
@@ -49,7 +83,8 @@ export const vllm: EngineProfile = {
   healthPath: "/health",
   assumedSlots: 8,
   inspect,
-  dialect: openAiDialect(),
+  dialect: openAiDialect({}, { format: responseFormat }),
+  stopsExactly: true,
   async tokens(http, model, text) {
     const body = { model, prompt: text, add_special_tokens: false };
     return (await http.ask("/tokenize", Tokens, body))?.json.tokens;

@@ -12,6 +12,7 @@ export function llamaServerStub(stub: StubEngine): Answer {
   const contextTokens = (): number => stub.models[0]?.contextTokens ?? 0;
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
+    if (stub.dead) return json(response, error(500, "server_error", "Invalid input batch."), 500, SERVER);
     if (stub.refuses()) return json(response, error(503, "unavailable_error", "no slot is available"), 503, SERVER);
     const tokens = stub.promptTokens(body);
     if (tokens >= contextTokens()) {
@@ -25,7 +26,7 @@ export function llamaServerStub(stub: StubEngine): Answer {
       headers: SERVER,
       opens: true,
     };
-    await streamCompletion(stub, response, request.path, traits, () => {
+    await streamCompletion(stub, response, { path: request.path, body }, traits, () => {
       for (let step = 0; step <= stub.promptSteps && body.return_progress === true && stub.promptSteps > 0; step++) {
         const progress = { total: tokens, cache: 0, processed: (tokens * step) / stub.promptSteps, time_ms: step };
         const choices = [{ finish_reason: null, index: 0, delta: { role: "assistant", content: null } }];

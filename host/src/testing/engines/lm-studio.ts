@@ -10,6 +10,7 @@ import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Answer {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
+    if (stub.dead) return json(response, { error: "The model has crashed without additional information." }, 500);
     if (stub.refuses()) return json(response, { error: "Too many requests are queued" }, 429, { "retry-after": "0" });
     const context = stub.model(body.model)?.contextTokens ?? 0;
     const tokens = stub.promptTokens(body);
@@ -18,11 +19,16 @@ export function lmStudioStub(stub: StubEngine, version: "v0" | "v1" = "v1"): Ans
       response.writeHead(200, { "content-type": "text/event-stream" });
       return void response.end(`event: error\ndata: ${JSON.stringify({ error: { message } })}\n\n`);
     }
-    await streamCompletion(stub, response, request.path, {
-      thinking: "reasoning_content",
-      common: { model: body.model, system_fingerprint: body.model },
-      opens: false,
-    });
+    await streamCompletion(
+      stub,
+      response,
+      { path: request.path, body },
+      {
+        thinking: "reasoning_content",
+        common: { model: body.model, system_fingerprint: body.model },
+        opens: false,
+      },
+    );
   };
   const routes: Routes = {
     [version === "v1" ? "GET /api/v1/models" : ""]: (_, response) =>

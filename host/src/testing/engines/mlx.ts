@@ -11,6 +11,7 @@ const SERVER = { server: "BaseHTTP/0.6 Python/3.12.4", connection: "close" };
 export function mlxStub(stub: StubEngine): Answer {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
+    if (stub.dead) return json(response, { error: "generation failed" }, 500, SERVER);
     if (stub.refuses()) return json(response, { error: "busy" }, 503, SERVER);
     const traits = {
       thinking: "reasoning" as const,
@@ -18,7 +19,7 @@ export function mlxStub(stub: StubEngine): Answer {
       headers: SERVER,
       opens: false,
     };
-    await streamCompletion(stub, response, request.path, traits, () => {
+    await streamCompletion(stub, response, { path: request.path, body }, traits, () => {
       const total = stub.promptTokens(body);
       for (let step = 0; step <= stub.promptSteps && stub.promptSteps > 0; step++)
         response.write(`: keepalive ${Math.round((total * step) / stub.promptSteps)}/${total}\n\n`);

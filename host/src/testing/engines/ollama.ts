@@ -5,6 +5,7 @@ import { type Routes, type StubEngine, wordsIn } from "./stub-engine.ts";
 export function ollamaStub(stub: StubEngine): Answer {
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
+    if (stub.dead) return json(response, { error: "llama runner process has terminated" }, 500);
     if (stub.refuses())
       return json(response, { error: "server busy, please try again.  maximum pending requests exceeded" }, 503);
     const model = stub.model(body.model);
@@ -18,7 +19,7 @@ export function ollamaStub(stub: StubEngine): Answer {
     const line = (fields: object): string =>
       `${JSON.stringify({ model: body.model, created_at: "2026-01-01T00:00:00Z", ...fields })}\n`;
     response.writeHead(200, { "content-type": "application/x-ndjson" });
-    await stub.speak(response, (kind, word) => {
+    await stub.speak(response, body, (kind, word) => {
       const knownRole = kind === "answer" ? { content: word } : { content: "", thinking: word };
       const raw = kind === "answer" ? { response: word } : { response: "", thinking: word };
       return line({ ...(chat ? { message: { role: "assistant", ...knownRole } } : raw), done: false });

@@ -15,7 +15,7 @@ interface SseTraits {
 export async function streamCompletion(
   stub: StubEngine,
   response: ServerResponse,
-  path: string,
+  { path, body }: { path: string; body: Record<string, unknown> },
   traits: SseTraits,
   before: (response: ServerResponse) => void = () => {},
 ): Promise<void> {
@@ -27,7 +27,7 @@ export async function streamCompletion(
   response.writeHead(200, { "content-type": "text/event-stream", ...traits.headers });
   before(response);
   if (chat && traits.opens) response.write(event({ delta: { role: "assistant", content: "" }, finish_reason: null }));
-  await stub.speak(response, (kind, word) => {
+  await stub.speak(response, body, (kind, word) => {
     if (!chat) return event({ text: word, logprobs: null, finish_reason: null });
     return event({ delta: { [kind === "answer" ? "content" : traits.thinking]: word }, finish_reason: null });
   });

@@ -15,9 +15,17 @@ interface StubModel {
 export class StubEngine {
   models: StubModel[] = [{ name: "llama3.2:3b", contextTokens: 8192 }];
   slots = 2;
+  /** How many requests wait for a slot, where the engine tells. */
+  waiting = 0;
+  /** It tells its settings, as vLLM does in its development mode. */
+  sequencesTold: number | undefined;
   thinking: string[] = [];
   answer: string[] = ["Hello", " there", "!"];
   finish: "stop" | "length" = "stop";
+  /** It keeps to the formats it is asked for. */
+  keepsFormats = true;
+  /** Its core is dead: every job fails at once, while the server answers. */
+  dead = false;
   /** So many of the next jobs are refused for overload. */
   overloads = 0;
   /** The answer stops after so many words and waits for `resume`. */
@@ -46,6 +54,14 @@ export class StubEngine {
     return body;
   }
 
+  /** What it says to that request: an answer in the form that was asked for, if it keeps to any. */
+  answerTo(body: Record<string, unknown>): string[] {
+    const format = (body.response_format ?? body.json_schema ?? body.format) as Record<string, unknown> | undefined;
+    if (format === undefined || !this.keepsFormats) return this.answer;
+    const word = /"enum":\["([^"]+)"\]/.exec(JSON.stringify(format))?.[1];
+    return [`{"word": `, JSON.stringify(word), "}"];
+  }
+
   refuses(): boolean {
     if (this.overloads === 0) return false;
     this.overloads--;
@@ -60,9 +76,14 @@ export class StubEngine {
   }
 
   /** Says thinking and answer word by word, as fast as the client reads, pausing where it was told to. */
-  async speak(response: ServerResponse, say: (kind: "thinking" | "answer", word: string) => string): Promise<void> {
+  async speak(
+    response: ServerResponse,
+    body: Record<string, unknown>,
+    say: (kind: "thinking" | "answer", word: string) => string,
+  ): Promise<void> {
     let said = 0;
-    const words = [...this.thinking.map((word) => ["thinking", word]), ...this.answer.map((word) => ["answer", word])];
+    const answer = this.answerTo(body);
+    const words = [...this.thinking.map((word) => ["thinking", word]), ...answer.map((word) => ["answer", word])];
     for (const [kind, word] of words as ["thinking" | "answer", string][]) {
       if (said++ === this.pauseAfter && !(await this.#pause(response))) return;
       response.write(say(kind, word));

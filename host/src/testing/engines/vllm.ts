@@ -17,6 +17,8 @@ export function vllmStub(stub: StubEngine): Answer {
     );
   const generate: Routes[string] = async (request, response) => {
     const body = stub.take(request);
+    if (stub.dead)
+      return json(response, error(500, "InternalServerError", "EngineCore encountered an issue."), 500, SERVER);
     if (stub.refuses()) return json(response, error(503, "ServiceUnavailable", "overloaded"), 503, SERVER);
     const model = stub.model(body.model);
     if (model === undefined)
@@ -25,12 +27,17 @@ export function vllmStub(stub: StubEngine): Answer {
     const cap = (body.max_tokens ?? 0) as number;
     if (tokens + cap > model.contextTokens)
       return json(response, tooLong(model.contextTokens, tokens, cap), 400, SERVER);
-    await streamCompletion(stub, response, request.path, {
-      thinking: "reasoning",
-      common: { model: body.model },
-      headers: SERVER,
-      opens: true,
-    });
+    await streamCompletion(
+      stub,
+      response,
+      { path: request.path, body },
+      {
+        thinking: "reasoning",
+        common: { model: body.model },
+        headers: SERVER,
+        opens: true,
+      },
+    );
   };
   const routes: Routes = {
     "GET /health": (_, response) => void response.writeHead(200, SERVER).end(),
@@ -53,8 +60,13 @@ export function vllmStub(stub: StubEngine): Answer {
       const context = stub.models[0]?.contextTokens ?? 0;
       response.writeHead(200, { "content-type": "text/plain" });
       response.end(
-        `# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{block_size="${context / 512}",cache_dtype="auto",engine="0",num_gpu_blocks="${blocks}",num_gpu_blocks_override="None"} 1.0\n`,
+        `# TYPE vllm:cache_config_info gauge\nvllm:cache_config_info{block_size="${context / 512}",cache_dtype="auto",engine="0",num_gpu_blocks="${blocks}",num_gpu_blocks_override="None"} 1.0\nvllm:num_requests_running{engine="0",model_name="x"} 1.0\nvllm:num_requests_waiting{engine="0",model_name="x"} ${stub.waiting}.0\n`,
       );
+    },
+    "GET /server_info?config_format=json": (_, response) => {
+      if (stub.sequencesTold === undefined) return json(response, { detail: "Not Found" }, 404, SERVER);
+      const config = { scheduler_config: { max_num_seqs: stub.sequencesTold } };
+      json(response, { vllm_config: config, vllm_env: {}, system_env: {} }, 200, SERVER);
     },
     "POST /tokenize": (request, response) => {
       const { prompt } = JSON.parse(request.body) as { prompt: string };

@@ -1,0 +1,87 @@
+/**
+ * Which models keep to an output format, by a try on the engine: when the agent starts, and when a model comes back after its
+ * engine was away. One model at a time, since each may have to be loaded for it. Nothing is announced that did not pass.
+ */
+import type { Clock } from "../clock.ts";
+import { type Engine, EngineError } from "../engines/engine.ts";
+import { type Log, withoutMessage } from "../log.ts";
+
+/** An engine that did not answer is asked again, more and more rarely. */
+const AGAIN_MS_MIN = 30_000;
+const AGAIN_MS_MAX = 1_800_000;
+
+interface FormatChecksOptions {
+  engine: Pick<Engine, "keepsFormat">;
+  clock: Clock;
+  log: Log;
+  /** A model passed. */
+  changed: () => void;
+}
+
+interface Candidate {
+  model: string;
+  tries: number;
+  cancelTimer: () => void;
+}
+
+export class FormatChecks {
+  readonly #options: FormatChecksOptions;
+  /** One for each model served; another one after it was away. */
+  readonly #candidates = new Map<string, Candidate>();
+  readonly #passed = new Set<string>();
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(options: FormatChecksOptions) {
+    this.#options = options;
+  }
+
+  passed(model: string): boolean {
+    return this.#passed.has(model);
+  }
+
+  /** The models that are served from now on. */
+  serve(models: readonly string[]): void {
+    for (const [model, candidate] of this.#candidates) {
+      if (models.includes(model)) continue;
+      candidate.cancelTimer();
+      this.#candidates.delete(model);
+      this.#passed.delete(model);
+    }
+    if (this.#options.engine.keepsFormat === undefined) return;
+    for (const model of models) {
+      if (this.#candidates.has(model)) continue;
+      const candidate = { model, tries: 0, cancelTimer: () => {} };
+      this.#candidates.set(model, candidate);
+      this.#check(candidate);
+    }
+  }
+
+  #check(candidate: Candidate): void {
+    this.#last = this.#last.then(() => this.#try(candidate));
+  }
+
+  async #try(candidate: Candidate): Promise<void> {
+    const { engine, log, changed } = this.#options;
+    const { model } = candidate;
+    const isServed = (): boolean => this.#candidates.get(model) === candidate;
+    if (!isServed()) return;
+    try {
+      const passes = await engine.keepsFormat?.(model);
+      if (!isServed()) return;
+      log.info({ model, passes }, "the engine was tried for structured output");
+      if (!passes) return;
+      this.#passed.add(model);
+      changed();
+    } catch (error) {
+      if (isServed()) this.#later(candidate, error);
+    }
+  }
+
+  #later(candidate: Candidate, error: unknown): void {
+    const { clock, log } = this.#options;
+    const reason = error instanceof EngineError ? { reason: error.message } : withoutMessage(error);
+    log.debug({ model: candidate.model, ...reason }, "the engine could not be tried for structured output");
+    const waitMs = Math.min(AGAIN_MS_MAX, AGAIN_MS_MIN * 2 ** Math.min(candidate.tries++, 10));
+    candidate.cancelTimer = clock.after(waitMs, () => this.#check(candidate));
+  }
+}

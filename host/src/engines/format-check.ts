@@ -1,0 +1,84 @@
+/**
+ * Whether an engine keeps to an output format: it is asked for one thing and told that only another is allowed. An engine that
+ * does not know the field answers the question.
+ */
+
+import { isDeepStrictEqual } from "node:util";
+import type { OutputFormat } from "@tollgate/protocol/frames.ts";
+import type { Clock } from "../clock.ts";
+import { parseJson } from "../http-body.ts";
+import { type Engine, EngineError, type GenerationJob, type Sink } from "./engine.ts";
+import { THINKING_MODELS } from "./models.ts";
+
+/** Nobody says this without being made to. */
+const ONLY = { word: "quetzal-4417" };
+const FORMAT: OutputFormat = {
+  type: "json_schema",
+  name: "word",
+  strict: true,
+  schema: {
+    type: "object",
+    properties: { word: { type: "string", enum: [ONLY.word] } },
+    required: ["word"],
+    additionalProperties: false,
+  },
+};
+const QUESTION = "Greet me in one short sentence.";
+/** Room for the word and some white space. */
+const TOKENS_MAX = 64;
+/** Room to think before it. */
+const THINKING_TOKENS_MAX = 2_048;
+/** An engine may have to load the model first. */
+const CHECK_MS_MAX = 120_000;
+
+type Generate = (job: GenerationJob, sink: Sink, signal: AbortSignal) => ReturnType<Engine["generate"]>;
+
+/** Of an engine as it is, for whoever only asks: undefined where it does not answer. */
+export async function engineKeepsFormat(engine: Engine, model: string): Promise<boolean | undefined> {
+  try {
+    return (await engine.keepsFormat?.(model)) ?? false;
+  } catch (error) {
+    if (error instanceof EngineError) return undefined;
+    throw error;
+  }
+}
+
+/** Rejects with EngineError where the engine did not answer. */
+export async function keepsToFormat(generate: Generate, model: string, clock: Clock): Promise<boolean> {
+  const limit = new AbortController();
+  const cancelTimer = clock.after(CHECK_MS_MAX, () => limit.abort());
+  let answer = "";
+  const sink: Sink = {
+    delta(channel, text) {
+      if (channel === "answer") answer += text;
+    },
+    progress: () => {},
+  };
+  try {
+    await generate(checkJob(model), sink, limit.signal);
+  } catch (error) {
+    // It knows formats, or the field at least, and will not have this one: a plain no.
+    if (error instanceof EngineError && error.blame === "prompt") return false;
+    throw error;
+  } finally {
+    cancelTimer();
+  }
+  if (limit.signal.aborted) throw new EngineError("engine", "the engine did not answer in time");
+  return isDeepStrictEqual(parseJson(withoutThinking(answer)), ONLY);
+}
+
+function checkJob(model: string): GenerationJob {
+  return {
+    id: "format-check",
+    attempt: 1,
+    model,
+    endpoint: "chat",
+    input: { messages: [{ role: "user", content: QUESTION }] },
+    sampling: { temperature: 0 },
+    outputTokensMax: THINKING_MODELS.includes(model) ? THINKING_TOKENS_MAX : TOKENS_MAX,
+    format: FORMAT,
+  };
+}
+
+/** Some engines leave it in the text, where the gateway finds it. */
+const withoutThinking = (text: string): string => text.replace(/^\s*<think>[\s\S]*?<\/think>/, "");

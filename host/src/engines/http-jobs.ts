@@ -1,0 +1,240 @@
+/**
+ * Jobs over HTTP: puts them to an engine in its dialect, watches over its silence, and takes what it says to the sink. An
+ * overloaded engine is asked again for a while.
+ */
+import { type Clock, sleep } from "../clock.ts";
+import {
+  type EmbeddingJob,
+  EngineError,
+  type EngineJob,
+  type Finish,
+  type GenerationJob,
+  type Sink,
+} from "./engine.ts";
+import {
+  bytesOf,
+  EngineAway,
+  EngineBusy,
+  type EngineHttp,
+  EngineRefused,
+  type Liveness,
+  letEnd,
+  textOf,
+} from "./engine-http.ts";
+import { NdjsonReader, SseReader } from "./framing.ts";
+import { contextTokensOf } from "./model-requirements.ts";
+import { EMBEDDING_MODELS, THINKING_MODELS } from "./models.ts";
+import { OutputRelay } from "./output-relay.ts";
+import type { Dialect, EngineProfile, EngineRequest, StreamEvent } from "./profiles/profile.ts";
+import { Watchdog } from "./watchdog.ts";
+
+const EMBEDDING_BYTES_MAX = 16 * 1024 * 1024;
+/** Small, so that vectors keep coming and the gateway does not take the node for stalled; smaller where a call takes long. */
+const INPUTS_PER_CALL = 8;
+const CALL_MS = 1_000;
+/** An overloaded engine is asked again for so long; nothing ran yet, so nothing is lost. */
+const OVERLOAD_MS_MAX = 10_000;
+const OVERLOAD_WAIT_MS_MIN = 250;
+const OVERLOAD_WAIT_MS_MAX = 2_000;
+/** After it refused for overload, jobs are sent elsewhere for so long. */
+const REFUSE_MS = 1_000;
+/** To answer the smallest of jobs; an engine may have to load its model for it. */
+const TRY_MS_MAX = 60_000;
+
+interface HttpJobsOptions {
+  http: EngineHttp;
+  profile: EngineProfile;
+  names: ReadonlyMap<string, string>;
+  clock: Clock;
+}
+
+export class HttpJobs {
+  readonly #options: HttpJobsOptions;
+  readonly #dialect: Dialect;
+  #probe: Promise<Liveness> | undefined;
+  #refuseUntil = 0;
+
+  constructor(options: HttpJobsOptions) {
+    this.#options = options;
+    this.#dialect = options.profile.dialect;
+  }
+
+  get overloaded(): boolean {
+    return this.#options.clock.monotonic() < this.#refuseUntil;
+  }
+
+  /** Whether the engine can be asked for the format of a job at all. */
+  canFormat(job: EngineJob): boolean {
+    if (job.endpoint === "embedding" || job.format === undefined) return true;
+    return this.#dialect.format?.(job.format, job.endpoint) !== undefined;
+  }
+
+  /** Whether a model gives anything at all, by the smallest of jobs. */
+  async works(model: string): Promise<boolean> {
+    const limit = new AbortController();
+    const cancelTimer = this.#options.clock.after(TRY_MS_MAX, () => limit.abort());
+    try {
+      const nowhere = { delta: () => {}, progress: () => {} };
+      if (!EMBEDDING_MODELS.includes(model)) await this.generate(smallestJob(model), nowhere, limit.signal);
+      else
+        await Array.fromAsync(
+          this.embed({ ...smallestJob(model), endpoint: "embedding", input: ["Hi"] }, nowhere, limit.signal),
+        );
+      return !limit.signal.aborted;
+    } catch (error) {
+      if (error instanceof EngineError) return false;
+      throw error;
+    } finally {
+      cancelTimer();
+    }
+  }
+
+  async generate(job: GenerationJob, sink: Sink, signal: AbortSignal): Promise<{ finish: Finish }> {
+    const contextTokens = contextTokensOf(job.model);
+    const request = this.#dialect.generation(this.#asAsked(job), this.#nameOf(job.model), contextTokens);
+    const watchdog = this.#watchdog(sink);
+    const relay = new OutputRelay({ job, sink, contextTokens });
+    const cut = new AbortController();
+    try {
+      const response = await this.#begin(request, AbortSignal.any([signal, watchdog.signal, cut.signal]));
+      return { finish: await this.#relay(response, relay, watchdog, () => cut.abort()) };
+    } catch (error) {
+      // The engine may still be generating.
+      cut.abort();
+      if (signal.aborted) return { finish: "stop" };
+      throw causeOf(error, watchdog, job);
+    } finally {
+      watchdog.end();
+    }
+  }
+
+  /** Engines look for stop strings in thinking as well, and some do worse: those are not told of any. */
+  #asAsked(job: GenerationJob): GenerationJob {
+    if (this.#options.profile.stopsExactly && !THINKING_MODELS.includes(job.model)) return job;
+    const { stop: _ours, ...sampling } = job.sampling;
+    return { ...job, sampling };
+  }
+
+  async *embed(job: EmbeddingJob, sink: Pick<Sink, "progress">, signal: AbortSignal): AsyncGenerator<Float32Array> {
+    const { clock } = this.#options;
+    const model = this.#nameOf(job.model);
+    const watchdog = this.#watchdog(sink);
+    const either = AbortSignal.any([signal, watchdog.signal]);
+    try {
+      let inputs = INPUTS_PER_CALL;
+      for (let at = 0; at < job.input.length && !signal.aborted; ) {
+        const input = job.input.slice(at, at + inputs);
+        const began = clock.monotonic();
+        const response = await this.#begin(this.#dialect.embedding(model, input, contextTokensOf(job.model)), either);
+        const vectors = this.#dialect.vectors(await textOf(response, EMBEDDING_BYTES_MAX), input.length);
+        at += input.length;
+        if (clock.monotonic() - began > CALL_MS) inputs = Math.max(1, Math.floor(inputs / 2));
+        watchdog.read(at / job.input.length);
+        yield* vectors;
+      }
+    } catch (error) {
+      if (!signal.aborted) throw causeOf(error, watchdog, job);
+    } finally {
+      watchdog.end();
+    }
+  }
+
+  #watchdog(sink: Pick<Sink, "progress">): Watchdog {
+    const { clock, http, profile } = this.#options;
+    const probe = (): Promise<Liveness> => {
+      // Jobs that wait at the same time share the answer.
+      this.#probe ??= http.probe(profile.healthPath).finally(() => {
+        this.#probe = undefined;
+      });
+      return this.#probe;
+    };
+    return new Watchdog({ clock, probe, tell: (promptRead) => sink.progress(promptRead) });
+  }
+
+  /** Sends the request until the engine takes it. */
+  async #begin(request: EngineRequest, signal: AbortSignal): Promise<Response> {
+    const { clock } = this.#options;
+    const giveUpAt = clock.monotonic() + OVERLOAD_MS_MAX;
+    for (let waitMs = OVERLOAD_WAIT_MS_MIN; ; waitMs = Math.min(2 * waitMs, OVERLOAD_WAIT_MS_MAX)) {
+      try {
+        return await this.#put(request, signal);
+      } catch (error) {
+        if (!(error instanceof EngineBusy)) throw error;
+        const nextMs = Math.max(waitMs, error.retryAfterMs ?? 0);
+        this.#refuseUntil = clock.monotonic() + REFUSE_MS;
+        if (clock.monotonic() + nextMs > giveUpAt) throw error;
+        await sleep(clock, nextMs, signal);
+      }
+    }
+  }
+
+  async #put(request: EngineRequest, signal: AbortSignal): Promise<Response> {
+    const { http } = this.#options;
+    try {
+      return await http.post(request.path, request.body, signal);
+    } catch (error) {
+      const uncapped = this.#dialect.uncapped?.(request);
+      const aboutLength = error instanceof EngineError && error.blame === "prompt";
+      if (!aboutLength || uncapped === undefined) throw error;
+      return http.post(uncapped.path, uncapped.body, signal);
+    }
+  }
+
+  async #relay(response: Response, relay: OutputRelay, watchdog: Watchdog, cutOff: () => void): Promise<Finish> {
+    let finish: Finish | undefined;
+    let over = false;
+    const take = (event: StreamEvent | undefined): void => {
+      if (event === undefined || over) return;
+      if (event.promptRead !== undefined) watchdog.read(event.promptRead);
+      if (event.thinking !== undefined || event.answer !== undefined) watchdog.output();
+      relay.take(event);
+      finish = event.finish ?? finish;
+      over = event.last ?? false;
+    };
+    const ended = (): Finish => {
+      relay.end();
+      return relay.cut ?? finish ?? "stop";
+    };
+    const dialect = this.#dialect;
+    const comment = (text: string): void => take(dialect.readComment?.(text));
+    const reader = dialect.framing === "sse" ? new SseReader(comment) : new NdjsonReader();
+    const stream = bytesOf(response);
+    for (let next = await stream.next(); next.done !== true; next = await stream.next()) {
+      for (const data of reader.push(next.value)) {
+        take(dialect.read(data));
+        if (relay.cut === undefined) continue;
+        cutOff();
+        return relay.cut;
+      }
+      if (!over) continue;
+      letEnd(stream, this.#options.clock, cutOff);
+      return ended();
+    }
+    for (const data of reader.end()) take(dialect.read(data));
+    if (finish === undefined && !over && relay.cut === undefined)
+      throw new EngineAway("engine", "the engine's stream ended in the middle");
+    return ended();
+  }
+
+  #nameOf(model: string): string {
+    const name = this.#options.names.get(model);
+    if (name === undefined) throw new EngineError("engine", `the engine has no model for ${model}`);
+    return name;
+  }
+}
+
+function smallestJob(model: string): GenerationJob {
+  const input = { messages: [{ role: "user", content: "Hi" }] };
+  return { id: "try", attempt: 1, model, endpoint: "chat", input, sampling: {}, outputTokensMax: 1 };
+}
+
+/**
+ * What goes wrong while the watchdog has given up is its doing: it cut the request off. What an engine has against the
+ * format of a job is not its failure.
+ */
+function causeOf(error: unknown, watchdog: Watchdog, job: EngineJob): unknown {
+  if (watchdog.signal.aborted) return watchdog.signal.reason;
+  if (job.endpoint === "embedding" || job.format === undefined || !(error instanceof EngineRefused)) return error;
+  if (error.blame === "prompt" || !(error.aboutRequest || error.aboutFormat)) return error;
+  return new EngineError("prompt", `the engine cannot keep to the output format: ${error.message}`);
+}

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { turn } from "../clock.ts";
+import { ManualClock } from "../testing/manual-clock.ts";
+import { ModelDoubts } from "./model-doubts.ts";
+
+function harness() {
+  const clock = new ManualClock();
+  const state = { works: false, tries: 0, changes: 0 };
+  const doubts = new ModelDoubts({
+    works: async () => {
+      state.tries++;
+      return state.works;
+    },
+    changed: () => {
+      state.changes++;
+    },
+    clock,
+  });
+  return { clock, state, doubts };
+}
+
+test("a model that fails a try is dead, is tried ever more rarely, and lives at the first try that works", async () => {
+  const { clock, state, doubts } = harness();
+  doubts.doubt("a");
+  assert.equal(doubts.isDead("a"), false, "one failed job kills nothing");
+  await turn(clock);
+  assert.deepEqual([doubts.isDead("a"), state.changes], [true, 1]);
+  const waits: number[] = [];
+  for (let i = 0; i < 7; i++) {
+    doubts.doubt("a");
+    waits.push(clock.nextInMs ?? 0);
+    clock.advance(waits.at(-1) ?? 0);
+    await turn(clock);
+  }
+  assert.deepEqual(waits, [1000, 2000, 4000, 8000, 16_000, 30_000, 30_000]);
+  assert.deepEqual([state.tries, state.changes], [8, 1], "told once");
+  state.works = true;
+  clock.advance(30_000);
+  await turn(clock);
+  assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 2, undefined]);
+});
+
+test("a job that failed by itself changes nothing", async () => {
+  const { clock, state, doubts } = harness();
+  state.works = true;
+  doubts.doubt("a");
+  await turn(clock);
+  assert.deepEqual([doubts.isDead("a"), state.changes, clock.nextInMs], [false, 0, undefined]);
+});
+
+test("when its engine is back a dead model is tried at once; forgotten, it is not tried at all", async () => {
+  const { clock, state, doubts } = harness();
+  doubts.doubt("a");
+  await turn(clock);
+  doubts.tryNow();
+  await turn(clock);
+  assert.deepEqual([state.tries, clock.nextInMs], [2, 2000]);
+  doubts.clear();
+  assert.deepEqual([doubts.isDead("a"), clock.nextInMs], [false, undefined]);
+});

@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { chatJob, RecordingSink } from "../testing/recording-sink.ts";
+import type { GenerationJob } from "./engine.ts";
+import { OutputRelay } from "./output-relay.ts";
+
+function relay(rest: Partial<GenerationJob> = {}, contextTokens?: number) {
+  const sink = new RecordingSink();
+  return { sink, relay: new OutputRelay({ job: chatJob("x", rest), sink, contextTokens }) };
+}
+
+/** Says an answer in pieces until it is cut, and what came of it. */
+function said(pieces: string[], rest: Partial<GenerationJob> = {}) {
+  const { sink, relay: it } = relay(rest);
+  for (const answer of pieces) it.take({ answer });
+  it.end();
+  return [sink.text("answer"), it.cut];
+}
+
+test("an answer ends before its stop string, in whatever pieces it comes, and goes on where it was none", () => {
+  const sampling = { stop: ["END", "\n\n"] };
+  assert.deepEqual(said(["one E", "N", "D two"], { sampling }), ["one ", "stop"]);
+  assert.deepEqual(said(["one\n", "\ntwo END"], { sampling }), ["one", "stop"]);
+  assert.deepEqual(said(["one EN", "T two E"], { sampling }), ["one ENT two E", undefined]);
+  assert.deepEqual(said(["END"], { sampling }), ["", "stop"]);
+  assert.deepEqual(said(["a", "END", "b"]), ["aENDb", undefined]);
+});
+
+test("thinking has no stop strings, in its own channel or between marks in the text", () => {
+  const thinks = { model: "reason-32b", sampling: { stop: ["END"] } };
+  const { sink, relay: it } = relay(thinks);
+  it.take({ thinking: "the END" });
+  it.take({ answer: "yes END" });
+  assert.deepEqual([sink.text("reasoning"), sink.text("answer"), it.cut], ["the END", "yes ", "stop"]);
+  const text = "\n<think>an END here</think>the END";
+  for (let at = 0; at <= text.length; at++)
+    assert.deepEqual(said([text.slice(0, at), text.slice(at)].filter(Boolean), thinks), [
+      "\n<think>an END here</think>the ",
+      "stop",
+    ]);
+  assert.deepEqual(said(["<thi", "s> END"], thinks), ["<this> ", "stop"], "text that only begins like the mark");
+  assert.deepEqual(said(["<thi"], thinks), ["<thi", undefined], "what was held is text in the end");
+  assert.deepEqual(said(["<think>END"], { sampling: thinks.sampling }), ["<think>", "stop"], "not for other models");
+});
+
+test("a character that an engine cuts between its halves comes whole; half of one never comes", () => {
+  const [high = "", low = ""] = "😀".split("");
+  const { sink, relay: it } = relay();
+  it.take({ answer: `a${high}` });
+  it.take({ thinking: high });
+  it.take({ answer: `${low}b` });
+  it.take({ thinking: `${low}c` });
+  it.take({ answer: high });
+  it.end();
+  assert.deepEqual([sink.text("answer"), sink.text("reasoning")], ["a😀b", "😀c"]);
+});
+
+test("an engine that goes on past its cap is stopped, one that says much in few events is not", () => {
+  const { sink, relay: it } = relay({ outputTokensMax: 100 });
+  let events = 0;
+  while (it.cut === undefined && events++ < 10_000) it.take({ answer: "eight ch" });
+  assert.equal(it.cut, "length");
+  assert.equal(sink.deltas.length, 165, "the cap and a little room");
+  // A proxy that says every letter by itself, and an engine that says a hundred tokens at once.
+  const letters = relay({ outputTokensMax: 100 });
+  for (let i = 0; i < 400; i++) letters.relay.take({ answer: "x" });
+  const chunks = relay({ outputTokensMax: 100 });
+  chunks.relay.take({ answer: "four".repeat(100) });
+  assert.deepEqual([letters.relay.cut, chunks.relay.cut], [undefined, undefined]);
+});
+
+test("what the engine tells of the prompt's length leaves the rest of the context and no more", () => {
+  const { relay: it } = relay({ outputTokensMax: 8192 }, 8192);
+  it.take({ promptTokens: 8100 });
+  for (let i = 0; i < 156; i++) it.take({ thinking: "thinking it over " });
+  assert.equal(it.cut, undefined);
+  it.take({ answer: "once more" });
+  assert.equal(it.cut, "length");
+});

@@ -1,0 +1,78 @@
+/**
+ * Takes one engine's stream of an answer to the sink: cut at stop strings, within its bound, and without a character cut in
+ * two. What an engine says after that does not matter any more.
+ */
+import type { Channel } from "@tollgate/protocol/frames.ts";
+import type { Finish, GenerationJob, Sink } from "./engine.ts";
+import { THINKING_MODELS } from "./models.ts";
+import { OutputBound } from "./output-bound.ts";
+import type { StreamEvent } from "./profiles/profile.ts";
+import { StopStrings } from "./stops.ts";
+import { ThinkingInText } from "./thinking-in-text.ts";
+
+interface RelayOptions {
+  job: GenerationJob;
+  sink: Pick<Sink, "delta">;
+  /** What the catalogue promises for the model, if it is known. */
+  contextTokens: number | undefined;
+}
+
+export class OutputRelay {
+  readonly #sink: Pick<Sink, "delta">;
+  readonly #stops: StopStrings;
+  readonly #thinking: ThinkingInText | undefined;
+  readonly #bound: OutputBound;
+  readonly #halves: Record<Channel, string> = { answer: "", reasoning: "" };
+  #cut: Finish | undefined;
+
+  constructor({ job, sink, contextTokens }: RelayOptions) {
+    this.#sink = sink;
+    this.#stops = new StopStrings(job.sampling.stop);
+    this.#thinking = THINKING_MODELS.includes(job.model) ? new ThinkingInText() : undefined;
+    this.#bound = new OutputBound(job.outputTokensMax, contextTokens);
+  }
+
+  /** Set when the answer is over, whatever the engine thinks. */
+  get cut(): Finish | undefined {
+    return this.#cut;
+  }
+
+  take({ thinking, answer, promptTokens }: StreamEvent): void {
+    if (this.#cut !== undefined) return;
+    if (promptTokens !== undefined) this.#bound.promptIs(promptTokens);
+    if (thinking !== undefined) this.#say("reasoning", thinking);
+    if (answer !== undefined) this.#answer(answer);
+    const chars = (thinking?.length ?? 0) + (answer?.length ?? 0);
+    if (chars > 0 && this.#bound.exceededBy(chars) && this.#cut === undefined) {
+      this.end();
+      this.#cut = "length";
+    }
+  }
+
+  /** The engine has ended: what was held back is text after all. */
+  end(): void {
+    if (this.#cut !== undefined) return;
+    const rest = this.#thinking?.end() ?? "";
+    const { text, stopped } = this.#stops.push(rest);
+    this.#say("answer", stopped ? text : text + this.#stops.flush());
+    if (stopped) this.#cut = "stop";
+    // Half a character that never became whole is no text.
+  }
+
+  #answer(said: string): void {
+    const { thinking, answer } = this.#thinking?.push(said) ?? { thinking: "", answer: said };
+    this.#say("answer", thinking);
+    const { text, stopped } = this.#stops.push(answer);
+    this.#say("answer", text);
+    if (stopped) this.#cut = "stop";
+  }
+
+  /** Engines may cut a character outside the basic plane between its two halves; alone, neither is text. */
+  #say(channel: Channel, said: string): void {
+    const text = this.#halves[channel] + said;
+    const half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? "";
+    this.#halves[channel] = half;
+    const whole = half === "" ? text : text.slice(0, -1);
+    if (whole !== "") this.#sink.delta(channel, whole);
+  }
+}

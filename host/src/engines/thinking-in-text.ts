@@ -1,0 +1,47 @@
+/**
+ * Tells thinking from the answer where an engine leaves both in one text (`<think>…</think>`): stop strings are looked for in
+ * the answer alone. Nothing is taken out; the gateway parts them. Marks may come in pieces.
+ */
+const OPEN = "<think>";
+const CLOSE = "</think>";
+
+export class ThinkingInText {
+  #state: "unknown" | "thinking" | "answer" = "unknown";
+  /** The beginning, while it may still become the opening mark; then the end of the thinking, for a mark in pieces. */
+  #held = "";
+
+  push(said: string): { thinking: string; answer: string } {
+    if (this.#state === "answer") return { thinking: "", answer: said };
+    if (this.#state === "thinking") return this.#think(said);
+    this.#held += said;
+    const start = this.#held.trimStart();
+    if (OPEN.startsWith(start)) return { thinking: "", answer: "" };
+    const text = this.end();
+    if (!start.startsWith(OPEN)) {
+      this.#state = "answer";
+      return { thinking: "", answer: text };
+    }
+    this.#state = "thinking";
+    return this.#think(text);
+  }
+
+  /** What is still held. */
+  end(): string {
+    const text = this.#state === "unknown" ? this.#held : "";
+    this.#held = "";
+    return text;
+  }
+
+  #think(said: string): { thinking: string; answer: string } {
+    const seen = this.#held + said;
+    const at = seen.indexOf(CLOSE);
+    if (at === -1) {
+      this.#held = seen.slice(-(CLOSE.length - 1));
+      return { thinking: said, answer: "" };
+    }
+    this.#state = "answer";
+    const cut = at + CLOSE.length - this.#held.length;
+    this.#held = "";
+    return { thinking: said.slice(0, cut), answer: said.slice(cut) };
+  }
+}
