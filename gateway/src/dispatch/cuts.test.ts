@@ -165,7 +165,7 @@ describe("the plane loses what is under way", () => {
       }
       plane.goAway();
       await turn();
-      clock.advance(7_000);
+      clock.advance(9_000);
       plane.comeBack();
       await report(node);
       node.say({ kind: "accepted", job: await node.job(3) });
@@ -188,8 +188,25 @@ describe("the plane loses what is under way", () => {
       assert.deepEqual(states(), ["cut null"]);
       plane.goAway();
       await turn();
-      clock.advance(6_000);
+      clock.advance(8_000);
       assert.equal((await running).end, "cut");
+    });
+
+    test("the last offer ends with the deadline, and its node is not to blame for that", async () => {
+      const node = await online("a");
+      const running = run(new TextSink());
+      node.say({ kind: "accepted", job: await node.job() });
+      plane.goAway();
+      await turn();
+      clock.advance(9_500);
+      plane.comeBack();
+      await report(node);
+      await node.job(2);
+      clock.advance(500);
+      await turn();
+      assert.equal((await running).end, "cut");
+      assert.deepEqual(states(), ["cut null", "cut null"]);
+      assert.equal(roster.nodes()[0]?.shunnedUntil, 0);
     });
 
     test("the one retry is not spent by it", async () => {
@@ -220,12 +237,12 @@ describe("the plane loses what is under way", () => {
       other.say({ kind: "accepted", job: await other.job() });
       plane.goAway();
       await turn();
-      clock.advance(8_000);
+      clock.advance(10_000);
       assert.equal((await running).end, "cut");
       assert.deepEqual(states(), ["quiet silent", "cut null"]);
     });
 
-    test("it stays away until an offer would not be accepted by the dispatch deadline, counted from the loss: cut", async () => {
+    test("it stays away for the dispatch deadline, counted from the loss: cut", async () => {
       const node = await online("a");
       const running = run(new TextSink());
       const job = await node.job();
@@ -236,7 +253,7 @@ describe("the plane loses what is under way", () => {
       }
       plane.goAway();
       await turn();
-      clock.advance(7_999);
+      clock.advance(9_999);
       await turn();
       assert.deepEqual(states(), ["cut null"]);
       clock.advance(1);

@@ -12,7 +12,6 @@ import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./o
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
 import type { Roster } from "./roster.ts";
-import { ACCEPT_MS_MAX } from "./silence.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -161,7 +160,7 @@ export function openDispatcher(options: {
       if (node === undefined || !node.models.has(order.header.model)) return undefined;
       const startedAt = clock.monotonic();
       roster.sent(node);
-      const attempt = await offers.make(order, 1, node, sink, signal);
+      const attempt = await offers.make(order, 1, node, sink, { signal });
       over(attempt);
       const end = attempt.state === "declined" ? "no_capacity" : endOf(attempt);
       return { ...resultOf(end, attempt, { startedAt, accepted: attempt.acceptedAt === null ? 0 : 1 }), own: true };
@@ -237,7 +236,8 @@ class Run {
       // A retry that finds no other node leaves the first attempt as the request's ending.
       if (turn.kind === "no_capacity") break;
       const { offers, order, sink, signal } = this.#o;
-      const attempt = await offers.make(order, number, turn.node, sink, signal);
+      const acceptBy = cut && this.#deadline;
+      const attempt = await offers.make(order, number, turn.node, sink, { signal, acceptBy });
       if (attempt.acceptedAt !== null) this.#accepted += 1;
       const end = attempt.state as AttemptEnd;
       // An empty one is judged with the second opinion.
@@ -273,7 +273,7 @@ class Run {
     const now = clock.monotonic();
     const isNew = this.#outageAt === undefined || now - this.#outageAt >= deadlineMs;
     if (acceptedAt !== null && isNew) this.#outageAt = now;
-    this.#deadline = (this.#outageAt ?? this.#startedAt) + deadlineMs - ACCEPT_MS_MAX;
+    this.#deadline = (this.#outageAt ?? this.#startedAt) + deadlineMs;
     return now < this.#deadline;
   }
 

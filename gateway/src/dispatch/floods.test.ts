@@ -97,6 +97,18 @@ describe("floods", () => {
     assert.ok(roster.find("a") !== undefined);
   });
 
+  test("what comes at once because this process was stopped is no flood; what is more than that is one", async () => {
+    const node = await online("a");
+    const report = (): void => node.report({ models: ["tiny-3b"], slots: 2 });
+    clock.freeze(40_000);
+    for (let i = 0; i < 800; i++) report();
+    await turn();
+    assert.deepEqual(plane.cuts, []);
+    for (let i = 0; i < 1_000; i++) report();
+    await turn();
+    assert.deepEqual(plane.cuts, ["a"]);
+  });
+
   test("a node that is cut off again and again is told of once a minute, with the number", async () => {
     for (let round = 0; round < 20; round++) {
       for (let i = 0; i < 300; i++) plane.publish(nodeState("bad"), JUNK);

@@ -7,6 +7,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import { type SparingLog, sparingLog } from "../base/sparing-log.ts";
+import type { OwnStops } from "./own-stops.ts";
 import type { Plane } from "./plane.ts";
 
 interface Rate {
@@ -46,6 +47,7 @@ interface Allowance {
 
 interface FrameRatesOptions {
   plane: Pick<Plane, "cut">;
+  ownStops: Pick<OwnStops, "stoppedMs">;
   clock: Clock;
   log: Log;
 }
@@ -99,8 +101,10 @@ export class FrameRates {
       return allowance;
     }
     const seconds = (now - known.at) / 1000;
+    // What was said while nobody listened comes at once, and each second of it had its own allowance.
+    const unheardS = this.#options.ownStops.stoppedMs / 1000;
     for (const [kind, { perSecond, burst }] of Object.entries(FRAME_RATES) as [FrameKind, Rate][]) {
-      known.left[kind] = Math.min(burst, known.left[kind] + seconds * perSecond);
+      known.left[kind] = Math.min(burst + unheardS * perSecond, known.left[kind] + seconds * perSecond);
     }
     known.at = now;
     return known;

@@ -80,6 +80,7 @@ export interface Attempt {
 const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
 interface Live extends Attempt {
+  readonly acceptBy: number;
   sink: DispatchSink;
   own: OwnTimes;
   stopTimer: () => void;
@@ -100,12 +101,6 @@ interface OffersOptions {
 
 /** How long an attempt that fell silent or was cut says that more may. */
 const TROUBLED_MS = 10_000;
-/** A tick that comes later than this finds that this process was stopped: what it missed is nobody's silence. */
-const TICK_MS = 1_000;
-const STOPPED_MS = 3_000;
-/** Frames that were lost meanwhile are missed within this time. */
-const THAWING_MS = 10_000;
-
 /** A node notices within this time that the server it is on hangs. */
 const NOTICED_MS_MAX = 15_000;
 
@@ -119,10 +114,6 @@ export class Offers {
   /** The nodes that fell silent, and when they did last. */
   readonly #silent = new Map<string, { node: RosterNode; at: number }>();
   #troubledAt = Number.NEGATIVE_INFINITY;
-  /** When this process last found that it had been stopped. */
-  #thawedAt = Number.NEGATIVE_INFINITY;
-  #tickedAt: number;
-  readonly #stopTicking: () => void;
   /** Cut while the plane was away: nodes that did not notice still run them. */
   #unstopped: Attempt[] = [];
 
@@ -133,8 +124,6 @@ export class Offers {
       this.#hear(senderOf(subject), payload),
     );
     const { plane, roster, clock } = options;
-    this.#tickedAt = clock.monotonic();
-    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
     roster.onGone((nodeId, by) => {
       const now = clock.monotonic();
       this.#silent.delete(nodeId);
@@ -163,7 +152,7 @@ export class Offers {
     number: number,
     node: RosterNode,
     sink: DispatchSink,
-    signal: AbortSignal,
+    { signal, acceptBy = Number.POSITIVE_INFINITY }: { signal: AbortSignal; acceptBy?: number | undefined },
   ): Promise<Attempt> {
     const { plane, roster, clock } = this.#options;
     const job = `${order.request}-${String(number).padStart(2, "0")}`;
@@ -177,6 +166,7 @@ export class Offers {
         origin: order.origin,
         node,
         offeredAt: clock.monotonic(),
+        acceptBy,
         state: "offered",
         seq: 0,
         acceptedAt: null,
@@ -225,19 +215,6 @@ export class Offers {
 
   close(): void {
     this.#unsubscribe();
-    this.#stopTicking();
-  }
-
-  /** Whether the process was stopped a moment ago: what was said meanwhile may be missing, or comes now and is long over. */
-  get #wasStopped(): boolean {
-    return this.#tick() - this.#thawedAt < THAWING_MS;
-  }
-
-  #tick(): number {
-    const now = this.#options.clock.monotonic();
-    if (now - this.#tickedAt > STOPPED_MS) this.#thawedAt = now;
-    this.#tickedAt = now;
-    return now;
   }
 
   /** Before anything is registered: an order that cannot be encoded leaves nothing behind. */
@@ -413,7 +390,7 @@ export class Offers {
   #isExcused(attempt: Live): boolean {
     const { plane } = this.#options;
     if (!plane.hears || !plane.reaches(attempt.node.id)) return true;
-    if (this.#wasStopped) return true;
+    if (this.#options.roster.ownStops.wasStopped) return true;
     return this.#hasMoved(attempt) && this.#believes(attempt, plane.movedAt(attempt.node.id) as number);
   }
 

@@ -14,6 +14,7 @@ import { chooseNode } from "./choice.ts";
 import { FrameRates } from "./frame-rates.ts";
 import { Licences, type NodeLicence } from "./licences.ts";
 import { NodeMemory } from "./memory.ts";
+import { OwnStops } from "./own-stops.ts";
 import type { Plane } from "./plane.ts";
 
 export interface RosterNode {
@@ -36,12 +37,12 @@ export interface RosterNode {
 
 const STALE_AFTER_MS = 15_000;
 const SWEEP_EVERY_MS = STALE_AFTER_MS / 3;
-const LATE_MS_MAX = 3_000;
 const SHUNNED_FOR_MS = 10_000;
 /** Every node answers when it is asked for its state: hosts who change their records all the time must not make them. */
 const ASK_EVERY_MS = 250;
 
 export class Roster {
+  readonly ownStops: OwnStops;
   /** How much each node may say. */
   readonly rates: FrameRates;
   readonly #log: SparingLog;
@@ -58,8 +59,6 @@ export class Roster {
   readonly #waiting = new Map<string, { state: NodeState }>();
   /** What this gateway has under way on each node, whatever the node says of it and however often it comes and goes. */
   readonly #underWay = new Map<string, number>();
-  #sweptAt: number;
-  #thawedAt = Number.NEGATIVE_INFINITY;
   #asking = false;
   #askAgain = false;
   #stopAsking = (): void => {};
@@ -67,11 +66,11 @@ export class Roster {
   constructor(options: RosterOptions) {
     this.#options = options;
     const { plane, clock, log } = options;
-    this.rates = new FrameRates({ plane, clock, log });
+    this.ownStops = new OwnStops(clock);
+    this.rates = new FrameRates({ plane, ownStops: this.ownStops, clock, log });
     this.#licences = new Licences({ read: options.licence, clock, log });
     this.#memory = new NodeMemory(clock, () => this.#notify());
     this.#log = sparingLog(log, clock);
-    this.#sweptAt = clock.monotonic();
     this.#stop.push(
       plane.subscribe(ALL_NODE_STATES, (subject, payload) => {
         this.#receive(subject, payload).catch((error) => {
@@ -229,6 +228,7 @@ export class Roster {
 
   close(): void {
     for (const stop of this.#stop) stop();
+    this.ownStops.close();
     this.#stopAsking();
     this.#memory.close();
   }
@@ -310,15 +310,12 @@ export class Roster {
   }
 
   #dropStale(): void {
-    const now = this.#options.clock.monotonic();
-    const lateMs = now - this.#sweptAt - SWEEP_EVERY_MS;
-    this.#sweptAt = now;
-    if (lateMs > LATE_MS_MAX) {
-      // This process was stopped: what nodes said meanwhile lies in the socket, or is said when they are asked.
-      this.#thawedAt = now;
+    // What nodes said meanwhile lies in the socket, or is said when they are asked.
+    if (this.ownStops.wasStopped) {
       this.#ask();
+      return;
     }
-    if (now - this.#thawedAt < SWEEP_EVERY_MS) return;
+    const now = this.#options.clock.monotonic();
     for (const node of this.#nodes.values()) if (node.seenAt < now - STALE_AFTER_MS) this.#lost(node.id, "node");
     for (const id of this.#memory.expire()) this.#tellGone(id, "plane");
     this.#licences.sweep((id) => this.#nodes.has(id));

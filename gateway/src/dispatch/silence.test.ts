@@ -6,6 +6,7 @@ import { watch } from "./watch.ts";
 
 const accepted = (at = 0): Heard => ({
   offeredAt: 0,
+  acceptBy: Number.POSITIVE_INFINITY,
   acceptedAt: at,
   firstOutputAt: null,
   aliveAt: at,
@@ -16,6 +17,8 @@ const HOUR_MS = 3_600_000;
 describe("how long a node may say nothing", () => {
   test("2 s to accept, 2.3 s after that, and no job for ever", () => {
     assert.deepEqual(patience({ ...accepted(), acceptedAt: null }, 500, HOUR_MS), { leftMs: 1500, event: "quiet" });
+    const hurried = { ...accepted(), acceptedAt: null, acceptBy: 800 };
+    assert.deepEqual(patience(hurried, 500, HOUR_MS), { leftMs: 300, event: "cut" }, "too late for the request");
     assert.deepEqual(patience(accepted(100), 500, HOUR_MS), { leftMs: 1900, event: "quiet" });
     assert.deepEqual(patience({ ...accepted(), aliveAt: 9_900 }, 9_900, 10_000), { leftMs: 100, event: "expire" });
     assert.equal(patience({ ...accepted(), aliveAt: 9_900 }, 10_000, 10_000).event, "expire");

@@ -10,7 +10,7 @@
  */
 
 /** To accept. */
-export const ACCEPT_MS_MAX = 2_000;
+const ACCEPT_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
 const PAUSE_MS_MAX = 2_150;
 /** The same as it is heard here. */
@@ -31,6 +31,8 @@ export interface OwnTimes {
 /** What was heard of an attempt, by this gateway's clock and by the node's. */
 export interface Heard {
   readonly offeredAt: number;
+  /** By then somebody must have accepted the request, whoever it is. */
+  readonly acceptBy: number;
   acceptedAt: number | null;
   firstOutputAt: number | null;
   /** The last sign of life. */
@@ -75,11 +77,18 @@ function readTimes(
 
 /** How long the node may still say nothing, and what it is when that has passed. */
 export function patience(
-  attempt: { acceptedAt: number | null; aliveAt: number },
+  attempt: Pick<Heard, "acceptedAt" | "aliveAt" | "acceptBy">,
   now: number,
   jobMsMax: number,
-): { leftMs: number; event: "quiet" | "expire" } {
-  if (attempt.acceptedAt === null) return { leftMs: attempt.aliveAt + ACCEPT_MS_MAX - now, event: "quiet" };
+): { leftMs: number; event: "quiet" | "expire" | "cut" } {
+  if (attempt.acceptedAt === null) {
+    const untilQuietMs = attempt.aliveAt + ACCEPT_MS_MAX - now;
+    const untilOverMs = attempt.acceptBy - now;
+    // Too late for the request is not late for the node.
+    return untilQuietMs <= untilOverMs
+      ? { leftMs: untilQuietMs, event: "quiet" }
+      : { leftMs: untilOverMs, event: "cut" };
+  }
   const untilQuietMs = attempt.aliveAt + SILENCE_MS_MAX - now;
   const untilOverMs = attempt.acceptedAt + jobMsMax - now;
   return untilQuietMs <= Math.max(0, untilOverMs)

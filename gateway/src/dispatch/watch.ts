@@ -8,7 +8,7 @@ import { type Heard, LATE_MS_MAX, patience } from "./silence.ts";
 interface WatchOptions {
   clock: Clock;
   jobMsMax: number;
-  passed: (event: "quiet" | "expire") => void;
+  passed: (event: "quiet" | "expire" | "cut") => void;
 }
 
 /** Calls `passed` once, when the node's time has passed. Returns the way out. */

@@ -278,6 +278,8 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
       node.publish(nodeState("n1"), x);
       return heard.length > 0;
     });
+    const states = new Set<string>();
+    plane.subscribe(ALL_NODE_STATES, (subject) => states.add(subject));
     const servers = new Set<string | undefined>();
     plane.subscribe(serversAnswer("*"), (_subject, payload) => servers.add(readServer(payload)));
     await eventually("both answer", () => servers.size === 2);
@@ -287,6 +289,9 @@ describe("a cluster of NATS servers", { skip: skipWithoutNats }, () => {
     assert.ok(plane.hears, "the gateway's own does");
     two.thaw();
     await eventually("it is reached again", () => plane.reaches("n1"));
+    node.publish(nodeState("n1"), x);
+    await eventually("a state came", () => states.size > 0);
+    assert.deepEqual([...states], [nodeState("n1")], "what servers answer is no node's state");
 
     const gone = untilGone(plane, "n1");
     await plane.revoke("n1");

@@ -20,7 +20,7 @@ export const GATEWAY_SUBJECTS = "tg.>";
 /** Every server with connections of the account answers for itself; servers offer it to every account. */
 export const SERVERS_ASKED = "$SYS.REQ.ACCOUNT.PING.STATZ";
 /** Where they answer this gateway. */
-export const serversAnswer = (gatewayId: string): string => `tg.s.${gatewayId}`;
+export const serversAnswer = (gatewayId: string): string => `tg.v.${gatewayId}`;
 
 /** On the system account: takes a new version of an account's JWT. */
 export const CLAIMS_UPDATE = "$SYS.REQ.CLAIMS.UPDATE";
