@@ -42,7 +42,7 @@ export const install =
 export const buildAsDependency =
   ({ module, version, command }: { module: string; version: string; command: string }) =>
   (folder: string): Promise<string | undefined> => {
-    writeFileSync(join(folder, "go.mod"), `module tollgate.test/build\n\nrequire ${module} ${version}\n`);
+    writeFileSync(join(folder, "go.mod"), `module tollgate.test/build\n\ngo 1.25\n\nrequire ${module} ${version}\n`);
     const args = ["build", "-mod=mod", "-ldflags=-s -w", "-o", folder, `${module}/${command}`];
     return go(args, { cwd: folder, env: { CGO_ENABLED: "0" } });
   };
