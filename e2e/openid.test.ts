@@ -9,8 +9,8 @@ import { after, before, beforeEach, describe, test } from "node:test";
 import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
 import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
-import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./peers/openid.ts";
-import { Visitor } from "./peers/visitor.ts";
+import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
+import { Visitor } from "./outside/visitor.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 interface Refusal {

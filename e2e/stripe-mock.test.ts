@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
-import { deliver, eventOf, openStripe, type StripePeer } from "./peers/stripe.ts";
+import { deliver, eventOf, openStripe, type StripePeer } from "./outside/stripe.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const DOLLAR = 1_000_000_000_000n;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 
 const STEPS_MAX = 20;
 
-export interface Page {
+interface Page {
   url: URL;
   html: string;
 }

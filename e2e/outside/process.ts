@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Peer, peerBinary } from "../../tools/peers.ts";
 
-export interface PeerProcess {
+interface PeerProcess {
   /** What `ready` found in its output. */
   found: RegExpExecArray;
   stop(): Promise<void>;
