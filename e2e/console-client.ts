@@ -26,6 +26,15 @@ export class ConsoleClient {
     return [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   }
 
+  /** Keeps the cookies of an answer that was had in another way. */
+  keep({ headers }: Response): void {
+    for (const line of headers.getSetCookie()) {
+      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) as unknown as [string, string, string];
+      if (value === "") this.cookies.delete(name);
+      else this.cookies.set(name, value);
+    }
+  }
+
   /** A path below `/console/api/`. */
   async ask(method: Method, path: string, body?: unknown): Promise<Answer> {
     const response = await fetch(`${this.#origin}/console/api/${path}`, {
@@ -33,11 +42,7 @@ export class ConsoleClient {
       headers: { "sec-fetch-site": "same-origin", cookie: this.cookie, "content-type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
-    for (const line of response.headers.getSetCookie()) {
-      const [, name, value] = /^([^=]+)=([^;]*)/.exec(line) as unknown as [string, string, string];
-      if (value === "") this.cookies.delete(name);
-      else this.cookies.set(name, value);
-    }
+    this.keep(response);
     const text = await response.text();
     const isJson = response.headers.get("content-type")?.startsWith("application/json") ?? false;
     const answer = { status: response.status, text, body: isJson ? JSON.parse(text) : {} };

@@ -2,10 +2,10 @@
  * The NATS servers that tests run on: the newest release, and one of the oldest series that is supported. Debian's is of that
  * series; what is missing is built with Go, where Go is there, and kept for the next run. Both versions are named here only.
  */
-import { execFile, spawnSync } from "node:child_process";
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { buildOnce, cacheFolder, install } from "./go-builds.ts";
 
 const NEWEST = "2.15.2";
 const OLDEST = "2.9.10";
@@ -16,10 +16,8 @@ interface NatsRelease {
   path: string;
 }
 
-/** Beside node_modules, which every fresh install empties. The platform is part of it: a checkout may be shared. */
-const CACHE = fileURLToPath(new URL(`../.cache/nats-servers/${process.platform}-${process.arch}/`, import.meta.url));
+const CACHE = cacheFolder("nats-servers");
 const MODULE = "github.com/nats-io/nats-server/v2";
-const BUILD_MS_MAX = 300_000;
 
 /** The newest that is here, and the oldest where it is another; none on a machine without any. */
 export function natsReleases(): NatsRelease[] {
@@ -50,29 +48,8 @@ export const builder = {
 };
 
 async function build(version: string, what: string): Promise<string[]> {
-  if (built(version) !== undefined) return [];
-  mkdirSync(CACHE, { recursive: true });
-  // Built beside its place and renamed: it is whole or absent, and another run may build it too.
-  const unfinished = mkdtempSync(join(CACHE, "building-"));
-  try {
-    const why = await install(`${MODULE}@v${version}`, unfinished);
-    if (why === undefined) renameSync(join(unfinished, "nats-server"), binaryOf(version));
-    return why === undefined ? [] : [`left out: the dispatch plane on ${what}, ${version} (${why})`];
-  } finally {
-    rmSync(unfinished, { recursive: true, force: true });
-  }
-}
-
-/** Why it could not be built. */
-function install(what: string, folder: string): Promise<string | undefined> {
-  const env = { ...process.env, GOBIN: folder };
-  return new Promise((resolve) => {
-    execFile("go", ["install", what], { env, timeout: BUILD_MS_MAX }, (error, _stdout, stderr) => {
-      if (error === null) resolve(undefined);
-      else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Go is not installed to build it");
-      else resolve(`Go could not build it: ${stderr.trim().split("\n").at(-1) || error.message}`);
-    });
-  });
+  const why = await buildOnce(binaryOf(version), "nats-server", install(`${MODULE}@v${version}`));
+  return why === undefined ? [] : [`left out: the dispatch plane on ${what}, ${version} (${why})`];
 }
 
 const binaryOf = (version: string): string => join(CACHE, `nats-server-${version}`);

@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url";
 import { whyNoPostgres } from "../gateway/src/db/testing/versions.ts";
 import { startTestServer } from "../gateway/src/db/testing.ts";
 import { builder, natsReleases } from "./nats-servers.ts";
+import { buildPeers } from "./peers.ts";
 import { ensureServers } from "./servers.ts";
 import { planBatches, removeBatches } from "./test-batches.ts";
 import { type Durations, readDurations, slowestFirst, table, writeDurations } from "./test-durations.ts";
@@ -77,7 +78,14 @@ process.env["NODE_COMPILE_CACHE"] = `${root}node_modules/.cache/compiled`;
 
 let failed = false;
 const words = process.argv.slice(2);
-for (const group of chosenGroups(words)) failed = !(await runGroup(group)) || failed;
+const groups = chosenGroups(words);
+// Built while the unit tests run: only the end-to-end suites need them.
+const buildingPeers = groups.some(isEndToEnd) ? buildPeers() : Promise.resolve([]);
+for (const group of groups) {
+  if (isEndToEnd(group)) await buildingPeers;
+  failed = !(await runGroup(group)) || failed;
+}
+leftOut.push(...(await buildingPeers));
 if (words.includes("oldest")) failed = !(await runOnOldest()) || failed;
 removeBatches();
 for (const line of leftOut) console.log(line);
@@ -88,6 +96,10 @@ function chosenGroups(words: string[]): Group[] {
   const named = words.flatMap((word) => GROUPS[word] ?? []);
   const isName = (word: string): boolean => word === "oldest" || GROUPS[word] !== undefined;
   return words.some(isName) ? named : [{ patterns: words, concurrency: cores, batches: 0 }];
+}
+
+function isEndToEnd({ patterns }: Group): boolean {
+  return patterns.some((pattern) => pattern.startsWith("e2e/"));
 }
 
 /** What is missing has been named already; where there is one NATS server only, everything has run on it. */

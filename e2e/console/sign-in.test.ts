@@ -157,20 +157,31 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     assert.deepEqual(complaints(), []);
   });
 
-  test("a provider vouches for somebody; one that refuses is said so", async () => {
+  test("a provider vouches for somebody; whoever it does not let in is told why", async () => {
     await leave();
     // Who the person at the provider is does not show in a browser of ours.
-    let refuses = true;
     const person = { sub: "1", email: "hopper@example.com", email_verified: true, name: "Hopper" };
+    let answer = async (asked: string): Promise<URL> => issuer.refuse(asked);
     await page.route(`${issuer.provider.issuer}/**`, async (route) => {
-      const asked = route.request().url();
-      const back = refuses ? issuer.refuse(asked) : await issuer.signIn(asked, person);
-      await route.fulfill({ status: 302, headers: { location: back.href } });
+      await route.fulfill({ status: 302, headers: { location: (await answer(route.request().url())).href } });
     });
-    await page.getByRole("button", { name: "Continue with Acme" }).click();
+    const goThere = () => page.getByRole("button", { name: "Continue with Acme" }).click();
+    await goThere();
     await page.getByText("The provider refused the sign-in.").waitFor();
-    refuses = false;
-    await page.getByRole("button", { name: "Continue with Acme" }).click();
+    for (const [who, mischief, sentence] of [
+      [{ ...person, email_verified: false }, {}, "The provider has not verified your e-mail address."],
+      [{ sub: "1" }, {}, "The provider did not tell your e-mail address."],
+      [person, { status: { token: 503 } }, "The sign-in provider does not answer."],
+      [person, { otherKey: true }, "The provider's answer could not be accepted."],
+    ] as const) {
+      await platform.query("delete from identity_attempt");
+      answer = (asked) => issuer.signIn(asked, who, mischief);
+      await goThere();
+      await page.getByText(sentence).waitFor();
+    }
+    assert.deepEqual(await axeFindings(page), []);
+    answer = (asked) => issuer.signIn(asked, person);
+    await goThere();
     await page.getByRole("heading", { name: "Choose an account type" }).waitFor();
     await page.getByRole("button", { name: /hopper@example.com/ }).waitFor();
     assert.deepEqual(

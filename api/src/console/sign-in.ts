@@ -2,6 +2,7 @@
 import { noSuchPath, type Refusal, refusal, wrongField } from "../faults.ts";
 import { routes } from "../route.ts";
 import { sampleAccount, sampleIdentity } from "./accounts.ts";
+import { OPENID_REFUSALS } from "./openid.ts";
 import * as fields from "./sign-in-fields.ts";
 import { answers } from "./sign-in-schemas.ts";
 
@@ -33,6 +34,10 @@ export const SIGN_IN_REFUSALS = {
 
 const refusals = (...reasons: (keyof typeof SIGN_IN_REFUSALS)[]): Refusal[] =>
   [...reasons, "too_many_attempts" as const].map((reason) => SIGN_IN_REFUSALS[reason]);
+
+const LISTED = Object.entries(OPENID_REFUSALS)
+  .map(([outcome, why]) => `\`${outcome}\` (${why})`)
+  .join(", ");
 
 const EMAIL = "ada@example.com";
 const PASSWORD = "correct horse battery staple";
@@ -122,12 +127,10 @@ const open = routes({
   finishOpenId: {
     at: `GET ${AUTH}/callback/{provider}`,
     summary: "Come back from an OpenID provider",
-    description:
-      "For browsers. The provider adds `code` and `state`, or `error`. What became of it is in `sign_in` of the address that the browser is sent to: nothing when they are in, else `two_factor_required`, `account_not_linked`, `email_not_verified`, `provider_refused`, `expired` or `failed`.",
+    description: `For browsers. The provider adds \`code\` and \`state\`, or \`error\`. What became of it is in \`sign_in\` of the address that the browser is sent to: nothing when they are in, \`two_factor_required\` when a code is asked for, else why not: ${LISTED}.`,
     guard: "anyone",
     path: { provider: "The provider's id." },
     answer: { status: 302, description: "On to the console.", headers: ["location", "set-cookie"] },
-    faults: refusals("unknown_provider"),
   },
   requestPasswordReset: {
     at: `POST ${AUTH}/request-password-reset`,

@@ -232,6 +232,14 @@ async function proveEmail(pool: pg.Pool, identityId: string): Promise<void> {
   );
 }
 
+/** The library's words for refusals of an OpenID sign-in, which openid.ts tells in ours. */
+const TOLD_ELSEWHERE = new Set([
+  "State not found",
+  "Failed to parse state",
+  "OAuth issuer mismatch",
+  "account_not_linked",
+]);
+
 /**
  * Of what comes beside a message only an error's own words are kept: the rest may hold what a person typed. What the store
  * could not do is told where it is answered.
@@ -244,7 +252,8 @@ function logging(log: Log) {
       level: "error" as const,
       log(level: "debug" | "info" | "warn" | "error", message: string, ...details: unknown[]) {
         const error = details.find((detail) => detail instanceof Error);
-        log[isStorageTrouble(error) ? "debug" : level]({ err: words(error) }, `identities: ${message}`);
+        const isTold = isStorageTrouble(error) || TOLD_ELSEWHERE.has(message);
+        log[isTold ? "debug" : level]({ err: words(error) }, `identities: ${message}`);
       },
     },
     onAPIError: {

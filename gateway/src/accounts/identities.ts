@@ -133,7 +133,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     signIn: openSignIn({ ask, attempts, pool, verifyEmails }),
     passwords,
     twoFactor: openTwoFactor({ ask, attempts }),
-    openId: openOpenId({ ask, attempts, providers }),
+    openId: openOpenId({ ask, attempts, providers, log }),
     sessions: openSessions({ pool }),
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async sweep() {

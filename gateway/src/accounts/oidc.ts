@@ -3,15 +3,11 @@
  * first signs in by it, so that one that is away keeps nobody else out and nothing from starting.
  */
 import { APIError, type BetterAuthPlugin } from "better-auth";
-import {
-  authorizationCodeRequest,
-  createAuthorizationURL,
-  getOAuth2Tokens,
-  type OAuthProvider,
-  validateToken,
-} from "better-auth/oauth2";
-import { z } from "zod";
+import { createAuthorizationURL, type OAuthProvider } from "better-auth/oauth2";
 import type { Log } from "../base/log.ts";
+import { askUserInfo, type Code, type Discovered, discover, exchangeCode, type Tokens } from "./oidc-calls.ts";
+import { type Claims, isIncomplete, personOf, readIdToken, withUserInfo } from "./oidc-claims.ts";
+import { logRefused, OpenIdRefused } from "./openid-refused.ts";
 
 export interface OidcProvider {
   /** In addresses and records: one id belongs to one issuer for ever. */
@@ -25,30 +21,7 @@ export interface OidcProvider {
   trustEmail: boolean;
 }
 
-const ANSWER_MS_MAX = 10_000;
 const SCOPES = ["openid", "email", "profile"];
-const NAME_CHARS_MAX = 200;
-
-const Discovered = z.object({
-  issuer: z.string(),
-  authorization_endpoint: z.url(),
-  token_endpoint: z.url(),
-  jwks_uri: z.url(),
-  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
-});
-type Discovered = z.infer<typeof Discovered>;
-
-const Claims = z.object({
-  sub: z.string().min(1),
-  nonce: z.string(),
-  azp: z.string().optional(),
-  email: z.email().max(254).optional(),
-  // Some providers write it as text.
-  email_verified: z.union([z.boolean(), z.stringbool()]).optional(),
-  name: z.string().optional(),
-  preferred_username: z.string().optional(),
-});
-type Claims = z.infer<typeof Claims>;
 
 export function oidcPlugin(providers: OidcProvider[], log: Log): BetterAuthPlugin {
   const opened = providers.map((provider) => openProvider(provider, log));
@@ -61,15 +34,7 @@ export function oidcPlugin(providers: OidcProvider[], log: Log): BetterAuthPlugi
 function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
   const { id, name, issuer, clientId, clientSecret } = provider;
   const options = { clientId, clientSecret };
-  let discovered: Promise<Discovered> | undefined;
-  const discover = (): Promise<Discovered> => {
-    discovered ??= discoverProvider(issuer).catch((cause) => {
-      discovered = undefined;
-      log.warn({ provider: id, reason: String(cause) }, "an OpenID provider could not be asked");
-      throw new APIError("SERVICE_UNAVAILABLE", { code: "PROVIDER_AWAY" });
-    });
-    return discovered;
-  };
+  const discovering = openDiscovery(issuer);
   return {
     id,
     name,
@@ -77,7 +42,10 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
     requiresIdTokenNonce: true,
     accountSubject: ({ profile }) => profile.sub,
     async createAuthorizationURL({ state, codeVerifier, redirectURI, idTokenNonce }) {
-      const { authorization_endpoint } = await discover();
+      const { authorization_endpoint } = await discovering().catch((error: Error) => {
+        log.warn({ provider: id, reason: error.message }, "an OpenID provider could not be asked");
+        throw new APIError("SERVICE_UNAVAILABLE", { code: "PROVIDER_AWAY" });
+      });
       return await createAuthorizationURL({
         id,
         options,
@@ -89,65 +57,49 @@ function openProvider(provider: OidcProvider, log: Log): OAuthProvider<Claims> {
         ...(idTokenNonce !== undefined && { nonce: idTokenNonce }),
       });
     },
-    async validateAuthorizationCode({ code, codeVerifier, redirectURI }) {
-      const { token_endpoint, token_endpoint_auth_methods_supported: methods } = await discover();
-      const { body, headers } = await authorizationCodeRequest({
-        code,
-        redirectURI,
-        options,
-        tokenEndpoint: token_endpoint,
-        // What the standard takes for granted where a provider lists nothing.
-        authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
-        ...(codeVerifier !== undefined && { codeVerifier }),
-      });
-      return getOAuth2Tokens(await askProvider(token_endpoint, { method: "POST", headers, body }));
-    },
-    async getUserInfo({ idToken, expectedIdTokenNonce: nonce }) {
-      if (idToken === undefined || nonce === undefined) return null;
-      const { jwks_uri: jwksUri } = await discover();
-      const claims = await readIdToken(idToken, { jwksUri, issuer, clientId, nonce }).catch((error: Error) => {
-        log.warn({ provider: id, reason: error.message }, "an ID token was refused");
-      });
-      if (claims === undefined) return null;
-      if (!(claims.email_verified ?? false) && !provider.trustEmail) {
-        throw new APIError("FORBIDDEN", { code: "EMAIL_NOT_VERIFIED" });
+    // The library answers whatever goes wrong here with one word, so the code is only handed on. It sees no token either.
+    validateAuthorizationCode: async ({ code, codeVerifier, redirectURI }) => ({
+      raw: { code, codeVerifier, redirectURI } satisfies Code,
+    }),
+    async getUserInfo({ raw, expectedIdTokenNonce: nonce }) {
+      if (nonce === undefined) return null;
+      try {
+        const at = await discovering();
+        const tokens = await exchangeCode(raw as unknown as Code, at, options);
+        const expected = { jwksUri: at.jwks_uri, issuer, clientId, nonce };
+        const claims = await complete(await readIdToken(tokens.id_token, expected), tokens, at);
+        return { user: personOf(claims, provider), data: claims };
+      } catch (error) {
+        if (!(error instanceof OpenIdRefused)) throw error;
+        logRefused(log, { provider: id, outcome: error.outcome, reason: error.message });
+        throw new APIError("FORBIDDEN", { code: error.outcome });
       }
-      return { user: { name: nameOf(claims), email: claims.email, emailVerified: true }, data: claims };
     },
   };
+
+  /** What the ID token does not tell is asked for, where it can be. */
+  async function complete(claims: Claims, { access_token }: Tokens, { userinfo_endpoint: url }: Discovered) {
+    if (!isIncomplete(claims) || url === undefined || access_token === undefined) return claims;
+    const isEnough = claims.email !== undefined && (claims.email_verified !== undefined || provider.trustEmail);
+    try {
+      return withUserInfo(claims, await askUserInfo(url, access_token), url);
+    } catch (error) {
+      // Nobody is kept out for want of a name. Whoever is told to be somebody else is.
+      if (!isEnough || !(error instanceof OpenIdRefused) || error.outcome !== "provider_unavailable") throw error;
+      log.warn({ provider: id, reason: error.message }, "an OpenID provider could not be asked for a name");
+      return claims;
+    }
+  }
 }
 
-async function discoverProvider(issuer: string): Promise<Discovered> {
-  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
-  const found = Discovered.parse(await askProvider(url, {}));
-  // One issuer must not speak for another.
-  if (found.issuer !== issuer) throw new Error(`${url} speaks for ${found.issuer}, not for ${issuer}`);
-  return found;
-}
-
-async function askProvider(url: string, init: RequestInit): Promise<Record<string, unknown>> {
-  const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(ANSWER_MS_MAX) });
-  if (!response.ok) throw new Error(`${new URL(url).host} answered ${response.status}`);
-  return (await response.json()) as Record<string, unknown>;
-}
-
-/** Signature, issuer, audience and times are checked by the library, against the keys that the provider publishes now. */
-async function readIdToken(
-  token: string,
-  expected: { jwksUri: string; issuer: string; clientId: string; nonce: string },
-): Promise<Claims> {
-  const { jwksUri, issuer, clientId, nonce } = expected;
-  const { payload } = await validateToken(token, jwksUri, { audience: clientId, issuer });
-  const claims = Claims.parse(payload);
-  if (claims.nonce !== nonce) throw new Error("the ID token was made for another sign-in");
-  if (claims.azp !== undefined && claims.azp !== clientId) throw new Error("the ID token was made for another client");
-  return claims;
-}
-
-function nameOf({ name, preferred_username, email, sub }: Claims): string {
-  const chosen = [name, preferred_username, email?.split("@")[0]].find((text) => text?.trim()) ?? sub;
-  return chosen
-    .replaceAll(/\p{Cc}/gu, " ")
-    .trim()
-    .slice(0, NAME_CHARS_MAX);
+/** Asked once; again only where it failed. */
+function openDiscovery(issuer: string): () => Promise<Discovered> {
+  let discovered: Promise<Discovered> | undefined;
+  return () => {
+    discovered ??= discover(issuer).catch((error) => {
+      discovered = undefined;
+      throw error;
+    });
+    return discovered;
+  };
 }

@@ -1,23 +1,14 @@
 /** Signing in by an OpenID provider: sending the browser there, and what becomes of it when it comes back. */
-import type { Ask, Caller } from "./ask.ts";
+import { OPENID_REFUSALS, type OpenIdRefusal } from "@tollgate/api/console/openid.ts";
+import type { Log } from "../base/log.ts";
+import { type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf } from "./attempts.ts";
 import type { OidcProvider } from "./oidc.ts";
+import { logRefused } from "./openid-refused.ts";
 import { SignInRefusal } from "./refusals.ts";
 import { entered } from "./sign-in.ts";
 
-/**
- * `account_not_linked`: the e-mail address belongs to an identity that has not proven it. `email_not_verified`: the
- * provider does not vouch for it. `provider_refused`: the provider, or the person at it, said no. `expired`: the browser
- * came back too late, twice, or without having been sent. `failed`: anything else; the log says what.
- */
-type OpenIdOutcome =
-  | "signed_in"
-  | "two_factor_required"
-  | "account_not_linked"
-  | "email_not_verified"
-  | "provider_refused"
-  | "expired"
-  | "failed";
+type OpenIdOutcome = "signed_in" | "two_factor_required" | OpenIdRefusal;
 
 export interface OpenId {
   /** What can be offered to people. */
@@ -33,49 +24,66 @@ export interface OpenId {
 
 const HOME = "/console/";
 
-const OUTCOMES: Record<string, OpenIdOutcome> = {
+/** By the words of the library, and of the standard, in which a provider says no. */
+const OUTCOMES: Record<string, OpenIdRefusal> = {
   account_not_linked: "account_not_linked",
   access_denied: "provider_refused",
   login_required: "provider_refused",
   consent_required: "provider_refused",
   interaction_required: "provider_refused",
+  account_selection_required: "provider_refused",
+  server_error: "provider_unavailable",
+  temporarily_unavailable: "provider_unavailable",
   state_mismatch: "expired",
   state_invalid: "expired",
   state_not_found: "expired",
 };
+/** A word that is none of these forms is nobody's that we know, and stays out of the log. */
+const WORD = /^[A-Za-z_]{1,60}$/;
 
 interface OpenIdOptions {
   ask: Ask;
   attempts: Attempts;
   providers: OidcProvider[];
+  log: Log;
 }
 
-export function openOpenId({ ask, attempts, providers }: OpenIdOptions): OpenId {
+export function openOpenId({ ask, attempts, providers, log }: OpenIdOptions): OpenId {
   const known = new Set(providers.map(({ id }) => id));
-  const check = async (providerId: string, caller: Caller): Promise<void> => {
-    if (!known.has(providerId)) throw new SignInRefusal("unknown_provider");
-    await attempts.take("address", networkOf(caller.address));
+  const refused = (provider: string, outcome: OpenIdRefusal, reason: string) => {
+    logRefused(log, { provider, outcome, reason });
+    return { outcome, cookies: [] };
   };
   return {
     providers: providers.map(({ id, name }) => ({ id, name })),
     async begin(providerId, caller) {
-      await check(providerId, caller);
+      if (!known.has(providerId)) throw new SignInRefusal("unknown_provider");
+      await attempts.take("address", networkOf(caller.address));
       const body = { provider: providerId, callbackURL: HOME, errorCallbackURL: HOME, disableRedirect: true };
       const answer = await ask(caller, { path: "/sign-in/social", body });
       return { url: String(answer.body?.url), cookies: answer.cookies };
     },
     async finish(providerId, query, caller) {
-      await check(providerId, caller);
-      const path = `/callback/${encodeURIComponent(providerId)}`;
       try {
-        const answer = await ask(caller, { path, query });
-        const error = answer.location?.searchParams.get("error") ?? undefined;
-        const outcome = error === undefined ? entered(answer).status : (OUTCOMES[error] ?? "failed");
-        return { outcome, cookies: answer.cookies };
+        await attempts.take("address", networkOf(caller.address));
+        if (!known.has(providerId)) return refused("unknown", "failed", "no provider of this id is configured");
+        const answer = await ask(caller, { path: `/callback/${encodeURIComponent(providerId)}`, query });
+        const word = answer.location?.searchParams.get("error") ?? undefined;
+        if (word === undefined) return { outcome: entered(answer).status, cookies: answer.cookies };
+        const reason = WORD.test(word) ? word : "an error that is no word";
+        return { ...refused(providerId, OUTCOMES[word] ?? "failed", reason), cookies: answer.cookies };
       } catch (error) {
-        if (!(error instanceof SignInRefusal) || error.reason !== "email_not_verified") throw error;
-        return { outcome: "email_not_verified", cookies: [] };
+        const outcome = toldOutcome(error);
+        if (outcome === undefined) throw error;
+        return { outcome, cookies: [] };
       }
     },
   };
+}
+
+/** Of a refusal that has been logged (oidc.ts), or that whoever is refused could fill the log with. */
+function toldOutcome(error: unknown): OpenIdRefusal | undefined {
+  if (error instanceof SignInRefusal && error.reason === "too_many_attempts") return error.reason;
+  if (!(error instanceof UnknownRefusal) || !Object.hasOwn(OPENID_REFUSALS, error.code)) return undefined;
+  return error.code as OpenIdRefusal;
 }

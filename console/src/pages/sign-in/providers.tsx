@@ -1,22 +1,27 @@
 /** Signing in with an identity provider. */
 import { useMutation, useQuery } from "@tanstack/react-query";
+import type { OpenIdRefusal } from "@tollgate/api/console/openid.ts";
 import { call } from "../../api/client.ts";
 import { sentenceOf } from "../../api/fault.ts";
 import { methodsQuery } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/form.tsx";
 
-const OUTCOMES: Record<string, string> = {
+const SENTENCES: Record<OpenIdRefusal, string> = {
   account_not_linked: "There is an account with this e-mail address already. Sign in with its password.",
+  email_missing:
+    "The provider did not tell your e-mail address. Let it share the address, or add one there, then try again.",
   email_not_verified: "The provider has not verified your e-mail address. Verify it there, then try again.",
   provider_refused: "The provider refused the sign-in.",
+  provider_unavailable: "The sign-in provider does not answer. Try again, or sign in another way.",
   expired: "The sign-in expired, or was opened twice. Try again.",
-  failed: "The sign-in failed. Try again.",
+  too_many_attempts: "Too many attempts. Wait a minute, then try again.",
+  failed: "The provider's answer could not be accepted. Try again; if it goes on, tell the operator of this platform.",
 };
 
 /** What became of a visit to a provider, from the address it sent the browser back to. */
 export function providerProblem(outcome: string | undefined): string | undefined {
-  return outcome === undefined ? undefined : (OUTCOMES[outcome] ?? OUTCOMES.failed);
+  return outcome === undefined ? undefined : (SENTENCES[outcome as OpenIdRefusal] ?? SENTENCES.failed);
 }
 
 export function Providers() {

@@ -1,6 +1,6 @@
 /**
- * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, and ID
- * tokens signed with RS256. It can be told to misbehave.
+ * For tests: an OpenID provider with discovery, a token endpoint that checks the client, the redirect and PKCE, ID tokens
+ * signed with RS256, and UserInfo. It can be told to misbehave.
  */
 import { createHash, createPublicKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { once } from "node:events";
@@ -13,9 +13,14 @@ export interface Person {
   [claim: string]: unknown;
 }
 
-/** What is wrong with the tokens it gives. */
+/** What is wrong with the tokens it gives, and with its other answers. */
 export interface Mischief {
+  /** In the ID token. */
   claims?: Record<string, unknown>;
+  /** In UserInfo. */
+  userInfo?: Record<string, unknown>;
+  /** What these places answer with in place of 200. */
+  status?: { token?: number; userInfo?: number; jwks?: number };
   /** Signed by a key that is not published. */
   otherKey?: boolean;
   unsigned?: boolean;
@@ -48,6 +53,9 @@ export async function openTestIssuer(): Promise<TestIssuer> {
   const key = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const otherKey = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
   const grants = new Map<string, Grant>();
+  /** By access token. */
+  const granted = new Map<string, Grant>();
+  let jwksStatus: number | undefined;
   let lastTokens: Record<string, unknown> = {};
   let spokenFor: string | undefined;
 
@@ -59,10 +67,21 @@ export async function openTestIssuer(): Promise<TestIssuer> {
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
         jwks_uri: `${issuer}/jwks`,
+        userinfo_endpoint: `${issuer}/userinfo`,
         id_token_signing_alg_values_supported: ["RS256"],
       }),
-      "/jwks": () => ({ keys: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "one", alg: "RS256" }] }),
+      "/jwks": () => {
+        check(jwksStatus === undefined, "server_error", jwksStatus);
+        return { keys: [{ ...createPublicKey(key).export({ format: "jwk" }), kid: "one", alg: "RS256" }] };
+      },
       "/token": () => exchange(request, issuer),
+      "/userinfo": () => {
+        const grant = granted.get(request.headers.authorization?.replace("Bearer ", "") ?? "");
+        check(grant !== undefined, "invalid_token", 401);
+        const { person, mischief } = grant as Grant;
+        check(mischief.status?.userInfo === undefined, "server_error", mischief.status?.userInfo);
+        return { ...person, ...mischief.userInfo };
+      },
     };
     const answer = answers[request.url ?? ""];
     await respond(response, answer);
@@ -76,6 +95,8 @@ export async function openTestIssuer(): Promise<TestIssuer> {
     check(grant !== undefined, "invalid_grant");
     grants.delete(form.get("code") ?? "");
     const { asked, person, mischief } = grant as Grant;
+    check(mischief.status?.token === undefined, "server_error", mischief.status?.token);
+    jwksStatus = mischief.status?.jwks;
     check(form.get("redirect_uri") === asked.get("redirect_uri"), "invalid_grant");
     check(asked.get("code_challenge_method") === "S256", "invalid_request");
     const proof = createHash("sha256")
@@ -85,8 +106,10 @@ export async function openTestIssuer(): Promise<TestIssuer> {
     const nowS = Math.floor(Date.now() / 1000);
     const claims = { iss: issuer, aud: CLIENT.clientId, iat: nowS, exp: nowS + 300, nonce: asked.get("nonce") };
     const idToken = signed({ ...claims, ...person, ...mischief.claims }, mischief);
+    const accessToken = randomBytes(16).toString("hex");
+    granted.set(accessToken, grant as Grant);
     lastTokens = {
-      access_token: randomBytes(16).toString("hex"),
+      access_token: accessToken,
       refresh_token: randomBytes(16).toString("hex"),
       token_type: "Bearer",
       expires_in: 300,
@@ -136,10 +159,16 @@ export async function openTestIssuer(): Promise<TestIssuer> {
   };
 }
 
-class Refused extends Error {}
+class Refused extends Error {
+  readonly status: number;
+  constructor(error: string, status: number) {
+    super(error);
+    this.status = status;
+  }
+}
 
-function check(holds: boolean, error: string): void {
-  if (!holds) throw new Refused(error);
+function check(holds: boolean, error: string, status = 400): void {
+  if (!holds) throw new Refused(error, status);
 }
 
 async function respond(response: ServerResponse, answer: (() => Promise<object> | object) | undefined): Promise<void> {
@@ -153,6 +182,6 @@ async function respond(response: ServerResponse, answer: (() => Promise<object> 
     send(200, await answer());
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
-    send(400, { error: error.message });
+    send(error.status, { error: error.message });
   }
 }

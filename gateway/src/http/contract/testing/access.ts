@@ -27,7 +27,7 @@ interface Row {
   except?: Access["except"];
 }
 
-/** Refused by its fields, or for a provider that is none, so nothing happens. */
+/** Refused by its fields, so nothing happens. */
 const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
 
@@ -36,7 +36,8 @@ const ROWS: Record<string, Row> = {
   signIn: NOTHING,
   signInWithCode: NOTHING,
   signInWithOpenId: NOTHING,
-  finishOpenId: { status: 400 },
+  // For a provider that is none: sent to the sign-in page, which says so.
+  finishOpenId: { status: 302 },
   requestPasswordReset: NOTHING,
   resetPassword: NOTHING,
   requestEmailVerification: NOTHING,

@@ -95,11 +95,13 @@ export async function callProviders({ platform }: Fixture, { ask, send }: Covera
     const arrived = await ask(browser, 302, "finishOpenId", { id: "test", query: back.search.slice(1) });
     assert.equal(arrived.headers.location, "/console/");
     await ask(browser, 400, "signInWithOpenId", start("nobody"));
-    await ask(browser, 400, "finishOpenId", { id: "nobody" });
+    const lost = await ask(browser, 302, "finishOpenId", { id: "nobody" });
+    assert.equal(lost.headers.location, "/console/?sign_in=failed");
     await ask(browser, 502, "signInWithOpenId", start("away"));
     for (let i = 0; i < 10; i++) await send(browser, "signInWithOpenId", start("test"));
     await ask(browser, 429, "signInWithOpenId", start("test"));
-    await ask(browser, 429, "finishOpenId", { id: "test" });
+    const late = await ask(browser, 302, "finishOpenId", { id: "test" });
+    assert.equal(late.headers.location, "/console/?sign_in=too_many_attempts");
   } finally {
     await issuer.close();
   }

@@ -1,0 +1,180 @@
+/**
+ * Signing in by OpenID providers that nobody here wrote, through their own pages: `oidc-provider`, which tells e-mail address
+ * and name in UserInfo alone, and Dex, which tells them in the ID token.
+ */
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { freePort } from "../gateway/src/dispatch/nats/testing.ts";
+import { skipWithout } from "../tools/peers.ts";
+import { ConsoleClient } from "./console-client.ts";
+import { CLIENT, type OpenIdPeer, openDex, openOidcProvider, PASSWORD } from "./outside/openid.ts";
+import { Visitor } from "./outside/visitor.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+
+interface Refusal {
+  msg: string;
+  provider: string;
+  outcome: string;
+  reason: string;
+}
+
+let dataDir: string;
+let platform: Platform;
+const peers: Record<string, OpenIdPeer> = {};
+const skipWithoutDex = skipWithout("dex");
+
+before(async () => {
+  dataDir = await newDataDir();
+  const port = await freePort();
+  const origin = `http://127.0.0.1:${port}`;
+  const at = (id: string): string => `${origin}/console/api/auth/callback/${id}`;
+  peers.library = await openOidcProvider([at("library")], {
+    ada: { email: "ada@example.com", email_verified: true, name: "Ada Lovelace" },
+    unproven: { email: "unproven@example.com", email_verified: false, name: "Unproven" },
+    nameless: {},
+  });
+  if (skipWithoutDex === false) {
+    peers.dex = await openDex(
+      [at("dex"), at("stranger")],
+      [
+        { email: "grace@example.com", username: "grace" },
+        { email: "doubtful@example.com", username: "doubtful", emailVerified: false },
+      ],
+    );
+    peers.stranger = peers.dex;
+  }
+  const providers = Object.entries(peers).map(([id, { issuer }]) => ({ id, name: id, issuer, ...CLIENT }));
+  const withMistake = providers.map((it) => (it.id === "stranger" ? { ...it, client_secret: "not the secret" } : it));
+  const env = { PUBLIC_URL: origin, OIDC_PROVIDERS: JSON.stringify(withMistake) };
+  platform = await startPlatform(dataDir, ["--no-node", "--port", String(port)], env);
+});
+// One address signs in more often here than a person would within a minute.
+beforeEach(() => platform.query("delete from identity_attempt"));
+after(async () => {
+  await platform?.stop();
+  for (const peer of new Set(Object.values(peers))) await peer.close();
+  await removeDataDir(dataDir);
+});
+
+/** Somebody with the console open, who goes to a provider and signs in there; where they are sent back to. */
+async function visit(client: ConsoleClient, provider: string, login: string): Promise<URL> {
+  const { url } = await client.send<{ url: string }>("POST", "auth/sign-in/openid", { provider });
+  const visitor = new Visitor();
+  const isBack = ({ origin }: URL): boolean => origin === platform.ready.base_url;
+  let page = await visitor.open(url, isBack);
+  // The sign-in, and at some providers a consent after it.
+  for (let step = 0; step < 3 && !isBack(page.url); step++) {
+    if (login === "nobody") {
+      const abort = /href="([^"]*\/abort)"/.exec(page.html)?.[1] ?? assert.fail(`no way to refuse:\n${page.html}`);
+      page = await visitor.open(new URL(abort, page.url), isBack);
+    } else page = await visitor.submit(page, { login, password: PASSWORD }, isBack);
+  }
+  assert.ok(isBack(page.url), `still at ${page.url}:\n${page.html}`);
+  return page.url;
+}
+
+/** Where the console sends the browser then. */
+async function comeBack(client: ConsoleClient, url: URL): Promise<string> {
+  const response = await fetch(url, {
+    redirect: "manual",
+    headers: { cookie: client.cookie, "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" },
+  });
+  assert.equal(response.status, 302, await response.text());
+  client.keep(response);
+  return response.headers.get("location") as string;
+}
+
+const log = (): Promise<string> => readFile(join(dataDir, "gateway.log"), "utf8");
+const refusals = async (): Promise<Refusal[]> =>
+  (await log())
+    .split("\n")
+    .filter((line) => line.includes("an OpenID sign-in was refused"))
+    .map((line) => JSON.parse(line));
+
+/** Refused with this word, which is also in the log, with the reason. */
+async function assertRefused(client: ConsoleClient, url: URL, word: string, reason: RegExp): Promise<void> {
+  assert.equal(await comeBack(client, url), `/console/?sign_in=${word}`);
+  const isTold = async (): Promise<boolean> => {
+    const last = (await refusals()).at(-1);
+    return last?.outcome === word && reason.test(last.reason);
+  };
+  await eventually(`the log says ${word} because of ${reason}`, isTold);
+  assert.equal((await client.ask("GET", "me")).status, 401);
+}
+
+async function assertIn(client: ConsoleClient, url: URL, who: { email: string; name: string }): Promise<void> {
+  assert.equal(await comeBack(client, url), "/console/");
+  const { identity } = await client.get<{ identity: Record<string, unknown> }>("me");
+  const { email, name, email_verified } = identity;
+  assert.deepEqual({ email, name, email_verified }, { ...who, email_verified: true });
+}
+
+describe("oidc-provider as it comes", () => {
+  test("who signs in there is let in, with what UserInfo tells, and is the same person the next time", async () => {
+    for (let i = 0; i < 2; i++) {
+      const client = new ConsoleClient(platform);
+      const url = await visit(client, "library", "ada");
+      await assertIn(client, url, { email: "ada@example.com", name: "Ada Lovelace" });
+    }
+    const [count] = await platform.query("select count(*)::int from identity where email = 'ada@example.com'");
+    assert.deepEqual(count, { count: 1 });
+  });
+
+  for (const [login, word, reason] of [
+    ["unproven", "email_not_verified", /^email_verified is false$/],
+    ["nameless", "email_missing", /^neither the ID token nor UserInfo tells an email$/],
+    ["nobody", "provider_refused", /^access_denied$/],
+  ] as const) {
+    test(`${word} for ${login}`, async () => {
+      const client = new ConsoleClient(platform);
+      await assertRefused(client, await visit(client, "library", login), word, reason);
+    });
+  }
+
+  test("the same way back a second time is refused, and a code alone is worth nothing", async () => {
+    const client = new ConsoleClient(platform);
+    const url = await visit(client, "library", "ada");
+    await assertRefused(new ConsoleClient(platform), url, "expired", /^state_mismatch$/);
+    await assertIn(client, url, { email: "ada@example.com", name: "Ada Lovelace" });
+    await client.send("POST", "auth/sign-out");
+    await assertRefused(client, url, "expired", /^state_mismatch$/);
+  });
+});
+
+describe("Dex", { skip: skipWithoutDex }, () => {
+  test("who signs in there is let in, with what the ID token tells", async () => {
+    const client = new ConsoleClient(platform);
+    const url = await visit(client, "dex", "grace@example.com");
+    await assertIn(client, url, { email: "grace@example.com", name: "grace" });
+  });
+
+  test("an e-mail address that it does not vouch for lets nobody in", async () => {
+    const client = new ConsoleClient(platform);
+    const url = await visit(client, "dex", "doubtful@example.com");
+    await assertRefused(client, url, "email_not_verified", /^email_verified is false$/);
+  });
+
+  test("a client's secret that is wrong here is said so in the log", async () => {
+    const client = new ConsoleClient(platform);
+    const url = await visit(client, "stranger", "grace@example.com");
+    await assertRefused(client, url, "failed", /\/dex\/token answered 401 invalid_client$/);
+  });
+
+  test("killed while somebody is on the way back: that is what they are told", async () => {
+    const client = new ConsoleClient(platform);
+    const url = await visit(client, "dex", "grace@example.com");
+    await peers.dex?.close();
+    await assertRefused(client, url, "provider_unavailable", /\/dex\/token could not be asked: ECONNREFUSED$/);
+    const begun = await new ConsoleClient(platform).ask("POST", "auth/sign-in/openid", { provider: "dex" });
+    assert.equal(begun.status, 200, "where it is has been asked before");
+  });
+});
+
+test("no secret and no code of a provider is in the log", async () => {
+  assert.ok((await refusals()).length > 0);
+  for (const secret of [CLIENT.client_secret, "not the secret", "code=", "eyJ"]) {
+    assert.ok(!`${await log()}${platform.output()}`.includes(secret), secret);
+  }
+});

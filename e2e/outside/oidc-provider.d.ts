@@ -1,0 +1,9 @@
+/** Of the package `oidc-provider`, which brings no types, what the suites use. */
+declare module "oidc-provider" {
+  import type { RequestListener } from "node:http";
+
+  export default class Provider {
+    constructor(issuer: string, configuration: object);
+    callback(): RequestListener;
+  }
+}

@@ -1,0 +1,79 @@
+/** OpenID providers that nobody here wrote, each with a few people: `oidc-provider` as it comes, and Dex. */
+import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Provider from "oidc-provider";
+import { freePort } from "../../gateway/src/dispatch/nats/testing.ts";
+import { startPeer } from "./process.ts";
+
+/** A secret with what has to be encoded on its way. */
+export const CLIENT = { client_id: "tollgate", client_secret: "a:secret/of+tests %&=?" };
+export const PASSWORD = "password";
+
+export interface OpenIdPeer {
+  issuer: string;
+  close(): Promise<void>;
+}
+
+/**
+ * The library with its own pages and settings. Claims of scopes are in UserInfo alone, which is its way; which scope means which
+ * claim, and who there is, everybody has to tell it.
+ */
+export async function openOidcProvider(redirects: string[], people: Record<string, object>): Promise<OpenIdPeer> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  const issuer = `http://127.0.0.1:${port}`;
+  const provider = new Provider(issuer, {
+    clients: [{ ...CLIENT, redirect_uris: redirects }],
+    claims: { email: ["email", "email_verified"], profile: ["name"] },
+    findAccount: (_context: unknown, sub: string) => ({ accountId: sub, claims: () => ({ sub, ...people[sub] }) }),
+  });
+  server.on("request", provider.callback());
+  return {
+    issuer,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
+
+/** Of `PASSWORD`, as Dex's own examples have it. */
+const HASH = "$2a$10$2b2cU8CPhOTaGrs1HRQuAueS7JTT5ZHsHSzYiFPm1leZck7Mc8T4W";
+
+interface DexPerson {
+  email: string;
+  username: string;
+  emailVerified?: boolean;
+}
+
+/** Dex with its password connector, its storage in memory. */
+export async function openDex(redirects: string[], people: DexPerson[]): Promise<OpenIdPeer> {
+  const place = await mkdtemp(join(tmpdir(), "tollgate-dex-"));
+  const address = `127.0.0.1:${await freePort()}`;
+  const issuer = `http://${address}/dex`;
+  const file = join(place, "config.json");
+  const config = {
+    issuer,
+    storage: { type: "memory" },
+    web: { http: address },
+    oauth2: { skipApprovalScreen: true },
+    enablePasswordDB: true,
+    staticClients: [{ id: CLIENT.client_id, secret: CLIENT.client_secret, name: "Tollgate", redirectURIs: redirects }],
+    staticPasswords: people.map((person) => ({ ...person, userID: person.username, hash: HASH })),
+  };
+  await writeFile(file, JSON.stringify(config));
+  const dex = await startPeer("dex", ["serve", file], /listening on/);
+  return {
+    issuer,
+    async close() {
+      await dex.stop();
+      await rm(place, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/** A server of somebody else (tools/peers.ts), as long as a suite needs it. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type Peer, peerBinary } from "../../tools/peers.ts";
+
+interface PeerProcess {
+  /** What `ready` found in its output. */
+  found: RegExpExecArray;
+  stop(): Promise<void>;
+}
+
+/** Resolves once it prints what matches. */
+export async function startPeer(name: Peer, args: string[], ready: RegExp): Promise<PeerProcess> {
+  const child = spawn(peerBinary(name) as string, args, { stdio: ["ignore", "pipe", "pipe"] });
+  const ended = once(child, "close");
+  // However the suite ends.
+  const kill = (): void => void child.kill("SIGKILL");
+  process.once("exit", kill);
+  let output = "";
+  const found = await new Promise<RegExpExecArray>((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+        const match = ready.exec(output);
+        if (match !== null) resolve(match);
+      });
+    }
+    ended.then(() => reject(new Error(`${name} ended before it was ready:\n${output}`)), reject);
+  });
+  return {
+    found,
+    async stop() {
+      process.removeListener("exit", kill);
+      kill();
+      await ended;
+    },
+  };
+}

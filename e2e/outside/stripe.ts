@@ -1,0 +1,108 @@
+/**
+ * Stripe's API as Stripe itself describes it: every request goes to stripe-mock, which holds it to the published API and
+ * answers with a whole object of it. It remembers nothing, so what a session depends on (its own id, the price, where to pay) is
+ * written over its answer; a request that it refuses is refused.
+ */
+import { createHmac } from "node:crypto";
+import { once } from "node:events";
+import { createServer, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
+import { startPeer } from "./process.ts";
+
+const SECRET_KEY = "sk_test_123";
+const WEBHOOK_SECRET = "whsec_of_tests";
+
+type Fields = Record<string, unknown>;
+
+export interface StripePeer {
+  env: Record<string, string>;
+  /** Every request of the product, and what stripe-mock made of it. */
+  asked: { what: string; status: number; form: URLSearchParams; headers: IncomingMessage["headers"] }[];
+  /** The sessions as they were answered. */
+  sessions: Fields[];
+  /** Another object of the API, whole: what stripe-mock answers there. */
+  get(path: string): Promise<Fields>;
+  post(path: string, form: Record<string, string>): Promise<{ status: number; body: Fields }>;
+  close(): Promise<void>;
+}
+
+export async function openStripe(): Promise<StripePeer> {
+  const addresses = ["-http-addr", "127.0.0.1:0", "-https-addr", "127.0.0.1:0"];
+  const mock = await startPeer("stripe-mock", addresses, /HTTP at address: (\S+)[\s\S]*HTTPS at address: \S+\n/);
+  const origin = `http://${mock.found[1]}`;
+  const [asked, sessions]: [StripePeer["asked"], Fields[]] = [[], []];
+  const ask = async (path: string, init: RequestInit): Promise<{ status: number; body: Fields }> => {
+    const headers = { authorization: `Bearer ${SECRET_KEY}`, ...init.headers };
+    const response = await fetch(`${origin}${path}`, { ...init, headers });
+    return { status: response.status, body: (await response.json()) as Fields };
+  };
+  const server = createServer(async (request, response) => {
+    const { method = "", url = "", headers } = request;
+    const body = await text(request);
+    const { authorization = "", "content-type": type = "" } = headers;
+    const init = { method, headers: { authorization, "content-type": type }, ...(body !== "" && { body }) };
+    const answer = await ask(url, init);
+    const form = new URLSearchParams(body);
+    asked.push({ what: `${method} ${url}`, status: answer.status, form, headers });
+    if (answer.status === 200 && answer.body.object === "checkout.session") {
+      Object.assign(answer.body, own(form, sessions.length + 1));
+      sessions.push(answer.body);
+    }
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  return {
+    env: {
+      STRIPE_SECRET_KEY: SECRET_KEY,
+      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      STRIPE_API_BASE: `http://127.0.0.1:${port}`,
+    },
+    asked,
+    sessions,
+    get: async (path) => (await ask(path, {})).body,
+    post: (path, form) => ask(path, { method: "POST", body: new URLSearchParams(form) }),
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+      await mock.stop();
+    },
+  };
+}
+
+/** What Stripe would have made of the request. */
+function own(form: URLSearchParams, number: number): Fields {
+  return {
+    id: `cs_test_${number}`,
+    url: `https://checkout.stripe.test/${number}`,
+    amount_total: Number(form.get("line_items[0][price_data][unit_amount]")),
+    currency: form.get("line_items[0][price_data][currency]"),
+    payment_intent: null,
+    payment_status: "unpaid",
+    status: "open",
+  };
+}
+
+let events = 0;
+
+/** An event around an object of the API. */
+export function eventOf(type: string, object: Fields): string {
+  const created = Math.floor(Date.now() / 1000);
+  const id = `evt_${++events}`;
+  return JSON.stringify({ id, object: "event", api_version: null, created, livemode: false, type, data: { object } });
+}
+
+/** As Stripe signs and sends it. */
+export async function deliver(to: string, body: string): Promise<number> {
+  const t = Math.floor(Date.now() / 1000);
+  const mac = createHmac("sha256", WEBHOOK_SECRET).update(`${t}.${body}`).digest("hex");
+  const response = await fetch(to, {
+    method: "POST",
+    headers: { "stripe-signature": `t=${t},v1=${mac}`, "content-type": "application/json; charset=utf-8" },
+    body,
+  });
+  await response.arrayBuffer();
+  return response.status;
+}

@@ -1,0 +1,104 @@
+/**
+ * A whole purchase with stripe-mock at the other end. It proves that Stripe's published API takes every request that is sent
+ * there, and that whole objects of that API, as they come in events, are understood. What Stripe does with them (that a page
+ * takes money, that an event follows) it cannot show: the events are made here and signed as Stripe signs them.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { skipWithout } from "../tools/peers.ts";
+import { ConsoleClient } from "./console-client.ts";
+import { assertBalanced, builder } from "./ledger-check.ts";
+import { deliver, eventOf, openStripe, type StripePeer } from "./outside/stripe.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+
+const DOLLAR = 1_000_000_000_000n;
+
+describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock") }, () => {
+  let dataDir: string;
+  let platform: Platform;
+  let stripe: StripePeer;
+  let customer: ConsoleClient;
+  before(async () => {
+    dataDir = await newDataDir();
+    stripe = await openStripe();
+    platform = await startPlatform(dataDir, ["--no-node"], stripe.env);
+    customer = await new ConsoleClient(platform).signIn(platform.ready.builder);
+  });
+  after(async () => {
+    await platform?.stop();
+    await stripe?.close();
+    await removeDataDir(dataDir);
+  });
+
+  const dollars = async (): Promise<bigint> => (await builder(platform)).balance / DOLLAR;
+  const send = (...bodies: string[]): Promise<number[]> =>
+    Promise.all(bodies.map((body) => deliver(`${platform.ready.base_url}/webhooks/stripe`, body)));
+
+  /** A checkout, and the session when it was paid by `payment`. */
+  async function buy(packId: string, payment: string) {
+    const { url } = await customer.send<{ url: string }>("POST", "credits/checkout", { pack_id: packId });
+    const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");
+    assert.equal(url, session.url);
+    return { ...session, payment_intent: payment, payment_status: "paid", status: "complete", url: null };
+  }
+
+  test("stripe-mock refuses what the API does not know, or the rest would prove nothing", async () => {
+    const form = { mode: "payment", success_url: "https://a.test/" };
+    for (const more of [{ made_up: "1" }, { mode: "made_up" }, { "line_items[0][quantity]": "many" }]) {
+      const { status, body } = await stripe.post("/v1/checkout/sessions", { ...form, ...more });
+      assert.equal(status, 400, JSON.stringify([more, body]));
+    }
+    assert.equal((await stripe.post("/v1/checkout/sessions", form)).status, 200);
+  });
+
+  test("a checkout is opened; paid, it is credited once, however often and by whichever event it is told", async () => {
+    const before = await dollars();
+    const session = await buy("pack_20", "pi_1");
+    assert.equal(await dollars(), before, "an open checkout is worth nothing");
+    const completed = eventOf("checkout.session.completed", session);
+    const copies = Array.from({ length: 10 }, () => completed);
+    const others = ["completed", "async_payment_succeeded"].map((type) => eventOf(`checkout.session.${type}`, session));
+    assert.deepEqual(new Set(await send(...copies, ...others)), new Set([200]));
+    assert.equal(await dollars(), before + 20n);
+  });
+
+  test("a refund and a dispute that are told before the payment are debited once, and the dispute's money comes back", async () => {
+    const before = await dollars();
+    const session = await buy("pack_100", "pi_2");
+    const payment = { payment_intent: "pi_2", currency: "usd" };
+    const charge = { ...(await stripe.get("/v1/charges/ch_2")), ...payment, amount_refunded: 3000 };
+    const refund = {
+      ...(await stripe.get("/v1/refunds/re_2")),
+      ...payment,
+      id: "re_2",
+      amount: 3000,
+      status: "succeeded",
+    };
+    const dispute = { ...(await stripe.get("/v1/disputes/du_2")), ...payment, id: "du_2", amount: 7000 };
+    const early = [
+      eventOf("charge.dispute.created", { ...dispute, status: "needs_response" }),
+      eventOf("charge.refunded", charge),
+      eventOf("refund.created", refund),
+    ];
+    const paid = eventOf("checkout.session.completed", session);
+    for (const body of [...early, paid]) assert.deepEqual(await send(body, body), [200, 200]);
+    assert.equal(await dollars(), before);
+    const won = eventOf("charge.dispute.closed", { ...dispute, status: "won" });
+    assert.deepEqual(new Set(await send(won, paid, ...early, won)), new Set([200]));
+    assert.equal(await dollars(), before + 70n);
+    await assertBalanced(platform);
+  });
+
+  test("every request to Stripe was one that its published API takes, under a name that makes a repeat harmless", () => {
+    assert.deepEqual(
+      stripe.asked.map(({ what, status }) => [what, status]),
+      [
+        ["POST /v1/checkout/sessions", 200],
+        ["POST /v1/checkout/sessions", 200],
+      ],
+    );
+    for (const { form, headers } of stripe.asked) {
+      assert.equal(headers["idempotency-key"], form.get("client_reference_id"));
+    }
+  });
+});

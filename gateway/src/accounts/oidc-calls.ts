@@ -1,0 +1,126 @@
+/** What is asked of an OpenID provider, and the ways in which it fails to answer. */
+import { authorizationCodeRequest } from "better-auth/oauth2";
+import { z } from "zod";
+import { OpenIdRefused } from "./openid-refused.ts";
+
+const ANSWER_MS_MAX = 10_000;
+const TOO_MANY = 429;
+const FAULTS_FROM = 500;
+/** How OAuth names its errors. Anything else that a provider writes stays out of our log. */
+const ERROR_CODE = /^[a-z_]{1,40}$/;
+
+const Discovered = z.object({
+  issuer: z.string(),
+  authorization_endpoint: z.url(),
+  token_endpoint: z.url(),
+  jwks_uri: z.url(),
+  userinfo_endpoint: z.url().optional(),
+  token_endpoint_auth_methods_supported: z.array(z.string()).optional(),
+});
+export type Discovered = z.infer<typeof Discovered>;
+
+const Tokens = z.object({ id_token: z.string(), access_token: z.string().optional() });
+export type Tokens = z.infer<typeof Tokens>;
+
+interface Client {
+  clientId: string;
+  clientSecret: string;
+}
+
+/** As the browser brought it back. */
+export interface Code {
+  code: string;
+  codeVerifier?: string | undefined;
+  redirectURI: string;
+}
+
+export async function discover(issuer: string): Promise<Discovered> {
+  const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
+  return readDiscovered(await askProvider(url, {}), { url, issuer });
+}
+
+/** Throws unless the provider speaks for this issuer alone, and as privately as the issuer is asked. */
+export function readDiscovered(answer: unknown, { url, issuer }: { url: string; issuer: string }): Discovered {
+  const found = readAnswer(Discovered, answer, url);
+  if (found.issuer !== issuer) {
+    throw new OpenIdRefused("provider_unavailable", `${url} speaks for ${found.issuer}, not for ${issuer}`);
+  }
+  const { token_endpoint, jwks_uri, userinfo_endpoint } = found;
+  for (const [name, endpoint] of Object.entries({ token_endpoint, jwks_uri, userinfo_endpoint })) {
+    // The client's secret goes there, and what comes back is believed because of TLS.
+    if (issuer.startsWith("https:") && endpoint?.startsWith("http:") === true) {
+      throw new OpenIdRefused("provider_unavailable", `${url} names a ${name} that is not on https`);
+    }
+  }
+  return found;
+}
+
+export async function exchangeCode({ code, codeVerifier, redirectURI }: Code, at: Discovered, options: Client) {
+  const { token_endpoint: url, token_endpoint_auth_methods_supported: methods } = at;
+  const { body, headers } = await authorizationCodeRequest({
+    code,
+    redirectURI,
+    options,
+    tokenEndpoint: url,
+    // What the standard takes for granted where a provider lists nothing.
+    authentication: (methods ?? ["client_secret_basic"]).includes("client_secret_basic") ? "basic" : "post",
+    ...(codeVerifier !== undefined && { codeVerifier }),
+  });
+  return readAnswer(Tokens, await askProvider(url, { method: "POST", headers, body }), url);
+}
+
+export function askUserInfo(url: string, accessToken: string): Promise<unknown> {
+  return askProvider(url, { headers: { authorization: `Bearer ${accessToken}`, accept: "application/json" } });
+}
+
+/** The answer's JSON. */
+async function askProvider(url: string, init: RequestInit): Promise<unknown> {
+  const answer = async (): Promise<{ ok: boolean; status: number; text: string }> => {
+    const response = await fetch(url, { ...init, redirect: "error", signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+    return { ok: response.ok, status: response.status, text: await response.text() };
+  };
+  const { ok, status, text } = await answer().catch((cause: Error) => {
+    throw new OpenIdRefused("provider_unavailable", `${placeOf(url)} could not be asked: ${whyOf(cause)}`, cause);
+  });
+  const body = parseJson(text);
+  if (ok) return body;
+  const code = z.object({ error: z.string().regex(ERROR_CODE) }).safeParse(body).data?.error;
+  const isAway = status >= FAULTS_FROM || status === TOO_MANY;
+  const said = [placeOf(url), "answered", status, code].filter((word) => word !== undefined).join(" ");
+  throw new OpenIdRefused(isAway ? "provider_unavailable" : "failed", said);
+}
+
+/** Throws, naming the field and its rule, never what was in it. */
+export function readAnswer<T extends z.ZodType>(schema: T, answer: unknown, url: string): z.infer<T> {
+  const read = schema.safeParse(answer);
+  if (!read.success)
+    throw new OpenIdRefused("failed", `${placeOf(url)} answered something else: ${issueOf(read.error)}`);
+  return read.data;
+}
+
+export function issueOf({ issues }: z.ZodError): string {
+  return issues.map(({ path, message }) => (path.length === 0 ? message : `${path.join(".")}: ${message}`)).join("; ");
+}
+
+/** Undefined is what no schema takes for an answer. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Without what may be in its query. */
+function placeOf(url: string): string {
+  const { host, pathname } = new URL(url);
+  return `${host}${pathname}`;
+}
+
+/** `fetch failed` alone helps nobody: what failed lies beneath. */
+export function whyOf(error: Error): string {
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return "code" in cause && typeof cause.code === "string" ? cause.code : cause.message;
+}

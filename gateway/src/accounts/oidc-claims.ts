@@ -1,0 +1,106 @@
+/**
+ * Who a provider says somebody is: from its signed ID token, and for what is missing there from its UserInfo, which is
+ * believed because it came from the provider itself over TLS, and only about the very subject of the ID token.
+ */
+import { validateToken } from "better-auth/oauth2";
+import { z } from "zod";
+import { issueOf, readAnswer, whyOf } from "./oidc-calls.ts";
+import { OpenIdRefused } from "./openid-refused.ts";
+
+const NAME_CHARS_MAX = 200;
+/** What the library throws where the provider's keys could not be had; the rest is about the token. */
+const KEYS_AWAY = new Set(["ERR_JWKS_TIMEOUT", "ERR_JOSE_GENERIC"]);
+
+/** Some providers write nothing as null, or as an empty text. */
+const told = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((value) => (value === null || value === "" ? undefined : value), schema.optional());
+
+const Person = {
+  sub: z.string().min(1),
+  email: told(z.string()),
+  // Some providers write it as text.
+  email_verified: told(z.union([z.boolean(), z.stringbool()])),
+  name: told(z.string()),
+  preferred_username: told(z.string()),
+};
+const IdToken = z.object({ ...Person, nonce: z.string(), azp: z.string().optional() });
+const UserInfo = z.object(Person);
+export type Claims = z.infer<typeof UserInfo>;
+
+const Email = z.email().max(254);
+
+interface Expected {
+  jwksUri: string;
+  issuer: string;
+  clientId: string;
+  nonce: string;
+}
+
+/** Signature, issuer, audience and times are checked by the library, against the keys that the provider publishes now. */
+export async function readIdToken(token: string, { jwksUri, issuer, clientId, nonce }: Expected): Promise<Claims> {
+  const refused = (reason: string, cause?: unknown) =>
+    new OpenIdRefused("failed", `the ID token was refused: ${reason}`, cause);
+  const { payload } = await validateToken(token, jwksUri, { audience: clientId, issuer }).catch((cause: Error) => {
+    if (!areKeysAway(cause)) throw refused(cause.message, cause);
+    throw new OpenIdRefused("provider_unavailable", `the provider's keys could not be had: ${whyOf(cause)}`, cause);
+  });
+  const read = IdToken.safeParse(payload);
+  if (!read.success) throw refused(issueOf(read.error));
+  if (read.data.nonce !== nonce) throw refused("it was made for another sign-in");
+  if (read.data.azp !== undefined && read.data.azp !== clientId) throw refused("it was made for another client");
+  return read.data;
+}
+
+function areKeysAway(error: Error): boolean {
+  if ("code" in error && typeof error.code === "string") return KEYS_AWAY.has(error.code);
+  return error instanceof TypeError;
+}
+
+/** Whether anything is missing that UserInfo may tell. */
+export function isIncomplete({ email, email_verified, name }: Claims): boolean {
+  return email === undefined || email_verified === undefined || name === undefined;
+}
+
+/** The ID token's claims with those of UserInfo where they are missing. Throws where UserInfo tells of somebody else. */
+export function withUserInfo(own: Claims, answer: unknown, url: string): Claims {
+  const more = readAnswer(UserInfo, answer, url);
+  if (more.sub !== own.sub) {
+    throw new OpenIdRefused("failed", "UserInfo tells of another subject than the ID token");
+  }
+  return { ...more, ...defined(own), ...emailOf(own, more) };
+}
+
+/**
+ * An address and whether it is proven are one statement: what UserInfo says of an address is said of no other that the ID token
+ * names, and an ID token's no stays one.
+ */
+function emailOf(own: Claims, more: Claims): Pick<Claims, "email" | "email_verified"> {
+  const { email, email_verified: isVerified } = own;
+  if (email === undefined) return { email: more.email, email_verified: isVerified !== false && more.email_verified };
+  const isSame = email.toLowerCase() === more.email?.toLowerCase();
+  return { email, email_verified: isVerified ?? (isSame ? more.email_verified : undefined) };
+}
+
+const defined = (claims: Claims): Partial<Claims> =>
+  Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined));
+
+/** As the library takes it. Throws where nobody can be let in by these claims. */
+export function personOf(claims: Claims, { trustEmail }: { trustEmail: boolean }) {
+  const { email, email_verified: isVerified } = claims;
+  if (email === undefined) throw new OpenIdRefused("email_missing", "neither the ID token nor UserInfo tells an email");
+  if (!Email.safeParse(email).success) throw new OpenIdRefused("email_missing", "email is not an e-mail address");
+  if (isVerified !== true && !trustEmail) {
+    const said =
+      isVerified === undefined ? "neither the ID token nor UserInfo tells email_verified" : "email_verified is false";
+    throw new OpenIdRefused("email_not_verified", said);
+  }
+  return { name: nameOf(claims), email, emailVerified: true };
+}
+
+function nameOf({ name, preferred_username, email, sub }: Claims): string {
+  const chosen = [name, preferred_username, email?.split("@")[0]].find((text) => text?.trim()) ?? sub;
+  return chosen
+    .replaceAll(/\p{Cc}/gu, " ")
+    .trim()
+    .slice(0, NAME_CHARS_MAX);
+}

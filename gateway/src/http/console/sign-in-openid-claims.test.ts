@@ -1,0 +1,116 @@
+/** What an ID token does not tell, and UserInfo may. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Mischief } from "../../accounts/testing/oidc.ts";
+import { Browser } from "../testing/browser.ts";
+import { me, type OpenIdStage, openOpenIdStage, person } from "../testing/openid.ts";
+
+let stage: OpenIdStage;
+before(async () => {
+  stage = await openOpenIdStage();
+});
+after(() => stage.close());
+
+describe("what the ID token leaves out", () => {
+  const NONE = { email: undefined, email_verified: undefined, name: undefined };
+
+  test("is taken from UserInfo", async () => {
+    for (const claims of [
+      NONE,
+      { ...NONE, email: null, name: "" },
+      { name: undefined },
+      { email_verified: undefined },
+    ]) {
+      const [browser, who] = [new Browser(stage.platform), person()];
+      assert.equal(await stage.signIn(browser, who, { mischief: { claims } }), "/console/");
+      const { email, name, email_verified } = (await me(browser)) ?? {};
+      assert.deepEqual([email, name, email_verified], [who.email, "Öpen Person", true]);
+    }
+  });
+
+  test("what the ID token says itself stands, whatever UserInfo says", async () => {
+    const [browser, who] = [new Browser(stage.platform), person()];
+    const userInfo = { email: "other@example.test", email_verified: false, name: "Other" };
+    assert.equal(
+      await stage.signIn(browser, who, { mischief: { claims: { preferred_username: 1 }, userInfo } }),
+      "/console/?sign_in=failed",
+    );
+    assert.equal(
+      await stage.signIn(browser, who, { mischief: { claims: { name: undefined }, userInfo } }),
+      "/console/",
+    );
+    assert.deepEqual([(await me(browser))?.email, (await me(browser))?.name], [who.email, "Other"]);
+  });
+
+  const REFUSED: { why: string; mischief: Mischief; told: [string, string | RegExp] }[] = [
+    {
+      why: "UserInfo tells of another subject",
+      mischief: { claims: NONE, userInfo: { sub: "subject-of-somebody-else" } },
+      told: ["failed", "UserInfo tells of another subject than the ID token"],
+    },
+    {
+      why: "it does so where a name alone was missing",
+      mischief: { claims: { name: undefined }, userInfo: { sub: "subject-of-somebody-else" } },
+      told: ["failed", "UserInfo tells of another subject than the ID token"],
+    },
+    {
+      why: "UserInfo has no subject",
+      mischief: { claims: NONE, userInfo: { sub: undefined } },
+      told: ["failed", /\/userinfo answered something else: sub: /],
+    },
+    {
+      why: "UserInfo has no e-mail address either",
+      mischief: { claims: NONE, userInfo: NONE },
+      told: ["email_missing", "neither the ID token nor UserInfo tells an email"],
+    },
+    {
+      why: "what stands there is no e-mail address",
+      mischief: { claims: NONE, userInfo: { email: "ada at example" } },
+      told: ["email_missing", "email is not an e-mail address"],
+    },
+    {
+      why: "UserInfo does not vouch either",
+      mischief: { claims: NONE, userInfo: { email_verified: undefined } },
+      told: ["email_not_verified", "neither the ID token nor UserInfo tells email_verified"],
+    },
+    {
+      why: "UserInfo vouches for another address than the ID token's",
+      mischief: { claims: { email_verified: undefined }, userInfo: { email: "other@example.test" } },
+      told: ["email_not_verified", "neither the ID token nor UserInfo tells email_verified"],
+    },
+    {
+      why: "the ID token says no, and UserInfo yes",
+      mischief: { claims: { ...NONE, email_verified: false } },
+      told: ["email_not_verified", "email_verified is false"],
+    },
+    {
+      why: "UserInfo is away",
+      mischief: { claims: NONE, status: { userInfo: 503 } },
+      told: ["provider_unavailable", /\/userinfo answered 503 server_error$/],
+    },
+    {
+      why: "UserInfo refuses us",
+      mischief: { claims: NONE, status: { userInfo: 403 } },
+      told: ["failed", /\/userinfo answered 403 server_error$/],
+    },
+  ];
+  for (const { why, mischief, told: expected } of REFUSED) {
+    test(`${why}: nobody is let in`, async () => {
+      const [browser, who] = [new Browser(stage.platform), person()];
+      const [line] = await stage.told(async () => {
+        assert.equal(await stage.signIn(browser, who, { mischief }), `/console/?sign_in=${expected[0]}`);
+      });
+      assert.equal(line?.[0], expected[0]);
+      assert.match(String(line?.[1]), expected[1] instanceof RegExp ? expected[1] : new RegExp(`^${expected[1]}$`));
+      assert.equal(await me(browser), undefined);
+    });
+  }
+
+  test("nobody is kept out for want of a name", async () => {
+    const [browser, who] = [new Browser(stage.platform), person()];
+    const mischief = { claims: { name: undefined }, status: { userInfo: 503 } };
+    assert.equal(await stage.signIn(browser, who, { mischief }), "/console/");
+    assert.equal((await me(browser))?.name, who.sub);
+    assert.equal(stage.logged.at(-1)?.msg, "an OpenID provider could not be asked for a name");
+  });
+});

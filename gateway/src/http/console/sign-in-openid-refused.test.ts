@@ -1,0 +1,182 @@
+/** Who comes back from an OpenID provider and is not let in: what the browser is shown, and what the log says. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Mischief, openTestIssuer } from "../../accounts/testing/oidc.ts";
+import { Browser } from "../testing/browser.ts";
+import { AUTH, comeBack, leave, me, type OpenIdStage, openOpenIdStage, PUBLIC_URL, person } from "../testing/openid.ts";
+import { openTestPlatform } from "../testing/platform.ts";
+
+let stage: OpenIdStage;
+before(async () => {
+  stage = await openOpenIdStage();
+});
+after(() => stage.close());
+
+describe("what is wrong lets nobody in", () => {
+  const TOKENS: { why: string; mischief: Mischief; reason: RegExp }[] = [
+    { why: "signed by another key", mischief: { otherKey: true }, reason: /signature/ },
+    { why: "not signed", mischief: { unsigned: true }, reason: /"alg"/ },
+    { why: "none at all", mischief: { noIdToken: true }, reason: /\/token answered something else: id_token/ },
+    { why: "for another client", mischief: { claims: { aud: "somebody-else" } }, reason: /"aud"/ },
+    {
+      why: "for another client's use",
+      mischief: { claims: { aud: ["tollgate-test", "x"], azp: "x" } },
+      reason: /another client/,
+    },
+    { why: "of another issuer", mischief: { claims: { iss: "https://evil.test" } }, reason: /"iss"/ },
+    { why: "run out", mischief: { claims: { exp: Math.floor(Date.now() / 1000) - 60 } }, reason: /"exp"/ },
+    { why: "of another sign-in", mischief: { claims: { nonce: "another" } }, reason: /another sign-in/ },
+    { why: "without a nonce", mischief: { claims: { nonce: undefined } }, reason: /nonce/ },
+    { why: "without a subject", mischief: { claims: { sub: "" } }, reason: /sub/ },
+  ];
+  for (const { why, mischief, reason } of TOKENS) {
+    test(`an ID token ${why}`, async () => {
+      const browser = new Browser(stage.platform);
+      const who = person();
+      const [line] = await stage.told(async () => {
+        assert.equal(await stage.signIn(browser, who, { mischief }), "/console/?sign_in=failed");
+      });
+      assert.match(String(line?.[1]), reason);
+      assert.equal(browser.cookies.has("tollgate.session_token"), false);
+      const { rowCount } = await stage.platform.pool.query("select from identity where email = $1", [who.email]);
+      assert.equal(rowCount, 0);
+    });
+  }
+
+  test("a state that is missing, made up, of another browser, or used before", async () => {
+    const [browser, other] = [new Browser(stage.platform), new Browser(stage.platform)];
+    const url = await stage.issuer.signIn(await leave(browser), person());
+    const changed = (change: (params: URLSearchParams) => void): URL => {
+      const copy = new URL(url);
+      change(copy.searchParams);
+      return copy;
+    };
+    const expired = "/console/?sign_in=expired";
+    assert.equal(await comeBack(other, url), expired);
+    assert.equal(
+      await comeBack(
+        browser,
+        changed((params) => params.set("state", "made-up")),
+      ),
+      expired,
+    );
+    assert.equal(
+      await comeBack(
+        browser,
+        changed((params) => params.delete("state")),
+      ),
+      expired,
+    );
+    assert.equal(await comeBack(browser, url), "/console/");
+    await browser.send("POST", `${AUTH}/sign-out`);
+    assert.equal(await comeBack(browser, url), expired);
+    assert.equal(await me(browser), undefined);
+  });
+
+  test("an answer that another issuer signed for, a code that was made up, and none", async () => {
+    for (const [name, value, reason] of [
+      ["iss", "https://evil.test", /^issuer_mismatch$/],
+      ["code", "made-up", /\/token answered 400 invalid_grant$/],
+      ["code", "", /^no_code$/],
+    ] as const) {
+      const browser = new Browser(stage.platform);
+      const url = await stage.issuer.signIn(await leave(browser), person());
+      url.searchParams.set(name, value);
+      const [line] = await stage.told(async () => {
+        assert.equal(await comeBack(browser, url), "/console/?sign_in=failed", name);
+      });
+      assert.match(String(line?.[1]), reason);
+    }
+  });
+
+  test("a provider that goes away between the two halves of a sign-in", async () => {
+    for (const [status, reason] of [
+      [{ token: 503 }, /\/token answered 503 server_error$/],
+      [{ token: 429 }, /\/token answered 429 server_error$/],
+      [{ jwks: 500 }, /^the provider's keys could not be had/],
+    ] as const) {
+      const browser = new Browser(stage.platform);
+      const lines = await stage.told(async () => {
+        const where = await stage.signIn(browser, person(), { mischief: { status } });
+        assert.equal(where, "/console/?sign_in=provider_unavailable");
+      });
+      assert.match(String(lines[0]?.[1]), reason);
+    }
+  });
+
+  test("one that nobody can reach any more is said so, with what the network said", async () => {
+    const gone = await openTestIssuer();
+    const other = await openTestPlatform({
+      publicUrl: PUBLIC_URL,
+      log: stage.platform.parts.log,
+      providers: [gone.provider],
+    });
+    const browser = new Browser(other);
+    const begun = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
+    const url = await gone.signIn(String(begun.body.url), person());
+    await gone.close();
+    const lines = await stage.told(async () => {
+      assert.equal(await comeBack(browser, url), "/console/?sign_in=provider_unavailable");
+    });
+    assert.match(String(lines[0]?.[1]), /^127\.0\.0\.1:\d+\/token could not be asked: ECONNREFUSED$/);
+    await other.close();
+  });
+
+  test("a person who says no; the provider's own words are not passed on", async () => {
+    const browser = new Browser(stage.platform);
+    for (const [error, outcome, reason] of [
+      ["access_denied", "provider_refused", "access_denied"],
+      ["temporarily_unavailable", "provider_unavailable", "temporarily_unavailable"],
+      ["invalid_scope", "failed", "invalid_scope"],
+      ["a secret sentence", "failed", "an error that is no word"],
+    ] as const) {
+      const url = stage.issuer.refuse(await leave(browser));
+      url.searchParams.set("error", error);
+      const lines = await stage.told(async () => {
+        assert.equal(await comeBack(browser, url), `/console/?sign_in=${outcome}`);
+      });
+      assert.deepEqual(lines, [[outcome, reason]]);
+    }
+  });
+
+  test("a browser that comes back to a provider that is gone, or too often, is shown the console all the same", async () => {
+    const browser = new Browser(stage.platform);
+    const back = (provider: string) => comeBack(browser, new URL(`${PUBLIC_URL}${AUTH}/callback/${provider}?code=1`));
+    assert.equal(await back("nobody"), "/console/?sign_in=failed");
+    for (let i = 1; i < 10; i++) assert.equal(await back("test"), "/console/?sign_in=expired");
+    const lines = await stage.told(async () => assert.equal(await back("test"), "/console/?sign_in=too_many_attempts"));
+    assert.deepEqual(lines, [], "who is refused cannot fill the log");
+  });
+
+  test("400 for a provider that there is not", async () => {
+    for (const provider of ["nobody", "google", "credential", ""]) {
+      const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
+      assert.equal(answer.status, 400, provider);
+      assert.equal(answer.body.error?.param, "provider");
+    }
+  });
+
+  test("403 from another site: nobody is sent to sign in against their will", async () => {
+    const headers = { "sec-fetch-site": "cross-site" };
+    const answer = await new Browser(stage.platform).send("POST", `${AUTH}/sign-in/openid`, {
+      body: { provider: "test" },
+      headers,
+    });
+    assert.equal(answer.body.error?.code, "cross_site_blocked");
+  });
+
+  test("502 while the provider is away or speaks for another; then again without a restart", async () => {
+    const away = await openTestIssuer();
+    const other = await openTestPlatform({ publicUrl: PUBLIC_URL, providers: [away.provider] });
+    away.speakFor("https://evil.test");
+    const begin = () => new Browser(other).send("POST", `${AUTH}/sign-in/openid`, { body: { provider: "test" } });
+    const refused = await begin();
+    assert.equal(refused.status, 502);
+    assert.equal(refused.body.error?.code, "sign_in_provider_unavailable");
+    assert.equal(refused.headers["x-should-retry"], "true");
+    away.speakFor(away.provider.issuer);
+    assert.equal((await begin()).status, 200);
+    await other.close();
+    await away.close();
+  });
+});

@@ -1,0 +1,79 @@
+/** For tests: a console that knows an OpenID provider, browsers that go there and come back, and what the log says of it. */
+import assert from "node:assert/strict";
+import { type Mischief, openTestIssuer, type Person, type TestIssuer } from "../../accounts/testing/oidc.ts";
+import { createLog } from "../../base/log.ts";
+import type { Browser } from "./browser.ts";
+import { openTestPlatform, type TestPlatform } from "./platform.ts";
+
+export const AUTH = "/console/api/auth";
+export const PUBLIC_URL = "http://gate.test";
+
+export interface OpenIdStage {
+  issuer: TestIssuer;
+  /** Knows the issuer twice: as `test`, and as `company`, whose addresses are trusted. */
+  platform: TestPlatform;
+  /** What it logged, parsed. */
+  logged: Record<string, unknown>[];
+  /** There and back. */
+  signIn(browser: Browser, who: Person, more?: { provider?: string; mischief?: Mischief }): Promise<string>;
+  /** What the log says of what happens meanwhile: one line for each sign-in that is refused, with nothing beside it. */
+  told(happens: () => Promise<unknown>): Promise<[outcome: unknown, reason: unknown][]>;
+  close(): Promise<void>;
+}
+
+export async function openOpenIdStage(): Promise<OpenIdStage> {
+  const logged: Record<string, unknown>[] = [];
+  const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
+  const issuer = await openTestIssuer();
+  const company = { ...issuer.provider, id: "company", name: "The company", trustEmail: true };
+  const platform = await openTestPlatform({ publicUrl: PUBLIC_URL, log, providers: [issuer.provider, company] });
+  return {
+    issuer,
+    platform,
+    logged,
+    async signIn(browser, who, more = {}) {
+      const url = await leave(browser, more.provider);
+      return await comeBack(browser, await issuer.signIn(url, who, more.mischief));
+    },
+    async told(happens) {
+      const from = logged.length;
+      await happens();
+      return logged.slice(from).map(({ msg, level, time, provider, outcome, reason, ...more }) => {
+        assert.equal(msg, "an OpenID sign-in was refused");
+        assert.deepEqual([provider, more], ["test", {}]);
+        return [outcome, reason];
+      });
+    },
+    async close() {
+      await platform.close();
+      await issuer.close();
+    },
+  };
+}
+
+let people = 0;
+
+/** Somebody new. */
+export function person(claims: Record<string, unknown> = {}): Person {
+  const sub = `subject-${++people}`;
+  return { sub, email: `${sub}@example.test`, email_verified: true, name: "Öpen Person", ...claims };
+}
+
+/** As far as the provider. */
+export async function leave(browser: Browser, provider = "test"): Promise<string> {
+  const answer = await browser.send("POST", `${AUTH}/sign-in/openid`, { body: { provider } });
+  assert.equal(answer.status, 200, answer.text);
+  return String(answer.body.url);
+}
+
+/** Where the console says the browser should go, without the address it is at. */
+export async function comeBack(browser: Browser, url: URL): Promise<string> {
+  assert.equal(url.origin, PUBLIC_URL);
+  // A navigation from another site, as browsers tell.
+  const headers = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+  const answer = await browser.send("GET", `${url.pathname}${url.search}`, { headers });
+  assert.equal(answer.status, 302, answer.text);
+  return String(answer.headers.location);
+}
+
+export const me = async (browser: Browser) => (await browser.send("GET", "/console/api/me")).body.identity;

@@ -1,0 +1,60 @@
+/**
+ * Servers of others that tests run against, built with Go where Go is there, and kept for the next run. Beside node_modules,
+ * which every fresh install empties. The platform is part of the place: a checkout may be shared.
+ */
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** A large one takes minutes the first time, and longer where others want the processors too. */
+const BUILD_MS_MAX = 900_000;
+
+export const cacheFolder = (name: string): string =>
+  fileURLToPath(new URL(`../.cache/${name}/${process.platform}-${process.arch}/`, import.meta.url));
+
+/** `make` builds `binary` into a folder. Returns why it could not. */
+export async function buildOnce(
+  path: string,
+  binary: string,
+  make: (folder: string) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  if (existsSync(path)) return undefined;
+  mkdirSync(dirname(path), { recursive: true });
+  // Built beside its place and renamed: it is whole or absent, and another run may build it too.
+  const unfinished = mkdtempSync(join(dirname(path), "building-"));
+  try {
+    const why = await make(unfinished);
+    if (why === undefined) renameSync(join(unfinished, binary), path);
+    return why;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** As its authors build it. */
+export const install =
+  (what: string) =>
+  (folder: string): Promise<string | undefined> =>
+    go(["install", what], { env: { GOBIN: folder } });
+
+/** As a dependency of a module that has nothing else, for what `go install` refuses because its module file replaces parts. */
+export const buildAsDependency =
+  ({ module, version, command }: { module: string; version: string; command: string }) =>
+  (folder: string): Promise<string | undefined> => {
+    writeFileSync(join(folder, "go.mod"), `module tollgate.test/build\n\ngo 1.25\n\nrequire ${module} ${version}\n`);
+    const args = ["build", "-mod=mod", "-ldflags=-s -w", "-o", folder, `${module}/${command}`];
+    return go(args, { cwd: folder, env: { CGO_ENABLED: "0" } });
+  };
+
+/** Why it failed. */
+function go(args: string[], { env, cwd }: { env: Record<string, string>; cwd?: string }): Promise<string | undefined> {
+  const options = { env: { ...process.env, ...env }, timeout: BUILD_MS_MAX, ...(cwd !== undefined && { cwd }) };
+  return new Promise((resolve) => {
+    execFile("go", args, options, (error, _stdout, stderr) => {
+      if (error === null) resolve(undefined);
+      else if ((error as NodeJS.ErrnoException).code === "ENOENT") resolve("Go is not installed to build it");
+      else resolve(`Go could not build it: ${stderr.trim().split("\n").at(-1) || error.message}`);
+    });
+  });
+}

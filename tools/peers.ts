@@ -1,0 +1,51 @@
+/**
+ * Software of others that stands at the other end in some end-to-end suites: an OpenID provider, and Stripe's own stand-in
+ * for its API. Their versions are named here only.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { buildAsDependency, buildOnce, cacheFolder, install } from "./go-builds.ts";
+
+const CACHE = cacheFolder("peers");
+
+const PEERS = {
+  dex: {
+    version: "2.45.1",
+    tests: "signing in by Dex",
+    make: buildAsDependency({
+      module: "github.com/dexidp/dex",
+      // The commit of that version: its tags are not versions that Go knows.
+      version: "v0.0.0-20260303133905-11d2eeb52b42",
+      command: "cmd/dex",
+    }),
+  },
+  "stripe-mock": {
+    version: "0.203.0",
+    tests: "what is asked of Stripe, held to its published API",
+    make: install("github.com/stripe/stripe-mock@v0.203.0"),
+  },
+} as const;
+
+export type Peer = keyof typeof PEERS;
+
+const pathOf = (name: Peer): string => join(CACHE, `${name}-${PEERS[name].version}`);
+
+/** The path of its binary, or undefined on a machine where nobody has built it. */
+export function peerBinary(name: Peer): string | undefined {
+  return existsSync(pathOf(name)) ? pathOf(name) : undefined;
+}
+
+/** For suites: false, or why they are skipped. */
+export const skipWithout = (name: Peer): string | false =>
+  peerBinary(name) === undefined && `${name} is not built: npm test builds it where Go is installed`;
+
+/** Takes minutes the first time. A line says what is left out. */
+export async function buildPeers(): Promise<string[]> {
+  const lines: string[] = [];
+  // One after the other: each takes all processors.
+  for (const name of Object.keys(PEERS) as Peer[]) {
+    const why = await buildOnce(pathOf(name), name, PEERS[name].make);
+    if (why !== undefined) lines.push(`left out: ${PEERS[name].tests} (${name} ${PEERS[name].version}: ${why})`);
+  }
+  return lines;
+}
