@@ -52,7 +52,6 @@ export async function aider(): Promise<{ missing: string } | ((world: World) => 
   const program = join(dirname(made.interpreter), "aider");
   const edit = script({ text: "hello.txt\n```\nnew words\n```\n" });
   const run = (at: Connection, message: string, more: string[] = []) => runAider(program, at, message, more);
-  /** It asks again for about a minute where it takes a failure for a passing one. */
   const refused = async (at: Connection, words: RegExp): Promise<string> => {
     const { file, said } = await run(at, edit);
     assert.match(said, words);
@@ -76,6 +75,10 @@ export async function aider(): Promise<{ missing: string } | ((world: World) => 
       return undefined;
     },
     "401": async () => void (await refused(world.unknown, /AuthenticationError.*\n?.*invalid_api_key|API key/)),
+    "402": async () => {
+      await refused(world.empty, /balance is used up/);
+      return "told, and asked again for about a minute: aider takes it for a passing failure";
+    },
     "404": async () => {
       const { said } = await run(world.connection(), edit, ["--model", "openai/no-such"]);
       assert.match(said, /NotFoundError|No such model/);

@@ -14,8 +14,15 @@ const UNREACHABLE =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/;
 const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeout|Connection refused|timed out/;
 
-/** Why the npm packages cannot be had; undefined once they are installed. */
-export async function installPackages(): Promise<string | undefined> {
+let packages: Promise<string | undefined> | undefined;
+
+/** Why the npm packages cannot be had; undefined once they are installed. Whoever asks meanwhile waits for the same. */
+export function installPackages(): Promise<string | undefined> {
+  packages ??= runInstall();
+  return packages;
+}
+
+async function runInstall(): Promise<string | undefined> {
   const stamp = at("node_modules/.tollgate-install");
   const wanted = await digestOf("package-lock.json");
   if ((await readIfThere(stamp)) === wanted) return undefined;
@@ -33,20 +40,24 @@ export async function installPackages(): Promise<string | undefined> {
 /** The interpreter that has a Python client, or why there is none. */
 export type Python = { interpreter: string } | { missing: string };
 
-/** The official package, for the suites of `npm test`. */
+const environment = (name: string): string => at(`../../.cache/clients/${name}`);
+
+/** The official package, for the suite of `npm test`. */
 export const installPython = (): Promise<Python> =>
-  installEnvironment(at("node_modules/.cache/python"), ["-r", at("requirements.txt")], "requirements.txt");
+  installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
+
+/** What the examples ask for, as a builder would install it. */
+export const installExamples = (): Promise<Python> => {
+  const pins = "../../examples/python/requirements.txt";
+  return installEnvironment(environment("examples"), ["-r", at(pins)], pins);
+};
 
 /**
  * What `python/NAME.txt` pins, into an environment of its own under `.cache/clients`. The file names every package, also
  * those that others bring: what a program can do without (and is large) is not in it.
  */
 export const installProgram = (name: string): Promise<Python> =>
-  installEnvironment(
-    at(`../../.cache/clients/${name}`),
-    ["--no-deps", "-r", at(`python/${name}.txt`)],
-    `python/${name}.txt`,
-  );
+  installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
 
 async function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;

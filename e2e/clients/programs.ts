@@ -87,7 +87,9 @@ export const programs: Program[] = [
   await python("langchain-py", "with_langchain", "langchain-openai"),
   await python("llamaindex-py", "with_llamaindex", "llama-index-llms-openai-like", { runsOn: true }),
   await python("litellm-py", "with_litellm", "litellm", {
+    streamRaises: "MidStreamFallbackError",
     contextRaises: "ContextWindowExceededError",
+    losesCode: true,
     runsOn: true,
   }),
   {
@@ -103,7 +105,8 @@ export const programs: Program[] = [
     name: "Open WebUI",
     version: await pinnedPython("open-webui", "python/open-webui.txt"),
     inTests: false,
-    traits: { streamRaises: "APIError" },
+    // It does not hand on `x-should-retry`: who drives it by an SDK repeats what was billed.
+    traits: { streamRaises: "APIError", repeatsBilled: true },
     load: openWebUi,
   },
 ];

@@ -20,7 +20,7 @@ export function render(rows: Row[], columns: string[]): string {
     return `[${notes.indexOf(reason) + 1}]`;
   };
   const text = (cell: Cell | undefined): string => {
-    if (cell === undefined) return "";
+    if (cell === undefined) return "–";
     if (cell === "ok") return "ok";
     return "no" in cell ? `no ${noted(cell.no)}` : `FAILED ${noted(cell.failed)}`;
   };

@@ -4,13 +4,13 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { installPython } from "../clients/install.ts";
+import { installExamples } from "../clients/install.ts";
 import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import { type Language, languages, run } from "./languages.ts";
 import { retryTests } from "./retry.ts";
 
 const UNSERVED = "mid-14b";
-const tongues = languages(await installPython());
+const tongues = languages(await installExamples());
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 const action = (name: string, argument: string): string => script({ text: JSON.stringify({ action: name, argument }) });
 

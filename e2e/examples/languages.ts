@@ -1,7 +1,7 @@
 /** How the examples of each language are run. */
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import type { installPython } from "../clients/install.ts";
+import type { Python } from "../clients/install.ts";
 import type { Ready } from "../platform.ts";
 
 export interface Language {
@@ -15,7 +15,7 @@ export interface Language {
 
 const at = (path: string): string => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
 
-export function languages(python: Awaited<ReturnType<typeof installPython>>): Language[] {
+export function languages(python: Python): Language[] {
   return [
     { name: "TypeScript", missing: undefined, command: [process.execPath], folder: at("typescript"), ending: ".ts" },
     {

@@ -8,11 +8,12 @@ import openai
 
 def read_error(error):
     """Also what LangChain and LlamaIndex raise: they hand on the errors of the official package."""
-    body = getattr(error, "body", None)
+    body, status, code = (getattr(error, name, None) for name in ("body", "status_code", "code"))
     return {
         "raised": type(error).__name__,
-        "status": getattr(error, "status_code", None),
-        "code": getattr(error, "code", None),
+        "status": status,
+        # LiteLLM has the status there, where it has anything.
+        "code": None if code == str(status) else code,
         "message": str(error),
         "required": body.get("required_micro") if isinstance(body, dict) else None,
     }
