@@ -76,7 +76,8 @@ export async function aider(): Promise<{ missing: string } | ((world: World) => 
     },
     "401": async () => void (await refused(world.unknown, /AuthenticationError.*\n?.*invalid_api_key|API key/)),
     "402": async () => {
-      await refused(world.empty, /balance is used up/);
+      const said = await refused(world.empty, /balance is used up/);
+      assert.ok((said.match(/Retrying in/g)?.length ?? 0) > 3, said);
       return "told, and asked again for about a minute: aider takes it for a passing failure";
     },
     "404": async () => {
