@@ -1,4 +1,4 @@
-/** What the matrix asks of every client, and what an adapter answers. */
+/** What is asked of every client, and what an adapter answers. */
 export interface Connection {
   baseURL: string;
   apiKey: string;
@@ -29,13 +29,21 @@ export interface Seen {
   required?: number | null;
 }
 
+type Schema = Record<string, unknown>;
+
 export interface Client {
   chat(at: Connection, ask: Ask): Promise<Answer>;
   /** Hands every piece of text on as it comes; raises what the client raises. */
   stream(at: Connection, ask: Ask, onText: (text: string) => void): Promise<void>;
+  /** The completion tokens that a stream told. */
+  streamUsage?(at: Connection, ask: Ask): Promise<number>;
+  /** Leaves a stream after its first text. */
+  cancel?(at: Connection, ask: Ask): Promise<void>;
+  /** An answer in this form, parsed. */
+  structured?(at: Connection, ask: Ask, schema: Schema): Promise<unknown>;
   /** By the Responses API, which does not exist here; only where the client could choose it. */
   responses?(at: Connection, ask: Ask): Promise<unknown>;
-  embed(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
+  embed?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
   /** As `embed`, said in the way that is right with every version; only where the plain way is not. */
   embedSafely?(at: Connection, ask: { model: string; input: string[] }): Promise<number[][]>;
   complete?(at: Connection, ask: Ask): Promise<string>;
@@ -46,4 +54,22 @@ export interface Client {
   chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
   seen(error: unknown): Seen;
   close?(): void;
+}
+
+/** What is particular to a client, and asserted: a version that no longer has it fails. */
+export interface Traits {
+  /** What an error event inside a stream is raised as. */
+  streamRaises: string;
+  /** What a prompt that is too long is raised as, where the client has a class for it. */
+  contextRaises?: string;
+  /** It asks for base64 without being told to, and misreads the floats that come. */
+  corruptsFloats?: true;
+  /** It does not read `x-should-retry`, so that its retries repeat a billed failure. */
+  repeatsBilled?: true;
+  /** It makes a dialogue of a completion's prompt, and `textStream` keeps a failure to itself. */
+  isAiSdk?: true;
+  /** Leaving its stream does not end the request: it runs on, and is paid for. */
+  runsOn?: true;
+  /** Its errors have the status and the message, not the code. */
+  losesCode?: true;
 }

@@ -5,16 +5,24 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const WITHIN_MS = 240_000;
+const WITHIN_MS = 1_800_000;
 const UNREACHABLE =
   /\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT)\b/;
 const PIP_UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeout|Connection refused|timed out/;
 
-/** Why the npm packages cannot be had; undefined once they are installed. */
-export async function installPackages(): Promise<string | undefined> {
+let packages: Promise<string | undefined> | undefined;
+
+/** Why the npm packages cannot be had; undefined once they are installed. Whoever asks meanwhile waits for the same. */
+export function installPackages(): Promise<string | undefined> {
+  packages ??= runInstall();
+  return packages;
+}
+
+async function runInstall(): Promise<string | undefined> {
   const stamp = at("node_modules/.tollgate-install");
   const wanted = await digestOf("package-lock.json");
   if ((await readIfThere(stamp)) === wanted) return undefined;
@@ -29,19 +37,39 @@ export async function installPackages(): Promise<string | undefined> {
   return undefined;
 }
 
-/** The interpreter that has the Python client, or why there is none. */
-export async function installPython(): Promise<{ interpreter: string } | { missing: string }> {
-  const home = at("node_modules/.cache/python");
+/** The interpreter that has a Python client, or why there is none. */
+export type Python = { interpreter: string } | { missing: string };
+
+const environment = (name: string): string => at(`../../.cache/clients/${name}`);
+
+/** The official package, for the suite of `npm test`. */
+export const installPython = (): Promise<Python> =>
+  installEnvironment(environment("openai"), ["-r", at("requirements.txt")], "requirements.txt");
+
+/** What the examples ask for, as a builder would install it. */
+export const installExamples = (): Promise<Python> => {
+  const pins = "../../examples/python/requirements.txt";
+  return installEnvironment(environment("examples"), ["-r", at(pins)], pins);
+};
+
+/**
+ * What `python/NAME.txt` pins, into an environment of its own under `.cache/clients`. The file names every package, also
+ * those that others bring: what a program can do without (and is large) is not in it.
+ */
+export const installProgram = (name: string): Promise<Python> =>
+  installEnvironment(environment(name), ["--no-deps", "-r", at(`python/${name}.txt`)], `python/${name}.txt`);
+
+async function installEnvironment(home: string, what: string[], pins: string): Promise<Python> {
   const interpreter = process.platform === "win32" ? `${home}/Scripts/python.exe` : `${home}/bin/python`;
   const stamp = `${home}/.tollgate-install`;
-  const wanted = await digestOf("requirements.txt");
+  const wanted = await digestOf(pins);
   if ((await readIfThere(stamp)) === wanted) return { interpreter };
   await rm(home, { recursive: true, force: true });
-  await mkdir(at("node_modules/.cache"), { recursive: true });
+  await mkdir(dirname(home), { recursive: true });
   const venv = await run("python3", ["-m", "venv", home]);
   if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment (${lastLine(venv.output)})` };
   const pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "15"];
-  const installed = await run(interpreter, [...pip, "-r", at("requirements.txt")]);
+  const installed = await run(interpreter, [...pip, ...what]);
   if (installed.code !== 0) {
     if (!PIP_UNREACHABLE.test(installed.output)) throw new Error(`pip failed in e2e/clients:\n${installed.output}`);
     return { missing: "pip cannot reach its index, or the index does not have the version" };
@@ -58,8 +86,10 @@ export async function pinnedVersions(): Promise<(packageName: string) => string>
   return (packageName) => (dependencies[packageName] ?? "").replace(/^npm:.*@/, "");
 }
 
-export async function pinnedPython(): Promise<string> {
-  return (await readFile(at("requirements.txt"), "utf8")).trim().replace("==", " ");
+/** The version of a package that a file of pins names. */
+export async function pinnedPython(packageName: string, file = "requirements.txt"): Promise<string> {
+  const pins = await readFile(at(file), "utf8");
+  return new RegExp(`^${packageName}(?:\\[.*\\])?==(\\S+)`, "m").exec(pins)?.[1] ?? "";
 }
 
 async function run(command: string, args: string[]): Promise<{ code: number; output: string }> {

@@ -1,10 +1,16 @@
-/** The Python client as the others are: adapters/python.py does the calls, one line of JSON each way. */
+/** Python clients as the others are: `adapters/with_X.py` does the calls, one line of JSON each way. */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Ask, Client, Connection, Seen } from "./client.ts";
+import type { Client, Connection, Seen } from "./client.ts";
 
-const SCRIPT = fileURLToPath(new URL("adapters/python.py", import.meta.url));
+/** What the adapters serve; a script that has not all of them is told by its name. */
+const OFFERS: Record<string, readonly (keyof Client)[]> = {
+  with_openai: ["streamUsage", "cancel", "structured", "responses", "complete", "embed", "models"],
+  with_langchain: ["streamUsage", "cancel", "structured", "responses", "complete", "embed"],
+  with_llamaindex: ["streamUsage", "cancel", "complete", "embed"],
+  with_litellm: ["streamUsage", "cancel", "structured", "complete", "embed"],
+};
 
 interface Reply extends Partial<Seen> {
   value?: unknown;
@@ -19,10 +25,10 @@ class PythonError extends Error {
   }
 }
 
-export function pythonClient(interpreter: string): Client {
-  const child = spawn(interpreter, [SCRIPT], {
+export function pythonClient(interpreter: string, adapter: keyof typeof OFFERS): Client {
+  const child = spawn(interpreter, [fileURLToPath(new URL(`adapters/${adapter}.py`, import.meta.url))], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...process.env, NO_PROXY: "127.0.0.1" },
+    env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
   const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const call = async (operation: string, at: Connection, ask?: unknown, onText?: (text: string) => void) => {
@@ -35,13 +41,22 @@ export function pythonClient(interpreter: string): Client {
     if (raised !== undefined) throw new PythonError({ ...reply, raised, message });
     return reply.value;
   };
+  const all: Required<
+    Pick<Client, "streamUsage" | "cancel" | "structured" | "responses" | "complete" | "embed" | "models">
+  > = {
+    streamUsage: async (at, ask) => (await call("streamUsage", at, ask)) as number,
+    cancel: async (at, ask) => void (await call("cancel", at, ask)),
+    structured: (at, ask, schema) => call("structured", at, { ...ask, schema }),
+    responses: (at, ask) => call("responses", at, ask),
+    complete: async (at, ask) => (await call("complete", at, ask)) as string,
+    embed: async (at, ask) => (await call("embed", at, ask)) as number[][],
+    models: async (at) => (await call("models", at)) as string[],
+  };
+  const offered = Object.entries(all).filter(([name]) => OFFERS[adapter]?.includes(name as keyof Client));
   return {
     chat: async (at, ask) => (await call("chat", at, ask)) as Awaited<ReturnType<Client["chat"]>>,
     stream: async (at, ask, onText) => void (await call("stream", at, ask, onText)),
-    responses: (at, ask) => call("responses", at, ask),
-    complete: async (at: Connection, ask: Ask) => (await call("complete", at, ask)) as string,
-    embed: async (at, ask) => (await call("embed", at, ask)) as number[][],
-    models: async (at: Connection) => (await call("models", at)) as string[],
+    ...Object.fromEntries(offered),
     seen: (error) => {
       if (error instanceof PythonError) return error.seen;
       throw error;

@@ -1,7 +1,7 @@
 /** The Vercel AI SDK with either of its providers. */
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { embedMany, generateText, RetryError, streamText } from "ai";
+import { embedMany, generateText, jsonSchema, Output, RetryError, streamText } from "ai";
 
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
@@ -13,7 +13,8 @@ const providers = {
     return { chat, completion, embedding, responses: tollgate };
   },
   "@ai-sdk/openai-compatible": ({ baseURL, apiKey }) => {
-    const tollgate = createOpenAICompatible({ name: "tollgate", baseURL, apiKey, includeUsage: true });
+    const able = { includeUsage: true, supportsStructuredOutputs: true };
+    const tollgate = createOpenAICompatible({ name: "tollgate", baseURL, apiKey, ...able });
     const { chatModel, completionModel, embeddingModel } = tollgate;
     return { chat: chatModel, completion: completionModel, embedding: embeddingModel };
   },
@@ -48,6 +49,21 @@ export async function load(packageName) {
       let text = "";
       for await (const piece of result.textStream) text += piece;
       return { text, errors, finish: await result.finishReason };
+    },
+    async streamUsage(at, ask) {
+      const result = start(at, ask);
+      await result.consumeStream();
+      return (await result.usage).outputTokens;
+    },
+    async cancel(at, ask) {
+      const leaving = new AbortController();
+      for await (const part of start(at, ask, { abortSignal: leaving.signal, onError() {} }).fullStream) {
+        if (part.type === "text-delta") leaving.abort();
+      }
+    },
+    async structured(at, ask, schema) {
+      const output = Output.object({ schema: jsonSchema(schema) });
+      return (await generateText({ model: connect(at).chat(ask.model), ...options(at, ask), output })).output;
     },
     ...(packageName === "@ai-sdk/openai" && {
       responses: (at, ask) => generateText({ model: connect(at).responses(ask.model), ...options(at, ask) }),

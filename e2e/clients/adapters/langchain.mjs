@@ -23,6 +23,23 @@ export async function load() {
         if (chunk.content) onText(chunk.content);
       }
     },
+    async streamUsage(at, ask) {
+      let tokens;
+      for await (const { usage_metadata } of await new ChatOpenAI(options(at, ask)).stream(ask.prompt)) {
+        tokens = usage_metadata?.output_tokens ?? tokens;
+      }
+      return tokens;
+    },
+    async cancel(at, ask) {
+      const leaving = new AbortController();
+      const stream = await new ChatOpenAI(options(at, ask)).stream(ask.prompt, { signal: leaving.signal });
+      for await (const chunk of stream) if (chunk.content) break;
+      leaving.abort();
+    },
+    structured: (at, ask, schema) =>
+      new ChatOpenAI(options(at, ask))
+        .withStructuredOutput(schema, { name: "number", method: "jsonSchema" })
+        .invoke(ask.prompt),
     responses: (at, ask) => new ChatOpenAI({ ...options(at, ask), useResponsesApi: true }).invoke(ask.prompt),
     complete: (at, ask) => new OpenAI(options(at, ask)).invoke(ask.prompt),
     embed: (at, { model, input }) => new OpenAIEmbeddings(options(at, { model })).embedDocuments(input),

@@ -25,6 +25,10 @@ export async function load() {
         if (chunk.delta) onText(chunk.delta);
       }
     },
+    async cancel(at, ask) {
+      const stream = await new OpenAI(options(at, ask)).chat({ messages: messages(ask), stream: true });
+      for await (const chunk of stream) if (chunk.delta) return;
+    },
     responses: (at, ask) => new OpenAIResponses(options(at, ask)).chat({ messages: messages(ask) }),
     embed: (at, { model, input }) => new OpenAIEmbedding(options(at, { model })).getTextEmbeddings(input),
     /** It brings an older `openai`; handed a current one as its session, it uses that. */

@@ -25,6 +25,23 @@ export async function load(packageName) {
         if (text) onText(text);
       }
     },
+    async streamUsage(at, ask) {
+      const options = { stream: true, stream_options: { include_usage: true } };
+      let tokens;
+      for await (const { usage } of await connect(at).chat.completions.create({ ...body(ask), ...options })) {
+        tokens = usage?.completion_tokens ?? tokens;
+      }
+      return tokens;
+    },
+    async cancel(at, ask) {
+      const stream = await connect(at).chat.completions.create({ ...body(ask), stream: true });
+      for await (const chunk of stream) if (chunk.choices[0]?.delta.content) return;
+    },
+    async structured(at, ask, schema) {
+      const form = { type: "json_schema", json_schema: { name: "number", schema, strict: true } };
+      const { choices } = await connect(at).chat.completions.create({ ...body(ask), response_format: form });
+      return JSON.parse(choices[0].message.content);
+    },
     responses: (at, { model, prompt }) => connect(at).responses.create({ model, input: prompt }),
     async complete(at, { model, prompt }) {
       return (await connect(at).completions.create({ model, prompt })).choices[0].text;

@@ -1,0 +1,32 @@
+"""Drives a Python client over standard input: one JSON request a line, one JSON answer a line."""
+
+import json
+import sys
+
+import openai
+
+
+def read_error(error):
+    """Also what LangChain and LlamaIndex raise: they hand on the errors of the official package."""
+    body, status, code = (getattr(error, name, None) for name in ("body", "status_code", "code"))
+    return {
+        "raised": type(error).__name__,
+        "status": status,
+        # LiteLLM has the status there, where it has anything.
+        "code": None if code == str(status) else code,
+        "message": str(error),
+        "required": body.get("required_micro") if isinstance(body, dict) else None,
+    }
+
+
+def serve(operations):
+    """Each takes the connection, what is asked, and where pieces of text go; it returns a value or raises openai's errors."""
+    by_name = {operation.__name__: operation for operation in operations}
+    for line in sys.stdin:
+        request, pieces = json.loads(line), []
+        try:
+            value = by_name[request["operation"]](request["at"], request.get("ask"), pieces.append)
+            answer = {"value": value}
+        except openai.APIError as error:
+            answer = read_error(error)
+        print(json.dumps({**answer, "pieces": pieces}), flush=True)

@@ -1,0 +1,126 @@
+/** What a client must show of answers that are well. */
+import assert from "node:assert/strict";
+import { type Behaviour, failure, NONE, script } from "./behaviour.ts";
+
+const INPUT = ["first", "second"];
+
+export const answers: Behaviour[] = [
+  {
+    name: "chat, whole",
+    column: "chat",
+    check: async ({ client, world }) => {
+      const ask = { model: "tiny-3b", prompt: script({ text: "one two three" }), maxTokens: 50 };
+      const { reasoning, ...answer } = await client.chat(world.connection(), ask);
+      assert.deepEqual(answer, { text: "one two three", finish: "stop", tokens: 3 });
+      assert.equal(reasoning ?? undefined, undefined);
+      return undefined;
+    },
+  },
+  {
+    name: "chat, streamed",
+    column: "stream",
+    check: async ({ client, world }) => {
+      const ask = { model: "tiny-3b", prompt: script({ text: "one two three" }), maxTokens: 50 };
+      const pieces: string[] = [];
+      await client.stream(world.connection(), ask, (text) => pieces.push(text));
+      assert.equal(pieces.join(""), "one two three");
+      assert.ok(pieces.length > 1);
+      return undefined;
+    },
+  },
+  {
+    name: "a stream tells what it used",
+    column: "usage",
+    check: async ({ client, world }) => {
+      if (client.streamUsage === undefined) return "its streams tell no usage";
+      const ask = { model: "tiny-3b", prompt: script({ text: "one two three" }), maxTokens: 50 };
+      assert.equal(await client.streamUsage(world.connection(), ask), 3);
+      return undefined;
+    },
+  },
+  {
+    name: "reasoning is apart from the answer, and can be had",
+    column: "reasoning",
+    check: async ({ client, world }) => {
+      const ask = { model: "reason-32b", prompt: script({ reasoning: "I think.", text: "It is so." }) };
+      const { text, reasoning } = await client.chat(world.connection(), ask);
+      assert.equal(text, "It is so.");
+      if (reasoning === null || reasoning === undefined) return "it shows the answer alone";
+      assert.equal(reasoning, "I think.");
+      return undefined;
+    },
+  },
+  {
+    name: "completions",
+    column: "completions",
+    check: async ({ client, traits, world }) => {
+      if (client.complete === undefined) return NONE;
+      const prompt = script({ text: "four five" });
+      const text = await client.complete(world.connection(), { model: "tiny-3b", prompt });
+      // A prompt that was made a dialogue is no script; the engine's own prose answers it.
+      if (!traits.isAiSdk) return void assert.equal(text, "four five");
+      assert.ok(text.length > 0 && text !== "four five");
+      return "it makes a dialogue of the prompt";
+    },
+  },
+  {
+    name: "embeddings have the values of raw HTTP",
+    column: "embeddings",
+    check: async ({ client, traits, world }) => {
+      if (client.embed === undefined) return NONE;
+      const ask = { model: "embed-m3", input: INPUT };
+      const exact = await world.rawEmbeddings(INPUT);
+      const plain = await client.embed(world.connection(), ask);
+      if (!traits.corruptsFloats) return void assert.deepEqual(plain, exact);
+      assert.ok(plain.every((vector) => vector.length === 256 && vector.every((value) => value === 0)));
+      assert.deepEqual(await client.embedSafely?.(world.connection(), ask), exact);
+      return "corrupt unless floats are asked for";
+    },
+  },
+  {
+    name: "the list of models",
+    column: "models",
+    check: async ({ client, world }) => {
+      if (client.models === undefined) return NONE;
+      const ids = await client.models(world.connection());
+      assert.equal(ids.length, 8);
+      assert.ok(ids.includes("tiny-3b"));
+      return undefined;
+    },
+  },
+  {
+    name: "structured output",
+    column: "structured",
+    check: async ({ client, world }) => {
+      const { structured } = client;
+      if (structured === undefined) return NONE;
+      const schema = {
+        title: "number",
+        type: "object",
+        properties: { n: { type: "integer" } },
+        required: ["n"],
+        additionalProperties: false,
+      };
+      const ask = { model: "tiny-3b", prompt: script({ text: '{"n": 1}' }) };
+      const status = await world.rawStructured();
+      const work = () => structured(world.connection(), ask, schema);
+      if (status === 200) return void assert.deepEqual(await work(), { n: 1 });
+      const seen = await failure(client, work);
+      assert.equal(seen.status, status);
+      return status === 400 ? "the gateway has none yet" : "no node of this platform keeps to a schema";
+    },
+  },
+  {
+    name: "a stream that is left is cancelled",
+    column: "cancel",
+    check: async ({ client, traits, world }) => {
+      if (client.cancel === undefined) return "it reads every stream to its end";
+      const [tokens, outcome] = traits.runsOn ? [60, "ok"] : [100_000, "client_closed"];
+      const ask = { model: "tiny-3b", prompt: script({ tokens, delta_ms: 20 }), maxTokens: 5_000 };
+      const before = await world.requests(outcome);
+      await client.cancel(world.connection(), ask);
+      await world.untilRequests(outcome, before + 1);
+      return traits.runsOn && "a stream that is left runs on to its end, and is paid for";
+    },
+  },
+];

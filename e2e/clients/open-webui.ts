@@ -1,0 +1,127 @@
+/**
+ * Open WebUI, started on loopback with a folder of its own. Somebody signs up and talks through its API, which speaks the dialect
+ * too: the official package drives it, and Open WebUI asks the gateway, with the address and key that are asked for.
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { eventually } from "../platform.ts";
+import type { Client, Connection } from "./client.ts";
+import { installPackages, installProgram } from "./install.ts";
+
+/** It makes its database first; on a busy machine that takes minutes. */
+const STARTED_WITHIN_MS = 300_000;
+const SETTINGS = {
+  WEBUI_SECRET_KEY: "of this run alone",
+  OFFLINE_MODE: "true",
+  HF_HUB_OFFLINE: "1",
+  ENABLE_OLLAMA_API: "false",
+  ENABLE_VERSION_UPDATE_CHECK: "false",
+  ANONYMIZED_TELEMETRY: "false",
+  // Its own embedding model would be fetched, and its package is not installed.
+  RAG_EMBEDDING_ENGINE: "openai",
+  NO_PROXY: "127.0.0.1",
+};
+const ALL = ["tiny-3b", "reason-32b", "mid-14b", "embed-m3", "no-such"];
+
+export async function openWebUi(): Promise<Client | { missing: string }> {
+  const made = await installProgram("open-webui");
+  if ("missing" in made) return made;
+  const missing = await installPackages();
+  if (missing !== undefined) return { missing };
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-open-webui-"));
+  const port = await freePort();
+  const server = start(join(dirname(made.interpreter), "open-webui"), port, folder);
+  const address = `http://127.0.0.1:${port}`;
+  const close = (): void => {
+    server.process.once("close", () => void rm(folder, { recursive: true, force: true }));
+    server.process.kill();
+  };
+  try {
+    await eventually("Open WebUI answers", () => answers(server, address), STARTED_WITHIN_MS);
+    return await clientOf(address, close);
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+interface Started {
+  process: ChildProcess;
+  output: () => string;
+}
+
+function start(program: string, port: number, folder: string): Started {
+  const child = spawn(program, ["serve", "--host", "127.0.0.1", "--port", String(port)], {
+    cwd: folder,
+    env: { ...process.env, ...SETTINGS, DATA_DIR: folder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-10_000);
+    });
+  }
+  return { process: child, output: () => output };
+}
+
+async function answers({ process: child, output }: Started, address: string): Promise<boolean> {
+  if (child.exitCode !== null) throw new Error(`Open WebUI ended with ${child.exitCode}:\n${output()}`);
+  const response = await fetch(`${address}/health`).catch(() => undefined); // not listening yet
+  return response?.ok ?? false;
+}
+
+async function clientOf(address: string, close: () => void): Promise<Client> {
+  const post = async (path: string, body: object, token?: string): Promise<{ token: string }> => {
+    const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
+    const response = await fetch(address + path, { method: "POST", headers, body: JSON.stringify(body) });
+    if (!response.ok) throw new Error(`${path} was answered ${response.status}: ${await response.text()}`);
+    return (await response.json()) as { token: string };
+  };
+  // Who signs up first is the administrator.
+  const person = { name: "Ada", email: "ada@example.com", password: "correct horse battery" };
+  const { token } = await post("/api/v1/auths/signup", person);
+  let used = "";
+  /** Has it ask the gateway as this connection does. Named models are not looked up: a key that is refused has no list. */
+  const through = async ({ baseURL, apiKey, maxRetries }: Connection, names: string[]): Promise<Connection> => {
+    const wanted = JSON.stringify([apiKey, names]);
+    if (wanted !== used) {
+      const config = {
+        ENABLE_OPENAI_API: true,
+        OPENAI_API_BASE_URLS: [baseURL],
+        OPENAI_API_KEYS: [apiKey],
+        OPENAI_API_CONFIGS: { "0": { enable: true, model_ids: names } },
+      };
+      await post("/openai/config/update", config, token);
+      const list = await fetch(`${address}/api/models?refresh=true`, { headers: { authorization: `Bearer ${token}` } });
+      await list.body?.cancel();
+      used = wanted;
+    }
+    return { baseURL: `${address}/api`, apiKey: token, maxRetries };
+  };
+  const sdk = (await (
+    await import(new URL("adapters/openai.mjs", import.meta.url).href)
+  ).load("openai")) as Required<Client>;
+  return {
+    chat: async (at, ask) => sdk.chat(await through(at, ALL), ask),
+    stream: async (at, ask, onText) => sdk.stream(await through(at, ALL), ask, onText),
+    streamUsage: async (at, ask) => sdk.streamUsage(await through(at, ALL), ask),
+    cancel: async (at, ask) => sdk.cancel(await through(at, ALL), ask),
+    structured: async (at, ask, schema) => sdk.structured(await through(at, ALL), ask, schema),
+    embed: async (at, ask) => sdk.embed(await through(at, ALL), ask),
+    models: async (at) => sdk.models(await through(at, [])),
+    seen: sdk.seen,
+    close,
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,96 @@
+/**
+ * `npm run clients`: the clients that builders use, each in its pinned version, against a whole platform, as one table.
+ * `-- --only aider,open-webui` drives some, `--behaviours chat,401` asks some things, `--markdown docs/clients.md` writes the
+ * table there. What cannot be installed here is left out by name. Ends with 1 when something failed.
+ */
+import { parseArgs } from "node:util";
+import { behaviours } from "./behaviours.ts";
+import type { Client, Traits } from "./client.ts";
+import { type Checks, type Program, programs } from "./programs.ts";
+import { type Cell, type Row, render, writeInto } from "./table.ts";
+import { openStage, type Stage, type World } from "./world.ts";
+
+/** They wait more than they compute; some are whole servers. */
+const AT_ONCE = 4;
+
+const list = (text: string | undefined, known: string[], flag: string): string[] => {
+  if (text === undefined) return known;
+  const names = text.split(",").map((name) => name.trim());
+  const strange = names.filter((name) => !known.includes(name));
+  if (strange.length > 0)
+    throw new Error(`--${flag}: no such name: ${strange.join(", ")}. There are: ${known.join(", ")}`);
+  return names;
+};
+
+const { values } = parseArgs({
+  options: { only: { type: "string" }, behaviours: { type: "string" }, markdown: { type: "string" } },
+});
+const tabled = behaviours.filter(({ column }) => column !== "");
+const only = list(
+  values.only,
+  programs.map(({ id }) => id),
+  "only",
+);
+const columns = list(
+  values.behaviours,
+  tabled.map(({ column }) => column),
+  "behaviours",
+);
+
+async function drive(stage: Stage, program: Program): Promise<Row> {
+  const { name, version, traits } = program;
+  const row = { program: name, version };
+  const client = await program.load();
+  if ("missing" in client) return { ...row, cells: { leftOut: client.missing } };
+  try {
+    const world = await stage.world();
+    const asked = checksOf(client, world, traits);
+    const cells = new Map<string, Cell>();
+    for (const column of columns) {
+      const check = asked[column];
+      if (check === undefined) continue;
+      cells.set(column, await cellOf(check));
+      console.error(`${name} ${version}: ${column}: ${JSON.stringify(cells.get(column))}`);
+    }
+    return { ...row, cells };
+  } finally {
+    if (typeof client !== "function") client.close?.();
+  }
+}
+
+function checksOf(client: Client | ((world: World) => Checks), world: World, traits: Traits): Checks {
+  if (typeof client === "function") return client(world);
+  const subject = { client, traits, world, note: () => {} };
+  return Object.fromEntries(tabled.map(({ column, check }) => [column, () => check(subject)]));
+}
+
+async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
+  try {
+    const reason = await check();
+    return reason === undefined ? "ok" : { no: reason };
+  } catch (error) {
+    return { failed: (error as Error).message.replace(/\s+/g, " ").slice(0, 300) };
+  }
+}
+
+const stage = await openStage();
+const chosen = programs.filter(({ id }) => only.includes(id));
+const driven = new Map<Program, Row>();
+const waiting = [...chosen];
+const work = async (): Promise<void> => {
+  for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+    driven.set(next, await drive(stage, next));
+};
+try {
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+} finally {
+  await stage.end();
+}
+const rows = chosen.flatMap((program) => driven.get(program) ?? []);
+const table = render(rows, columns);
+console.log(table);
+if (values.markdown !== undefined) await writeInto(values.markdown, table);
+const failed = rows.some(
+  ({ cells }) => cells instanceof Map && [...cells.values()].some((cell) => Object.hasOwn(Object(cell), "failed")),
+);
+process.exit(failed ? 1 : 0);

@@ -1,0 +1,131 @@
+/** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
+import { keepBusy, makeKey, openBuilder } from "../fixtures.ts";
+import { assertBalanced } from "../ledger-check.ts";
+import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import type { Connection } from "./client.ts";
+
+const SERVED = "tiny-3b,reason-32b,embed-m3";
+export const UNSERVED = "mid-14b";
+const RICH_PICO = 10n ** 15n;
+const POOR_PICO = 1_500_000n;
+const UNLIMITED = { requests: 1_000_000, inFlight: 1_000, tokens: 1_000_000_000 };
+/** Programs that start on a busy machine take their time. */
+const WITHIN_MS = 300_000;
+
+export interface World {
+  /** With a key of an account that has credit. */
+  connection(more?: Partial<Connection>): Connection;
+  /** Less credit than a large answer needs; none at all; no request allowed; a key that nobody has. */
+  poor: Connection;
+  empty: Connection;
+  limited: Connection;
+  unknown: Connection;
+  /** A key that may have one request in flight and has it; `free` ends that. */
+  occupied(): Promise<{ at: Connection; free: () => Promise<void> }>;
+  /** How many requests of this client's accounts came to this. */
+  requests(outcome?: string): Promise<number>;
+  /** Waits until so many have. */
+  untilRequests(outcome: string, count: number): Promise<void>;
+  /** What the gateway answers, without a client between. */
+  rawEmbeddings(input: string[]): Promise<number[][]>;
+  rawStructured(): Promise<number>;
+}
+
+export interface Stage {
+  platform: Platform;
+  /** For one client. */
+  world(): Promise<World>;
+  /** Checks the books and ends the platform. */
+  end(): Promise<void>;
+}
+
+export async function openStage(): Promise<Stage> {
+  const dataDir = await newDataDir();
+  const started = await startPlatform(dataDir, ["--engine", "scripted", "--models", SERVED]);
+  const platform = { ...started, query: inTurn(started.query) };
+  return {
+    platform,
+    world: () => makeWorld(platform),
+    end: async () => {
+      let code: number | null = null;
+      try {
+        await eventually("no hold is left", async () => (await platform.query("select id from hold")).length === 0);
+        await assertBalanced(platform);
+      } finally {
+        code = await platform.stop();
+        await removeDataDir(dataDir);
+      }
+      if (code !== 0) throw new Error(`the platform ended with ${code}:\n${platform.output()}`);
+    },
+  };
+}
+
+/** Clients ask at once, and the connection takes one question at a time. */
+function inTurn(query: Platform["query"]): Platform["query"] {
+  let last: Promise<unknown> = Promise.resolve();
+  return (sql, values) => {
+    const answer = last.then(() => query(sql, values)) as ReturnType<typeof query>;
+    last = answer.catch(() => undefined); // whoever asked is told
+    return answer as never;
+  };
+}
+
+async function makeWorld(platform: Platform): Promise<World> {
+  const { query } = platform;
+  const baseURL = `${platform.ready.base_url}/v1`;
+  const at = (apiKey: string): Connection => ({ baseURL, apiKey, maxRetries: 0 });
+  const rich = await openBuilder(query, RICH_PICO);
+  const keyOf = async (account: string, traits: object): Promise<Connection> =>
+    at((await makeKey(query, account, traits)).token);
+  const plain = await keyOf(rich, UNLIMITED);
+  const [poor, empty, limited] = [
+    await keyOf(await openBuilder(query, POOR_PICO), UNLIMITED),
+    await keyOf(await openBuilder(query, 0n), UNLIMITED),
+    await keyOf(rich, { requests: 0 }),
+  ];
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`${baseURL}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${plain.apiKey}` },
+      body: JSON.stringify(body),
+    });
+  const requests = async (outcome?: string): Promise<number> => {
+    const sql = "select r.id from request r join api_key k on k.id = r.key_id where k.account_id = $1";
+    const rows = outcome ? await query(`${sql} and r.outcome = $2`, [rich, outcome]) : await query(sql, [rich]);
+    return rows.length;
+  };
+  return {
+    connection: (more = {}) => ({ ...plain, ...more }),
+    poor,
+    empty,
+    limited,
+    unknown: at(`tsk_live_${"a".repeat(12)}_${"b".repeat(43)}`),
+    occupied: async () => {
+      const { token } = await makeKey(query, rich, { inFlight: 1 });
+      const free = await keepBusy({ ...platform, ready: { ...platform.ready, api_key: token } }, "tiny-3b");
+      return { at: at(token), free };
+    },
+    requests,
+    untilRequests: async (outcome, count) => {
+      await eventually(
+        `${count} requests end as ${outcome}`,
+        async () => (await requests(outcome)) >= count,
+        WITHIN_MS,
+      );
+    },
+    rawEmbeddings: async (input) => {
+      const { data } = (await (await post("/embeddings", { model: "embed-m3", input })).json()) as {
+        data: { embedding: number[] }[];
+      };
+      return data.map(({ embedding }) => embedding);
+    },
+    rawStructured: async () => {
+      const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
+      const form = { type: "json_schema", json_schema: { name: "number", schema } };
+      const ready = { ...platform.ready, api_key: plain.apiKey };
+      const response = await chat({ ready }, { text: '{"n": 1}' }, { response_format: form });
+      await response.body?.cancel();
+      return response.status;
+    },
+  };
+}

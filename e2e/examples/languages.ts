@@ -1,0 +1,65 @@
+/** How the examples of each language are run. */
+import { spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import type { Python } from "../clients/install.ts";
+import type { Ready } from "../platform.ts";
+
+export interface Language {
+  name: string;
+  /** Why it cannot be run here. */
+  missing: string | undefined;
+  command: string[];
+  folder: string;
+  ending: string;
+}
+
+const at = (path: string): string => fileURLToPath(new URL(`../../examples/${path}`, import.meta.url));
+
+export function languages(python: Python): Language[] {
+  return [
+    { name: "TypeScript", missing: undefined, command: [process.execPath], folder: at("typescript"), ending: ".ts" },
+    {
+      name: "Python",
+      missing: "missing" in python ? python.missing : undefined,
+      command: ["interpreter" in python ? python.interpreter : ""],
+      folder: at("python"),
+      ending: ".py",
+    },
+  ];
+}
+
+interface Ran {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs a program with the address and the key in its environment, as the examples want them. */
+export async function run(
+  [command = "", ...first]: string[],
+  args: string[],
+  { base_url, api_key }: Pick<Ready, "base_url" | "api_key">,
+  env: Record<string, string> = {},
+): Promise<Ran> {
+  const child = spawn(command, [...first, ...args], {
+    env: {
+      ...process.env,
+      OPENAI_BASE_URL: `${base_url}/v1`,
+      OPENAI_API_KEY: api_key,
+      NO_PROXY: "127.0.0.1",
+      PYTHONDONTWRITEBYTECODE: "1",
+      ...env,
+    },
+  });
+  const ran = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      ran[name] += text;
+    });
+  }
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", resolve);
+  });
+  return { code, ...ran };
+}
