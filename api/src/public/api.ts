@@ -4,6 +4,7 @@ import type { Header } from "../openapi/openapi.ts";
 import * as answers from "./answers.ts";
 import { ErrorEnvelope, REFUSALS } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fields.ts";
+import { ResponseFormat } from "./response-format.ts";
 import { publicRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
@@ -78,6 +79,7 @@ export const publicApi: Api = {
   requests: {
     ChatRequest: { fields: ChatRequest },
     ChatMessage: { fields: Message },
+    ResponseFormat: { fields: ResponseFormat },
     CompletionRequest: { fields: CompletionRequest },
     EmbeddingRequest: { fields: EmbeddingRequest },
   },

@@ -1,5 +1,6 @@
 /** The request fields of the public endpoints. */
 import { z } from "zod";
+import { ResponseFormat } from "./response-format.ts";
 
 const between = (min: number, max: number) =>
   z
@@ -84,10 +85,7 @@ const Generation = {
     .object({ include_usage: z.boolean("must be true or false").nullish() }, "must be an object")
     .optional()
     .describe("Ignored without stream."),
-  response_format: z
-    .object({ type: z.literal("text", 'must be "text": no other format is enforced') }, "must be an object")
-    .optional()
-    .describe("Text only: no other format is enforced."),
+  response_format: ResponseFormat.optional(),
 };
 
 export const ChatRequest = z.object({

@@ -23,6 +23,8 @@ export interface DispatchOrder {
   header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
   /** Encoded where that was done already. */
   body: JobBody | Uint8Array;
+  /** The body asks for an output format. Absent: it does not. */
+  formatted?: boolean;
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.

@@ -18,9 +18,10 @@ const TURN_BYTES = 256 * 1024;
 const PIECE_BYTES = 256 * 1024;
 /**
  * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
- * proportion to their bytes, and every other request would wait for it.
+ * proportion to their bytes, and every other request would wait for it. A schema may have 100 levels, and one that is too
+ * deep is told so by its own rule, which names it.
  */
-const NESTING_MAX = 64;
+const NESTING_MAX = 1_024;
 export const VALUES_MAX = 100_000;
 /** Of everything but inference: forms, not documents. */
 export const FORM_VALUES_MAX = 10_000;

@@ -41,6 +41,8 @@ export interface Ask {
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
+  /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
+  formatted: boolean;
   /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }

@@ -8,7 +8,13 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 /** The published share of each dollar that the serving host is paid. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-export function modelList(entries: CatalogueEntry[], speedOf: (model: string) => MedianSpeed): string {
+/** What the nodes that are connected now make of a model. */
+interface Live {
+  speedOf: (model: string) => MedianSpeed;
+  keepsFormat: (model: string) => boolean;
+}
+
+export function modelList(entries: CatalogueEntry[], { speedOf, keepsFormat }: Live): string {
   const list: JsonOf<typeof publicRoutes.listModels> = {
     object: "list",
     data: entries.map((entry) => ({
@@ -16,11 +22,15 @@ export function modelList(entries: CatalogueEntry[], speedOf: (model: string) =>
       object: "model",
       created: Date.parse(entry.listed) / 1000,
       owned_by: "tollgate",
-      vendor: factsOf(entry, speedOf(entry.id)),
+      vendor: { ...factsOf(entry, speedOf(entry.id)), structured_output: isFormatted(entry, keepsFormat) },
     })),
   };
   return JSON.stringify(list);
 }
+
+/** An embedding has no form, whatever a node says of its engine. */
+const isFormatted = ({ id, kind }: CatalogueEntry, keepsFormat: Live["keepsFormat"]): boolean =>
+  kind === "generation" && keepsFormat(id);
 
 /** What is ours to say of a model, and how fast its nodes are now. */
 export function factsOf(entry: CatalogueEntry, { ttftMs, tokensPerSecond }: MedianSpeed) {

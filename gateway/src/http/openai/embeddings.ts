@@ -30,6 +30,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         includeUsage: false,
         outputTokensMax: undefined,
         sampling: {},
+        formatted: false,
         vectorsAs: base64Compat && asked === "base64" && corruptsFloats(sdk) ? "base64" : "floats",
       };
     },

@@ -1,7 +1,7 @@
-/** What chat and completions share: the decoding parameters and the shape of usage. */
+/** What chat and completions share: the decoding parameters, the form of the answer and the shape of usage. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
-import type { Sampling } from "@tollgate/protocol/frames.ts";
+import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
 
@@ -14,8 +14,17 @@ export function generationAsk(fields: Generation): Omit<Ask, "prompt" | "promptF
     includeUsage: fields.stream === true && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
+    formatted: "format" in formatOf(fields),
     vectorsAs: "floats",
   };
+}
+
+/** As the job's body carries it. Any text will do: nothing is carried. */
+export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
+  if (asked === undefined || asked.type === "text") return {};
+  if (asked.type === "json_object") return { format: { type: "json_object" } };
+  const { name, schema, strict } = asked.json_schema;
+  return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
 }
 
 function sampling(fields: Generation): Sampling {

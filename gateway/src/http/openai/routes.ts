@@ -39,7 +39,7 @@ export function openAiRoutes(
       await checkLength(gateway, caller);
       const pass = await enterKey(gateway, caller);
       await pass.leave(0);
-      const list = modelList(gateway.catalogue().entries, (model) => gateway.dispatcher.speedOf(model));
+      const list = modelList(gateway.catalogue().entries, gateway.dispatcher);
       return reply.type("application/json; charset=utf-8").send(list);
     },
   });
