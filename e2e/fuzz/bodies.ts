@@ -51,10 +51,19 @@ function sharedFields(random: Random): Body {
     ...maybe(0.2, () => ({
       stream_options: random.pick([{ include_usage: true }, { include_usage: null }, {}, null]),
     })),
-    ...maybe(0.05, () => ({ response_format: { type: "text" } })),
+    ...maybe(0.1, () => ({ response_format: random.pick(FORMATS) })),
     ...maybe(0.1, () => ({ [random.pick(IGNORED)]: random.pick([0, "x", [], {}, true]) })),
   };
 }
+
+const SCHEMA = { type: "object", properties: { a: { enum: [1, 2] } }, required: ["a"] };
+const FORMATS = [
+  null,
+  { type: "text" },
+  { type: "json_object" },
+  { type: "json_schema", json_schema: { name: "a", schema: SCHEMA, strict: true } },
+  { type: "json_schema", json_schema: { name: "a", schema: {}, strict: null } },
+];
 
 /** Fields of the dialect that are taken and mean nothing here. */
 const IGNORED = [
