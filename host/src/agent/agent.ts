@@ -7,7 +7,7 @@ import { nodeState, STATE_REQUEST, toGateway, toNode } from "@tollgate/protocol/
 import { PROTOCOL_VERSION } from "@tollgate/protocol/version.ts";
 import { type Clock, sleep } from "../clock.ts";
 import type { Availability, Engine } from "../engines/engine.ts";
-import type { Log } from "../log.ts";
+import { type Log, withoutMessage } from "../log.ts";
 import { JobIntake } from "./job-intake.ts";
 import { Link } from "./link.ts";
 import { Outbox } from "./outbox.ts";
@@ -54,6 +54,8 @@ export class Agent {
   readonly #listeners = new Set<() => void>();
   /** What the engine can do now, of what was elected. */
   #now: Availability;
+  /** The models whose engine keeps to an output format. */
+  #formats: string[] = [];
   #linkState: Exclude<AgentState, "draining"> = "connecting";
   #notifyDue = false;
   #stopWatching: (() => void) | undefined;
@@ -105,6 +107,7 @@ export class Agent {
 
   start(): void {
     this.#stopWatching = this.#options.engine.watch?.((now) => this.#engineChanged(now));
+    void this.#learnFormats();
     void this.#link.run();
     this.#cancelHeartbeat = this.#options.clock.every(STATE_EVERY_MS, () => this.#report.due());
   }
@@ -166,6 +169,21 @@ export class Agent {
     if (models.length < before.models.length) this.#options.log.warn({ models, slots }, "the engine serves less now");
     else this.#options.log.info({ models, slots }, "the engine serves again");
     this.#changed();
+    void this.#learnFormats();
+  }
+
+  async #learnFormats(): Promise<void> {
+    const { engine, log } = this.#options;
+    const now = this.#now;
+    const formats: string[] = [];
+    try {
+      for (const model of now.models) if (await engine.keepsFormat?.(model)) formats.push(model);
+    } catch (error) {
+      log.warn(withoutMessage(error), "the engine does not say whether it keeps to an output format");
+    }
+    if (now !== this.#now) return;
+    this.#formats = formats;
+    this.#changed();
   }
 
   /** A node without a model has no slots, whatever its engine says. */
@@ -207,6 +225,7 @@ export class Agent {
       slots: this.#now.slots,
       busy: this.#intake.busy,
       models: [...this.#now.models],
+      json_schema: this.#formats.filter((model) => this.#now.models.includes(model)),
       draining: this.#intake.draining,
     };
     this.#link.publish(nodeState(node), encode({ kind: "state", state }));

@@ -16,12 +16,14 @@ export function engineJob(header: JobHeader, body: JobBody): EngineJob {
   const attempt = Number(header.job.slice(header.job.lastIndexOf("-") + 1));
   const common = { id: header.job, attempt, model: header.model };
   if ("input" in body) return { ...common, endpoint: "embedding", input: body.input };
+  const { format, ...input } = body;
   return {
     ...common,
-    endpoint: "messages" in body ? "chat" : "completion",
-    input: body,
+    endpoint: "messages" in input ? "chat" : "completion",
+    input,
     sampling: header.sampling,
     outputTokensMax: header.output_tokens_max,
+    ...(format !== undefined && { format }),
   };
 }
 

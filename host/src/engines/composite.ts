@@ -66,6 +66,7 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         member.running--;
       }
     },
+    keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
     tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),
     async close() {
       await Promise.all(engines.map((engine) => engine.close()));

@@ -2,7 +2,7 @@
  * The port between the agent and whatever generates text. An engine is told one job at a time (several at once up to its
  * slots) and speaks through a sink. It never counts tokens for anyone: the gateway does.
  */
-import type { Channel, Endpoint, Sampling } from "@tollgate/protocol/frames.ts";
+import type { Channel, Endpoint, OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 
 export interface ChatMessage {
   role: string;
@@ -19,6 +19,8 @@ export interface GenerationJob {
   input: { messages: ChatMessage[] } | { prompt: string };
   sampling: Sampling;
   outputTokensMax: number;
+  /** The form that the answer must have; only where the engine said that it keeps to one. */
+  format?: OutputFormat;
 }
 
 export interface EmbeddingJob {
@@ -74,6 +76,8 @@ export interface Engine {
    * not tell. Nothing is billed by it: it only shows whether the gateway will count as this engine does.
    */
   tokens?(model: string, text: string): Promise<number[] | undefined>;
+  /** Whether the engine keeps to an output format for that model. Absent: it does not. */
+  keepsFormat?(model: string): Promise<boolean>;
   /** True: the engine will not take this job now, although a slot is free. Asked before the job is accepted. */
   refuses?(job: EngineJob): boolean;
   /** Resolves when the answer is whole; rejects with EngineError. Stops early and resolves when `signal` aborts. */
