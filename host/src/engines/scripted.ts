@@ -41,6 +41,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     name: "scripted",
     slots: options.slots ?? SLOTS,
     models: options.models,
+    keepsFormat: async () => true,
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {
