@@ -262,6 +262,20 @@ describe("requests for an output format", () => {
     assert.deepEqual(jobsAt(older), []);
   });
 
+  test("an engine that fails such a job may have had a schema that it cannot take: it counts as a refused prompt", async () => {
+    const node = await online("able", { ...able, slots: 9 });
+    const failures: unknown[] = [];
+    dispatcher.onAttempt(({ failure }) => failures.push(failure));
+    for (const [nth, formatted] of [true, false].entries()) {
+      const running = run(formatted);
+      const job = await node.job(nth + 1);
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "HTTP 400" });
+      assert.equal((await running).end, "failed");
+    }
+    assert.deepEqual(failures, ["prompt", "engine"]);
+  });
+
   test("whoever waits for another node keeps nobody from one that is free", async () => {
     const [a, b] = [await online("a"), await online("b")];
     const first = run(false);

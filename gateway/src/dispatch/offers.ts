@@ -82,6 +82,7 @@ export interface Attempt {
 const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost: "lost", broken: "protocol" };
 
 interface Live extends Attempt {
+  formatted: boolean;
   sink: DispatchSink;
   own: OwnTimes;
   stopTimer: () => void;
@@ -189,6 +190,7 @@ export class Offers {
         enough: false,
         blank: false,
         failure: null,
+        formatted: order.formatted ?? false,
         sink,
         own: { toldMs: 0, aliveMs: 0 },
         stopTimer: () => {},
@@ -319,7 +321,8 @@ export class Offers {
         // The cause alone: what a node says in its message may be a prompt.
         this.#log.info(id, { node: id, job, cause }, "a node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
-          attempt.failure = cause;
+          // No engine takes every schema, and a builder must not have nodes barred with one.
+          attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
           this.#step(attempt, "fail");
         }
         break;
