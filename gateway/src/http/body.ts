@@ -78,6 +78,8 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   const { bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
+  // Its end was told already, and will not be told again.
+  if (request.destroyed) throw brokeOff(new Error("the connection closed before"));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
   begin();
@@ -96,11 +98,13 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
       else pieces.push(chunk);
     };
     const onEnd = (): void => finish(() => resolve(pieces.all()));
-    const onError = (cause: Error): void => finish(() => reject(invalidRequest(null, "The body broke off.", cause)));
+    const onError = (cause: Error): void => finish(() => reject(brokeOff(cause)));
     const onClose = (): void => onError(new Error("the connection closed"));
     request.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   });
 }
+
+const brokeOff = (cause: Error): Error => invalidRequest(null, "The body broke off.", cause);
 
 /**
  * A connection that brings much is read in turns: without this, all that has come on all of them would be read before
