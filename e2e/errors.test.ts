@@ -72,7 +72,7 @@ describe("golden files", () => {
     const errors: [string, () => Promise<Got>][] = [
       ["400-not-json", () => ask({ path: CHAT, body: '{"model":' })],
       ["400-not-an-object", () => ask({ path: CHAT, body: "[]" })],
-      ["400-nested-too-deep", () => ask({ path: CHAT, body: "[".repeat(65) })],
+      ["400-nested-too-deep", () => ask({ path: CHAT, body: "[".repeat(1025) })],
       ["400-missing-field", () => post({ messages: undefined })],
       ["400-field", () => post({ temperature: 2.5 })],
       ["400-nested-field", () => post({ messages: [...says("hi"), { role: "user", content: 5 }] })],

@@ -52,10 +52,19 @@ function sharedFields(random: Random): Body {
       stream_options: random.pick([{ include_usage: true }, { include_usage: null }, {}, null]),
     })),
     ...maybe(0.05, () => ({ tool_choice: random.pick(["auto", "none", null]) })),
-    ...maybe(0.05, () => ({ response_format: { type: "text" } })),
+    ...maybe(0.1, () => ({ response_format: random.pick(FORMATS) })),
     ...maybe(0.1, () => ({ [random.pick(IGNORED)]: random.pick([0, "x", [], {}, true]) })),
   };
 }
+
+const SCHEMA = { type: "object", properties: { a: { enum: [1, 2] } }, required: ["a"] };
+const FORMATS = [
+  null,
+  { type: "text" },
+  { type: "json_object" },
+  { type: "json_schema", json_schema: { name: "a", schema: SCHEMA, strict: true } },
+  { type: "json_schema", json_schema: { name: "a", schema: {}, strict: null } },
+];
 
 /** Fields of the dialect that are taken and mean nothing here. */
 const IGNORED = ["tools", "logprobs", "logit_bias", "user", "store", "metadata", "echo", "best_of", "whatever"];

@@ -44,11 +44,25 @@ function wrongValue(random: Random): unknown {
     () => ({ type: random.pick(["text", "image_url", null, 1]), text: random.pick(["x", 5, null]) }),
     () => ({ include_usage: random.pick([1, "true", {}, true]) }),
     () => [{ role: random.pick(["user", "boss", 1, null]), content: random.pick(["x", 5, null, {}, [{}]]) }],
+    () => ({ type: "json_schema", json_schema: random.pick([null, [], {}, spoiltSchema(random)]) }),
     () => [{ role: "user", content: [{ type: random.pick(["text", "input_audio"]), text: random.pick(["x", 1]) }, 5] }],
     () => [{ role: "assistant", content: random.pick([null, "x"]), tool_calls: random.pick([null, [], 1, {}]) }],
     () => anyValue(random),
   ];
   return random.pick(makers)();
+}
+
+function spoiltSchema(random: Random): object {
+  return {
+    name: random.pick(["a", "", "a b", 7, "x".repeat(65)]),
+    schema: random.pick([{}, null, [], true, "{}", deep(99), deep(100), deep(900), { const: "x".repeat(66_000) }]),
+    strict: random.pick([null, true, "yes"]),
+  };
+}
+
+/** An object with so many levels below its own. */
+function deep(levels: number): object {
+  return levels === 0 ? {} : { not: deep(levels - 1) };
 }
 
 /** The same body with a field of the dialect set to something it may not be. */
@@ -118,9 +132,9 @@ export function spoilText(random: Random, text: string): Buffer {
       Buffer.from(
         text.replace(/:[^,}\]]*/, random.pick([":NaN", ":+1", ":01", ":.5", ":1.", ":Infinity", ":undefined"])),
       ),
-    () => Buffer.from("[".repeat(random.pick([63, 64, 65, 1000, 100_000]))),
-    () => Buffer.from(`{"messages":`.repeat(random.pick([63, 64, 65, 20_000]))),
-    () => nested(text, random.pick([60, 62, 63, 64, 65, 66, 500])),
+    () => Buffer.from("[".repeat(random.pick([64, 1023, 1024, 1025, 100_000]))),
+    () => Buffer.from(`{"messages":`.repeat(random.pick([64, 1023, 1024, 1025, 20_000]))),
+    () => nested(text, random.pick([60, 500, 1021, 1022, 1023, 1024, 1025, 1026, 9000])),
     () => Buffer.alloc(0),
     () =>
       Buffer.from(random.pick(["null", "0", '"x"', "[]", "[{}]", "true", " ", "\n", "{}", "--", "a=b&c=d", "<xml/>"])),

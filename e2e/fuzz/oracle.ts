@@ -7,11 +7,13 @@ import { FIELDS } from "./damage.ts";
 import type { Expected } from "./expected.ts";
 
 const BODY_BYTES_MAX = 10 * 1024 * 1024;
-const NESTING_MAX = 64;
+const NESTING_MAX = 1024;
 const VALUES_MAX = 100_000;
 const ELEMENTS_MAX = 32_768;
 const STOP_CHARS_MAX = 2048;
 const INPUTS_MAX = 2048;
+const SCHEMA_DEPTH_MAX = 100;
+const SCHEMA_BYTES_MAX = 64 * 1024;
 /** The smallest context of the catalogue. */
 const CONTEXT_TOKENS_MIN = 8192;
 
@@ -100,11 +102,27 @@ function brokenFields(endpoint: Endpoint, body: Body): string[] {
     }
   }
   check("response_format", isObject);
-  if (isObject(format) && format.type !== "text") broken.push("response_format.type");
+  if (isObject(format)) broken.push(...brokenFormat(format));
   if (endpoint === "chat") broken.push(...brokenMessages(body.messages));
   else if (prompt != null) broken.push(...brokenTexts("prompt", prompt, { count: [0, ELEMENTS_MAX], chars: 0 }));
   return broken;
 }
+
+function brokenFormat({ type, json_schema: asked }: Body): string[] {
+  if (type === "text" || type === "json_object") return [];
+  if (type !== "json_schema") return ["response_format.type"];
+  if (!isObject(asked)) return ["response_format.json_schema"];
+  const { name, schema, strict } = asked;
+  const broken: string[] = [];
+  if (typeof name !== "string" || !/^[A-Za-z0-9_-]{1,64}$/.test(name)) broken.push("name");
+  if (!isObject(schema) || depthOf(schema) > SCHEMA_DEPTH_MAX) broken.push("schema");
+  else if (Buffer.byteLength(JSON.stringify(schema)) > SCHEMA_BYTES_MAX) broken.push("schema");
+  if (strict != null && typeof strict !== "boolean") broken.push("strict");
+  return broken.map((field) => `response_format.json_schema.${field}`);
+}
+
+const depthOf = (value: unknown): number =>
+  typeof value === "object" && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depthOf)) : 0;
 
 /** No list may be endless. What a field that means nothing holds is not looked at. */
 function endless(endpoint: Endpoint, body: Body): string[] {

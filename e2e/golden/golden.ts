@@ -38,6 +38,7 @@ function settled({ status, headers, text }: Got): Got {
     .replace(/\b(req_|chatcmpl-|cmpl-)[0-9a-hjkmnp-tv-z]{26}\b/g, "$1<26 characters>")
     .replace(/("object":"(?:chat\.completion(?:\.chunk)?|text_completion)","created":)\d+/g, '$1"<Unix seconds>"')
     .replace(/("(?:ttft_p50_ms|tps_p50)":)(?:null|[\d.]+)/g, '$1"<number or null>"')
+    .replace(/("structured_output":)(?:true|false)/g, '$1"<boolean>"')
     .replace(/("embedding":)\[([-\d.e,]+)\]/g, (_, key, values) => `${key}"<${values.split(",").length} numbers>"`);
   return { status, headers: Object.fromEntries(compared), text: steady };
 }

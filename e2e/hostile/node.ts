@@ -11,6 +11,9 @@ import type { Host } from "../fixtures.ts";
 import { eventually } from "../platform.ts";
 import type { Stage } from "./stage.ts";
 
+/** Where it joins, and who knows what it earned. */
+type Platform = Pick<Stage, "baseUrl" | "balance">;
+
 const REPORT_EVERY_MS = 3_000;
 const SLOTS = 64;
 
@@ -142,7 +145,7 @@ export class HandMadeNode {
   readonly line: NatsConnection;
   /** The prompts it was given, the platform's own probes among them. */
   readonly prompts: string[] = [];
-  readonly #stage: Stage;
+  readonly #stage: Platform;
   readonly #models: string[];
   readonly #behaviour: Behaviour;
   readonly #joining = new Map<string, JobJoiner>();
@@ -154,7 +157,7 @@ export class HandMadeNode {
    * do; with `waits: false` until it has reported.
    */
   static async join(
-    stage: Stage,
+    stage: Platform,
     host: Host,
     traits: NodeTraits & { behaviour: Behaviour; waits?: boolean },
   ): Promise<HandMadeNode> {
@@ -167,7 +170,7 @@ export class HandMadeNode {
   }
 
   private constructor(
-    stage: Stage,
+    stage: Platform,
     host: Host,
     id: string,
     line: NatsConnection,

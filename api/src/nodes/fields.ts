@@ -1,5 +1,6 @@
 /** What hosts send, whichever API they come by. */
 import { z } from "zod";
+import { isWithin, jsonBytes } from "../json-bounds.ts";
 import { PageFields, SpanFields } from "../lists.ts";
 import { isPlain, isStorable, PLAIN_RULE, STORABLE_RULE } from "../plain-text.ts";
 import { IdField } from "../values.ts";
@@ -21,7 +22,7 @@ export const Registration = z.object({
       error: `must be at most ${HARDWARE_DEPTH_MAX} levels deep`,
       abort: true,
     })
-    .refine((facts) => new TextEncoder().encode(JSON.stringify(facts)).length <= HARDWARE_BYTES_MAX, {
+    .refine((facts) => jsonBytes(facts) <= HARDWARE_BYTES_MAX, {
       error: "must have at most 8 KiB (8192 bytes) as JSON",
       abort: true,
     })
@@ -57,9 +58,3 @@ export const Try = z.object({
     .max(TRY_TOKENS_MAX, `must be ${TRY_TOKENS_MAX} or less`)
     .default(128),
 });
-
-/** Whether nothing in a value of JSON lies deeper than so many levels. */
-function isWithin(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return levels > 0 && Object.values(value).every((inner) => isWithin(inner, levels - 1));
-}

@@ -153,6 +153,9 @@ export const ModelObject = z.strictObject({
         .nullable()
         .describe("Median time to the first token, over the nodes that can serve the model now; null before any did."),
       tps_p50: z.number().nullable().describe("Median tokens per second, on the same basis."),
+      structured_output: z
+        .boolean()
+        .describe("Whether a node that serves the model now keeps to a `response_format` other than text."),
     })
     .describe("Everything that the reference dialect does not have."),
 });

@@ -5,6 +5,7 @@ import * as answers from "./answers.ts";
 import { ErrorEnvelope, REFUSALS } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fields.ts";
 import { IGNORED_HEADER } from "./ignored.ts";
+import { ResponseFormat } from "./response-format.ts";
 import { publicRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
@@ -85,6 +86,7 @@ export const publicApi: Api = {
   requests: {
     ChatRequest: { fields: ChatRequest },
     ChatMessage: { fields: Message },
+    ResponseFormat: { fields: ResponseFormat },
     CompletionRequest: { fields: CompletionRequest },
     EmbeddingRequest: { fields: EmbeddingRequest },
   },

@@ -1,5 +1,6 @@
 /** The request fields of the public endpoints. */
 import { z } from "zod";
+import { ResponseFormat } from "./response-format.ts";
 
 const between = (min: number, max: number) =>
   z
@@ -99,10 +100,7 @@ const Generation = {
     .enum(["auto", "none"], 'must be "auto" or "none": this service returns no tool calls')
     .optional()
     .describe("Ignored. What demands a tool call is refused: there is none in any answer."),
-  response_format: z
-    .object({ type: z.literal("text", 'must be "text": no other format is enforced') }, "must be an object")
-    .optional()
-    .describe("Text only: no other format is enforced."),
+  response_format: ResponseFormat.optional(),
 };
 
 export const ChatRequest = z.object({

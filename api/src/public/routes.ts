@@ -40,12 +40,17 @@ export const publicRoutes = routes({
       "Exactly one choice is returned. `max_tokens` caps the output and sizes the reservation; without it both follow the model's context limit, which may be more than your balance. Prompt and output share the context: a prompt that leaves no room for one token is a 400.",
       ignoring(),
       NO_TOOLS,
+      "With a `response_format` of type `json_object` or `json_schema`, the node's engine keeps the answer to it. Nothing of it enters the prompt or is billed, and the gateway does not repair answers. While no connected node can do that for the model, the answer is 503 `no_capacity`.",
       "Thinking never stands in `content`. A model whose build keeps it apart returns it whole in `vendor_reasoning_content`, and it is billed as output.",
     ),
     guard: "apiKey",
     body: {
       fields: ChatRequest,
-      examples: { whole: { value: samples.chatRequest }, stream: { value: samples.streamRequest } },
+      examples: {
+        whole: { value: samples.chatRequest },
+        stream: { value: samples.streamRequest },
+        structured: { summary: "An answer of a given form", value: samples.structuredRequest },
+      },
     },
     answer: {
       description: GENERATED,

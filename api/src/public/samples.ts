@@ -14,6 +14,21 @@ export const streamRequest: z.input<typeof ChatRequest> = {
   stream: true,
   stream_options: { include_usage: true },
 };
+export const structuredRequest: z.input<typeof ChatRequest> = {
+  ...chatRequest,
+  response_format: {
+    type: "json_schema",
+    json_schema: {
+      name: "rivers",
+      schema: {
+        type: "object",
+        properties: { rivers: { type: "array", items: { type: "string" } } },
+        required: ["rivers"],
+        additionalProperties: false,
+      },
+    },
+  },
+};
 export const completionRequest: z.input<typeof CompletionRequest> = {
   model: "tiny-3b",
   prompt: "The longest river of Europe is",
@@ -129,12 +144,12 @@ const model = { object: "model", created: LISTED, owned_by: "tollgate" } as cons
 export const activeModel: z.input<typeof answers.ModelObject> = {
   id: "reason-32b",
   ...model,
-  vendor: { kind: "generation", ...active, ttft_p50_ms: 180, tps_p50: 42.5 },
+  vendor: { kind: "generation", ...active, ttft_p50_ms: 180, tps_p50: 42.5, structured_output: true },
 };
 const comingModel: typeof activeModel = {
   id: "large-70b",
   ...model,
-  vendor: { kind: "generation", ...coming, ttft_p50_ms: null, tps_p50: null },
+  vendor: { kind: "generation", ...coming, ttft_p50_ms: null, tps_p50: null, structured_output: false },
 };
 
 export const models: z.input<typeof answers.ModelList> = { object: "list", data: [activeModel, comingModel] };

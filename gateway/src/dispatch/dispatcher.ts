@@ -11,7 +11,7 @@ import type { NodeLicence } from "./licences.ts";
 import { type Attempt, type DispatchOrder, type DispatchSink, Offers } from "./offers.ts";
 import type { Plane } from "./plane.ts";
 import { NodeQueue, type Turn } from "./queue.ts";
-import type { Roster } from "./roster.ts";
+import type { Need, Roster } from "./roster.ts";
 import { type MedianSpeed, Speeds } from "./speeds.ts";
 
 const RETRIES = 1;
@@ -102,6 +102,8 @@ export interface Dispatcher {
   speedOfNode(nodeId: string, model: string): MedianSpeed;
   /** The model's median speed over the connected nodes that serve it. */
   speedOf(model: string): MedianSpeed;
+  /** Whether a connected node serves the model with an engine that keeps to an output format. */
+  keepsFormat(model: string): boolean;
   /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
   slots(model: string): number;
   /** No node can be reached now. */
@@ -180,7 +182,8 @@ export function openDispatcher(options: {
     onAttempt: (run) => attemptListeners.push(run),
     onExcused: (run) => excusedListeners.push(run),
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
-    speedOf: (model) => speeds.ofModel(roster.serving(model), model),
+    speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
+    keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     get isAway() {
       return options.plane.health.isAway;
@@ -212,6 +215,7 @@ class Run {
   readonly #tried = new Set<string>();
   /** Nodes that declined it just now: asked again later. */
   readonly #declined = new Set<string>();
+  readonly #need: Need;
   #accepted = 0;
   /** Until when a node has to be found. */
   #deadline: number;
@@ -220,6 +224,8 @@ class Run {
 
   constructor(options: RunOptions) {
     this.#o = options;
+    const { header, formatted = false } = options.order;
+    this.#need = { model: header.model, formatted };
     this.#startedAt = options.clock.monotonic();
     this.#deadline = this.#startedAt + options.deadlineMs;
   }
@@ -285,17 +291,16 @@ class Run {
   }
 
   async #nextNode(first: Attempt | undefined): Promise<Turn> {
-    const { queue, clock, order, signal, roster } = this.#o;
+    const { queue, clock, signal, roster } = this.#o;
     const deadline = this.#deadline;
-    const { model } = order.header;
     for (;;) {
       const ruledOut = this.#ruledOut(first);
-      const turn = await queue.wait(model, { excluded: this.#declined.union(ruledOut), deadline, signal });
+      const turn = await queue.wait(this.#need, { excluded: this.#declined.union(ruledOut), deadline, signal });
       const askAgain =
         turn.kind === "no_capacity" &&
         this.#declined.size > 0 &&
         clock.monotonic() < deadline &&
-        roster.serves(model, ruledOut);
+        roster.serves(this.#need, ruledOut);
       if (!askAgain) return turn;
       await sleep(clock, DECLINED_PAUSE_MS);
       this.#declined.clear();
@@ -305,11 +310,11 @@ class Run {
   /** A second opinion is asked of another host's node where there is one: a host must not confirm its own empty answers. */
   #ruledOut(first: Attempt | undefined): Set<string> {
     if (first?.state !== "empty") return this.#tried;
-    const { roster, order } = this.#o;
+    const { roster } = this.#o;
     const { hostAccountId } = first.node.licence;
     const kin = roster.nodes().filter(({ licence }) => licence.hostAccountId === hostAccountId);
     const all = this.#tried.union(new Set(kin.map(({ id }) => id)));
-    return roster.serves(order.header.model, all) ? all : this.#tried;
+    return roster.serves(this.#need, all) ? all : this.#tried;
   }
 
   /** `unjudged`: an empty attempt that is judged by now. */

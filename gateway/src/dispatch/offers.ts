@@ -23,6 +23,8 @@ export interface DispatchOrder {
   header: Pick<JobHeader, "model" | "endpoint" | "stream" | "output_tokens_max" | "sampling">;
   /** Encoded where that was done already. */
   body: JobBody | Uint8Array;
+  /** The body asks for an output format. Absent: it does not. */
+  formatted?: boolean;
   /**
    * Whose request it is and how long its prompt: whether a node that refuses a prompt is to blame depends on it. Absent for
    * the platform's own jobs.
@@ -81,6 +83,7 @@ const FAILURES: Partial<Record<AttemptEvent, Failure>> = { quiet: "silent", lost
 
 interface Live extends Attempt {
   readonly acceptBy: number;
+  formatted: boolean;
   sink: DispatchSink;
   own: OwnTimes;
   stopTimer: () => void;
@@ -177,6 +180,7 @@ export class Offers {
         enough: false,
         blank: false,
         failure: null,
+        formatted: order.formatted ?? false,
         sink,
         own: { toldMs: 0, aliveMs: 0 },
         stopTimer: () => {},
@@ -295,7 +299,8 @@ export class Offers {
         // The cause alone: what a node says in its message may be a prompt.
         this.#log.info(id, { node: id, job, cause }, "a node failed a job");
         if (this.#inOrder(attempt, frame.seq)) {
-          attempt.failure = cause;
+          // No engine takes every schema, and a builder must not have nodes barred with one.
+          attempt.failure = attempt.formatted && cause === "engine" ? "prompt" : cause;
           this.#step(attempt, "fail");
         }
         break;

@@ -1,14 +1,19 @@
 /**
- * Waiting for a free node. First come, first served per model; a request leaves the queue with a node, at its deadline,
- * when its client goes away, or when no connected node serves its model any more.
+ * Waiting for a free node. First come, first served per model, but for nodes that those who came first cannot use; a request
+ * leaves the queue with a node, at its deadline, when its client goes away, or when no connected node can serve it any more.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Roster, RosterNode } from "./roster.ts";
+import type { Need, Roster, RosterNode } from "./roster.ts";
 
 export type Turn = { kind: "node"; node: RosterNode } | { kind: "no_capacity" } | { kind: "cancelled" };
 
-interface Waiting {
+/** Which nodes will do. */
+interface Wanted {
+  need: Need;
   excluded: ReadonlySet<string>;
+}
+
+interface Waiting extends Wanted {
   leave: (turn: Turn) => void;
 }
 
@@ -36,17 +41,16 @@ export class NodeQueue {
   }
 
   /** The node's slot is counted as taken when this resolves with one; give it back with `roster.ended`. */
-  wait(model: string, order: { excluded: ReadonlySet<string>; deadline: number; signal: AbortSignal }): Promise<Turn> {
+  wait(need: Need, order: { excluded: ReadonlySet<string>; deadline: number; signal: AbortSignal }): Promise<Turn> {
     const { excluded, deadline, signal } = order;
     if (signal.aborted) return Promise.resolve({ kind: "cancelled" });
-    const line = this.#waiting.get(model) ?? new Set<Waiting>();
-    if (line.size === 0) {
-      const node = this.#take(model, excluded);
-      if (node !== undefined) return Promise.resolve({ kind: "node", node });
-    }
-    if (!this.#roster.serves(model, excluded) || line.size >= this.#waitingMax)
+    const line = this.#waiting.get(need.model) ?? new Set<Waiting>();
+    const wanted = { need, excluded };
+    const node = this.#takePast(line, wanted);
+    if (node !== undefined) return Promise.resolve({ kind: "node", node });
+    if (!this.#roster.serves(need, excluded) || line.size >= this.#waitingMax)
       return Promise.resolve({ kind: "no_capacity" });
-    this.#waiting.set(model, line);
+    this.#waiting.set(need.model, line);
     return new Promise((resolve) => {
       const leave = (turn: Turn): void => {
         line.delete(waiting);
@@ -55,27 +59,44 @@ export class NodeQueue {
         resolve(turn);
       };
       const onAbort = (): void => leave({ kind: "cancelled" });
-      const waiting: Waiting = { excluded, leave };
+      const waiting: Waiting = { ...wanted, leave };
       const stopTimer = this.#clock.after(deadline - this.#clock.monotonic(), () => leave({ kind: "no_capacity" }));
       signal.addEventListener("abort", onAbort);
       line.add(waiting);
     });
   }
 
+  /** A node that nobody in the line can use, and this one can. */
+  #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
+    if (line.size > 0) {
+      if (this.#pick(wanted) === undefined) return undefined;
+      this.#serveLine(line);
+    }
+    return this.#take(wanted);
+  }
+
   #serve(): void {
     for (const [model, line] of this.#waiting) {
-      for (const waiting of [...line]) {
-        const node = this.#take(model, waiting.excluded);
-        if (node !== undefined) waiting.leave({ kind: "node", node });
-        else if (!this.#roster.serves(model, waiting.excluded)) waiting.leave({ kind: "no_capacity" });
-      }
+      this.#serveLine(line);
       if (line.size === 0) this.#waiting.delete(model);
     }
   }
 
-  #take(model: string, excluded: ReadonlySet<string>): RosterNode | undefined {
-    const node = this.#roster.pick(model, excluded, (id) => this.#ttftMs(id, model));
+  #serveLine(line: Set<Waiting>): void {
+    for (const waiting of [...line]) {
+      const node = this.#take(waiting);
+      if (node !== undefined) waiting.leave({ kind: "node", node });
+      else if (!this.#roster.serves(waiting.need, waiting.excluded)) waiting.leave({ kind: "no_capacity" });
+    }
+  }
+
+  #take(wanted: Wanted): RosterNode | undefined {
+    const node = this.#pick(wanted);
     if (node !== undefined) this.#roster.sent(node);
     return node;
+  }
+
+  #pick({ need, excluded }: Wanted): RosterNode | undefined {
+    return this.#roster.pick(need, excluded, (id) => this.#ttftMs(id, need.model));
   }
 }

@@ -17,6 +17,13 @@ import { NodeMemory } from "./memory.ts";
 import { OwnStops } from "./own-stops.ts";
 import type { Plane } from "./plane.ts";
 
+/** What a request needs of a node. */
+export interface Need {
+  model: string;
+  /** That its engine keeps to an output format. Absent: it need not. */
+  formatted?: boolean;
+}
+
 export interface RosterNode {
   /** As it stands in subjects: `node_…`. */
   id: string;
@@ -24,6 +31,8 @@ export interface RosterNode {
   /** What it says it can serve, and of these what its host elected. */
   reported: string[];
   models: Set<string>;
+  /** The models for which it says that its engine keeps to an output format. */
+  formats: Set<string>;
   /** How many jobs it says it can run at once, and how many of them it is trusted with. */
   reportedSlots: number;
   slots: number;
@@ -86,45 +95,41 @@ export class Roster {
     this.#ask();
   }
 
-  /** Whether any node but the excluded ones serves the model, busy or not: one that is connected, or will be in a moment. */
-  serves(model: string, excluded: ReadonlySet<string>): boolean {
-    const expected = this.#memory.expected().filter((node) => isAble(node, model, excluded));
-    return expected.length > 0 || this.#able(model, excluded).length > 0;
+  /** Whether any node but the excluded ones is able, busy or not: one that is connected, or will be in a moment. */
+  serves(need: Need, excluded: ReadonlySet<string>): boolean {
+    const expected = this.#memory.expected().filter((node) => isAble(node, need, excluded));
+    return expected.length > 0 || this.#able(need, excluded).length > 0;
   }
 
   /** The slots of all nodes that serve the model, and of those that did so a minute ago. */
   slots(model: string): number {
-    const known = [...this.nodes(), ...this.#memory.all()].filter((node) => isAble(node, model, NOBODY));
+    const known = [...this.nodes(), ...this.#memory.all()].filter((node) => isAble(node, { model }, NOBODY));
     return known.reduce((sum, node) => sum + node.slots, 0);
   }
 
   /** What the connected nodes that serve the model can do, and do now. */
   capacity(model: string): { nodes: number; slots: number; busy: number } {
-    const able = this.#able(model, NOBODY);
+    const able = this.#able({ model }, NOBODY);
     const sum = (of: (node: RosterNode) => number): number => able.reduce((total, node) => total + of(node), 0);
     return { nodes: able.length, slots: sum(({ slots }) => slots), busy: sum(({ outstanding }) => outstanding) };
   }
 
-  /** The ids of the connected nodes that serve the model. */
-  serving(model: string): string[] {
-    return this.#able(model, NOBODY).map((node) => node.id);
+  /** The ids of the connected nodes that are able. */
+  serving(need: Need): string[] {
+    return this.#able(need, NOBODY).map((node) => node.id);
   }
 
-  /** A free node for the model; undefined when all are busy. */
-  pick(
-    model: string,
-    excluded: ReadonlySet<string>,
-    ttftMs: (nodeId: string) => number | null,
-  ): RosterNode | undefined {
-    const able = this.#able(model, excluded);
+  /** A free node of those that are able; undefined when all are busy. */
+  pick(need: Need, excluded: ReadonlySet<string>, ttftMs: (nodeId: string) => number | null): RosterNode | undefined {
+    const able = this.#able(need, excluded);
     const now = this.#options.clock.monotonic();
     const trusted = able.filter((node) => node.shunnedUntil <= now);
     const reached = trusted.length > 0 ? trusted : able.filter((node) => this.#options.plane.reaches(node.id));
     return chooseNode(reached.length > 0 ? reached : able, (node) => ttftMs(node.id), this.#options.random);
   }
 
-  #able(model: string, excluded: ReadonlySet<string>): RosterNode[] {
-    return this.nodes().filter((node) => isAble(node, model, excluded));
+  #able(need: Need, excluded: ReadonlySet<string>): RosterNode[] {
+    return this.nodes().filter((node) => isAble(node, need, excluded));
   }
 
   /** A job was sent to the node, or one that was ended. */
@@ -282,6 +287,7 @@ export class Roster {
         licence,
         reported: [],
         models: new Set(),
+        formats: new Set(),
         reportedSlots: 0,
         slots: 0,
         outstanding: 0,
@@ -292,6 +298,7 @@ export class Roster {
     node.licence = licence;
     node.reported = state.models;
     node.models = elected(state.models, licence);
+    node.formats = new Set(state.json_schema);
     node.reportedSlots = state.slots;
     node.slots = trustedSlots(state.slots, licence);
     // A node on probation is not believed when it says that it is free.
@@ -362,8 +369,8 @@ export class Roster {
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-const isAble = (node: RosterNode, model: string, excluded: ReadonlySet<string>): boolean =>
-  node.models.has(model) && !node.draining && !excluded.has(node.id);
+const isAble = (node: RosterNode, { model, formatted = false }: Need, excluded: ReadonlySet<string>): boolean =>
+  node.models.has(model) && (!formatted || node.formats.has(model)) && !node.draining && !excluded.has(node.id);
 
 const onProbation = ({ answersOwed = 0 }: NodeLicence): boolean => answersOwed > 0;
 

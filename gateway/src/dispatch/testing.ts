@@ -114,10 +114,12 @@ export class FakeNode {
     });
   }
 
-  report(state: { models: string[]; slots: number; busy?: number; draining?: boolean }): void {
-    const { models, slots, busy = 0, draining = false } = state;
-    const frame = encode({ kind: "state", state: { protocol: "1.0", agent: "fake", slots, busy, models, draining } });
-    this.#plane.publish(nodeState(this.id), frame);
+  /** As an older agent does, which knows no `json_schema`, unless that is said. */
+  report(told: { models: string[]; slots: number; busy?: number; draining?: boolean; json_schema?: string[] }): void {
+    const { json_schema, busy = 0, draining = false, ...rest } = told;
+    const formats = json_schema === undefined ? { protocol: "1.1" } : { protocol: "1.2", json_schema };
+    const state = { agent: "fake", busy, draining, ...formats, ...rest };
+    this.#plane.publish(nodeState(this.id), encode({ kind: "state", state }));
   }
 
   say(frame: Sendable): void {

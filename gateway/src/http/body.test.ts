@@ -201,3 +201,29 @@ describe("bodies", () => {
     });
   }
 });
+
+describe("a client that left before its body is read", () => {
+  for (const [name, sent] of [
+    ["in the middle of it", "12345"],
+    ["when all of it had come", "1234567890"],
+  ]) {
+    test(`${name}: nobody waits for the rest`, async (t) => {
+      const ended = Promise.withResolvers<string>();
+      const server = createServer((request, response) => {
+        const call = openCall(door, { request, response });
+        request.once("close", () =>
+          call.readBody("a").then(
+            () => ended.resolve("read"),
+            (error: Error) => ended.resolve(error.message),
+          ),
+        );
+        client.destroy();
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      t.after(() => server.close());
+      const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+      client.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n${sent}`);
+      assert.equal(await ended.promise, "The body broke off.");
+    });
+  }
+});

@@ -18,9 +18,10 @@ const TURN_BYTES = 256 * 1024;
 const PIECE_BYTES = 256 * 1024;
 /**
  * Deeper nesting and more values than any request has: parsing and checking them would take time and memory out of
- * proportion to their bytes, and every other request would wait for it.
+ * proportion to their bytes, and every other request would wait for it. A schema may have 100 levels, and one that is too
+ * deep is told so by its own rule, which names it.
  */
-const NESTING_MAX = 64;
+const NESTING_MAX = 1_024;
 export const VALUES_MAX = 100_000;
 /** Of everything but inference: forms, not documents. */
 export const FORM_VALUES_MAX = 10_000;
@@ -77,6 +78,8 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
   const { bytesMax, begin, room } = options;
   refuseEncoded(request);
   checkDeclaredLength(request, bytesMax);
+  // Its end was told already, and will not be told again.
+  if (request.destroyed) throw brokeOff(new Error("the connection closed before"));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > SMALL_BYTES_MAX && !room(declared)) throw noRoom();
   begin();
@@ -95,11 +98,13 @@ export async function readPieces(request: IncomingMessage, options: ReadOptions)
       else pieces.push(chunk);
     };
     const onEnd = (): void => finish(() => resolve(pieces.all()));
-    const onError = (cause: Error): void => finish(() => reject(invalidRequest(null, "The body broke off.", cause)));
+    const onError = (cause: Error): void => finish(() => reject(brokeOff(cause)));
     const onClose = (): void => onError(new Error("the connection closed"));
     request.on("data", onData).on("end", onEnd).on("error", onError).on("close", onClose);
   });
 }
+
+const brokeOff = (cause: Error): Error => invalidRequest(null, "The body broke off.", cause);
 
 /**
  * A connection that brings much is read in turns: without this, all that has come on all of them would be read before

@@ -22,6 +22,10 @@ const words = (count: number): string => "word ".repeat(count);
 const json = (fields: object): string => JSON.stringify(fields);
 const padding = "x".repeat(100_000);
 
+const formOf = (chars: number) => ({
+  response_format: { type: "json_schema", json_schema: { name: "a", schema: { const: "x".repeat(chars) } } },
+});
+
 /** What it is about, its endpoint, and its text. */
 const BODIES: [string, Endpoint, string | Buffer][] = [
   ["a chat", chat, json({ model: "tiny-3b", messages: says(words(5_000)), max_tokens: 5, stop: ["a", "b"] })],
@@ -47,6 +51,10 @@ const BODIES: [string, Endpoint, string | Buffer][] = [
   ["a completion", completions, json({ model: "small-8b", prompt: Array(10_000).fill("a"), metadata: padding })],
   ["embeddings", embeddings, json({ model: "embed-m3", input: Array(100).fill(words(500)) })],
   ["a quote", quoteEndpoint, json({ model: "mid-14b", messages: says(words(20_000)), temperature: "hot" })],
+  ["a form that is asked for", chat, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(40_000) })],
+  ["a completion of a form", completions, json({ model: "tiny-3b", prompt: padding.slice(30_000), ...formOf(40_000) })],
+  ["a quote of a form", quoteEndpoint, json({ model: "tiny-3b", messages: says(words(5_000)), ...formOf(70_000) })],
+  ["a schema that is too long", chat, json({ model: "no-such", messages: says("hi"), ...formOf(70_000) })],
   ["no JSON", chat, `{"model":"${padding}`],
   ["no UTF-8", chat, Buffer.concat([Buffer.from('{"model":"'), Buffer.alloc(100_000, 0xff)])],
   ["no object", chat, json([padding])],

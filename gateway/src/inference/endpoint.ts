@@ -43,6 +43,8 @@ export interface Ask {
   sampling: Sampling;
   /** Fields of the dialect that were sent and mean nothing here. */
   ignored: string[];
+  /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
+  formatted: boolean;
   /** Always floats, but for clients that cannot read them (EMBEDDINGS_BASE64_COMPAT). */
   vectorsAs: "floats" | "base64";
 }

@@ -97,7 +97,7 @@ async function work(gw: Gateway, order: Work): Promise<Done> {
     };
     const origin = { accountId: key.accountId, promptTokens };
     const result = await gw.dispatcher.run(
-      { request: meta.suffix, header, body: ask.body, origin },
+      { request: meta.suffix, header, body: ask.body, formatted: ask.formatted, origin },
       relay,
       stay.signal,
     );

@@ -52,6 +52,7 @@ describe("probes", () => {
       licence: { nodeId: "a" as Uuid, hostAccountId: "h" as Uuid, models: ["m"] },
       reported: ["m"],
       models: new Set(["m"]),
+      formats: new Set(),
       reportedSlots: 4,
       slots: 4,
       outstanding: 0,

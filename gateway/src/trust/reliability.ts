@@ -9,8 +9,8 @@
  *
  * Two kinds of failure can be brought about by a builder who means a node ill, and are bounded for that. A miss: with
  * temperature the same prompt may end at once on one node and not on another, so a verdict that rests on misses has to be
- * confirmed. A refused prompt: near the model's limit it is the builder's doing, and elsewhere one account counts a few
- * times only.
+ * confirmed. A refused prompt, or output format: near the model's limit it is the builder's doing, and elsewhere one account
+ * counts a few times only.
  */
 import type { QuarantineReason } from "../base/states.ts";
 import type { Failure } from "../dispatch/offers.ts";

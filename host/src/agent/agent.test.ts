@@ -19,6 +19,7 @@ test("a node that comes online says what it is", async () => {
       slots: 2,
       busy: 0,
       models: ["tiny-3b", "embed-m3"],
+      json_schema: ["tiny-3b"],
       draining: false,
     },
   ]);
@@ -36,6 +37,16 @@ test("a job is accepted, answered and done, on the subject of its gateway", asyn
   assert.equal(harness.text(job), "hmone two three");
   const about = harness.plane.heard.filter(({ frame }) => frame?.kind !== "state");
   assert.deepEqual(new Set(about.map(({ subject }) => subject)), new Set([toGateway("gw7", NODE)]));
+  await harness.agent.stop();
+});
+
+test("a job that asks for a form is answered in it", async () => {
+  const harness = new AgentHarness();
+  await harness.online();
+  const format = { type: "json_schema" as const, name: "x", schema: { type: "object", required: ["a"] } };
+  const job = harness.offer({ messages: [{ role: "user", content: "hi" }], format });
+  assert.equal((await harness.plane.ending(job)).kind, "done");
+  assert.equal(harness.text(job), '{"a":null}');
   await harness.agent.stop();
 });
 

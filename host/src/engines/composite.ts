@@ -66,9 +66,9 @@ export function compositeEngine(engines: readonly Engine[]): Engine {
         member.running--;
       }
     },
+    keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
     tokens: async (model, text) => byModel.get(model)?.engine.tokens?.(model, text),
     chatTokens: async (model, messages, signal) => byModel.get(model)?.engine.chatTokens?.(model, messages, signal),
-    keepsFormat: async (model) => (await byModel.get(model)?.engine.keepsFormat?.(model)) ?? false,
     async close() {
       await Promise.all(engines.map((engine) => engine.close()));
     },

@@ -5,6 +5,7 @@
 import { z } from "zod";
 import { EngineError, type GenerationJob } from "./engine.ts";
 import { prose, shortProse } from "./prose.ts";
+import { jsonWords } from "./scripted-json.ts";
 
 const MARK = "#script ";
 const TEXT_CHARS_MAX = 1_000_000;
@@ -60,8 +61,11 @@ export interface Plan {
 export function planOf(job: GenerationJob): Plan {
   const key = `${job.sampling.seed ?? ""}\0${JSON.stringify(job.input)}`;
   const script = scriptOf(job);
-  if (script === undefined) return { ...wellBehaved, reasoning: [], answer: shortProse(key), ttftMs: 0, deltaMs: 0 };
-  const answer = script.text === undefined ? take(prose(key), script.tokens) : wordsOf(script.text);
+  const formed = job.format && jsonWords(job.format, [...shortProse(key)].join(""));
+  if (script === undefined)
+    return { ...wellBehaved, reasoning: [], answer: formed ?? shortProse(key), ttftMs: 0, deltaMs: 0 };
+  // What a script says word for word is said, also where it has not the form that is asked for.
+  const answer = script.text === undefined ? (formed ?? take(prose(key), script.tokens)) : wordsOf(script.text);
   const faults = (script.only_attempt ?? job.attempt) === job.attempt ? faultsOf(script) : wellBehaved;
   return {
     ...faults,

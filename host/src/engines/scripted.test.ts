@@ -32,6 +32,60 @@ test("without a script: prose that depends on prompt and seed", async () => {
   assert.equal(new Set(texts).size, 4);
 });
 
+for (const [name, schema, answer] of [
+  ["no rules", {}, null],
+  ["a word", { type: "string" }, "text"],
+  ["a long word", { type: "string", minLength: 6 }, "textxx"],
+  ["a short word", { type: "string", maxLength: 2 }, "te"],
+  ["a number", { type: "number" }, 0],
+  ["a number of some size", { type: "integer", minimum: 3 }, 3],
+  ["a negative number", { type: "integer", maximum: -2 }, -2],
+  ["yes or no", { type: "boolean" }, true],
+  ["nothing", { type: "null" }, null],
+  ["one of several types", { type: ["integer", "null"] }, 0],
+  ["one of several values", { enum: ["red", "green"] }, "red"],
+  ["one value", { const: { a: [1] } }, { a: [1] }],
+  ["one of several schemas", { anyOf: [{ type: "boolean" }, {}] }, true],
+  ["a list", { type: "array", items: { type: "string" } }, []],
+  ["a list of two", { type: "array", items: { type: "integer" }, minItems: 2 }, [0, 0]],
+  [
+    "an object",
+    {
+      type: "object",
+      properties: {
+        city: { type: "string" },
+        at: { properties: { x: { type: "number" } }, required: ["x"] },
+        more: {},
+      },
+      required: ["city", "at"],
+    },
+    { city: "text", at: { x: 0 } },
+  ],
+] as [string, Record<string, unknown>, unknown][]) {
+  test(`a schema for ${name} is kept to`, async () => {
+    const { sink, finish } = await play(chatJob("hi", { format: { type: "json_schema", name: "x", schema } }));
+    assert.deepEqual(JSON.parse(sink.text("answer")), answer);
+    assert.equal(finish, "stop");
+  });
+}
+
+test("an object of any form is one that depends on the prompt, and comes in pieces that the cap counts", async () => {
+  const format = { type: "json_object" } as const;
+  const { sink } = await play(chatJob("hi", { format }));
+  assert.equal(JSON.parse(sink.text("answer")).answer, (await play(chatJob("hi"))).sink.text("answer"));
+  assert.ok(sink.deltas.length > 50);
+  const cut = await play(chatJob("hi", { format, outputTokensMax: 5 }));
+  assert.deepEqual([cut.finish, cut.sink.deltas.length], ["length", 5]);
+  assert.ok(sink.text("answer").startsWith(cut.sink.text("answer")));
+});
+
+test("a script's own text is said whatever form is asked for; its other orders are obeyed", async () => {
+  const format = { type: "json_schema", name: "x", schema: { type: "boolean" } } as const;
+  assert.equal((await play(scripted({ text: "no" }, { format }))).sink.text("answer"), "no");
+  const { sink } = await play(scripted({ reasoning: "hm" }, { format }));
+  assert.deepEqual([sink.text("reasoning"), sink.text("answer")], ["hm", "true"]);
+});
+
 test("a retry of the same request is answered alike", async () => {
   const first = await play(scripted({ tokens: 20 }));
   const second = await play(scripted({ tokens: 20 }, { attempt: 2 }));

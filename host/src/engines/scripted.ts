@@ -2,6 +2,7 @@
  * An engine that does as it is told, for tests and load runs. One word is one delta, and the output cap is counted in
  * words. See script.ts for what it can be told, and wire-faults.ts for what it can do to the wire.
  */
+
 import type { Channel } from "@tollgate/protocol/frames.ts";
 import { type Clock, sleep, turn } from "../clock.ts";
 import {
@@ -13,6 +14,7 @@ import {
   type GenerationJob,
   type Sink,
 } from "./engine.ts";
+import { EMBEDDING_MODELS } from "./models.ts";
 import { unitVector } from "./prose.ts";
 import { type Plan, planOf } from "./script.ts";
 import { StopStrings } from "./stops.ts";
@@ -41,6 +43,7 @@ export function scriptedEngine(options: ScriptedOptions): Engine {
     name: "scripted",
     slots: options.slots ?? SLOTS,
     models: options.models,
+    keepsFormat: async (model) => !EMBEDDING_MODELS.includes(model),
     refuses: (job) => isBusy(job),
     async generate(job, sink, signal) {
       try {

@@ -87,13 +87,10 @@ describe("what the endpoints answer is what the schemas say", () => {
     const file = new URL("../../../catalogue/models.json", import.meta.url);
     const { entries } = parseCatalogue(readFileSync(file, "utf8"), "models.json");
     const measured = { ttftMs: 180.5, tokensPerSecond: 40 };
+    fits(answers.ModelList, modelList(entries, { speedOf: () => measured, keepsFormat: () => true }));
     fits(
       answers.ModelList,
-      modelList(entries, () => measured),
-    );
-    fits(
-      answers.ModelList,
-      modelList(entries, () => ({ ttftMs: null, tokensPerSecond: null })),
+      modelList(entries, { speedOf: () => ({ ttftMs: null, tokensPerSecond: null }), keepsFormat: () => false }),
     );
     fits(answers.RateSheet, rateSheet(entries));
   });
@@ -186,12 +183,12 @@ describe("the examples of the document are what the endpoints make, to the byte"
     };
     const speeds = { ttftMs: 180, tokensPerSecond: 42.5 };
     const unmeasured = { ttftMs: null, tokensPerSecond: null };
-    const models = modelList([active, coming], (id) => (id === active.id ? speeds : unmeasured));
-    assert.equal(models, JSON.stringify(samples.models));
-    assert.deepEqual(
-      modelObject(active, () => speeds),
-      samples.activeModel,
-    );
+    const live = {
+      speedOf: (id: string) => (id === active.id ? speeds : unmeasured),
+      keepsFormat: (id: string) => id === active.id,
+    };
+    assert.equal(modelList([active, coming], live), JSON.stringify(samples.models));
+    assert.deepEqual(modelObject(active, live), samples.activeModel);
     assert.equal(rateSheet([active, coming]), JSON.stringify(samples.rates));
   });
 
@@ -200,7 +197,7 @@ describe("the examples of the document are what the endpoints make, to the byte"
   });
 
   test("requests, which are taken as they stand", () => {
-    for (const request of [samples.chatRequest, samples.streamRequest]) chat.parse(request);
+    for (const request of [samples.chatRequest, samples.streamRequest, samples.structuredRequest]) chat.parse(request);
     completions.parse(samples.completionRequest);
     embeddings.parse(samples.embeddingRequest);
   });

@@ -8,23 +8,36 @@ import type { CatalogueEntry } from "../../metering/catalogue.ts";
 /** The published share of each dollar that the serving host is paid. */
 const PAYOUT_SHARE = HOST_SHARE_PERCENT / 100;
 
-type SpeedOf = (model: string) => MedianSpeed;
+/** What the nodes that are connected now make of a model. */
+interface Live {
+  speedOf: (model: string) => MedianSpeed;
+  keepsFormat: (model: string) => boolean;
+}
 
-export function modelList(entries: CatalogueEntry[], speedOf: SpeedOf): string {
+export function modelList(entries: CatalogueEntry[], live: Live): string {
   const list: JsonOf<typeof publicRoutes.listModels> = {
     object: "list",
-    data: entries.map((entry) => modelObject(entry, speedOf)),
+    data: entries.map((entry) => modelObject(entry, live)),
   };
   return JSON.stringify(list);
 }
 
-export function modelObject(entry: CatalogueEntry, speedOf: SpeedOf): JsonOf<typeof publicRoutes.retrieveModel> {
+export function modelObject(
+  entry: CatalogueEntry,
+  { speedOf, keepsFormat }: Live,
+): JsonOf<typeof publicRoutes.retrieveModel> {
+  const { id, kind } = entry;
   return {
-    id: entry.id,
+    id,
     object: "model",
     created: Date.parse(entry.listed) / 1000,
     owned_by: "tollgate",
-    vendor: { kind: entry.kind, ...factsOf(entry, speedOf(entry.id)) },
+    vendor: {
+      kind,
+      ...factsOf(entry, speedOf(id)),
+      // An embedding has no form, whatever a node says of its engine.
+      structured_output: kind === "generation" && keepsFormat(id),
+    },
   };
 }
 

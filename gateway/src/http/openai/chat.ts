@@ -4,7 +4,7 @@ import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { renderedRole } from "../../metering/templates.ts";
 import { parseFields } from "../fields.ts";
-import { generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
+import { formatOf, generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
 
 const route = publicRoutes.createChatCompletion;
 
@@ -24,7 +24,7 @@ export const chat: Endpoint = {
       ...generationAsk(fields, body),
       prompt: { kind: "chat", messages },
       promptField: "messages",
-      body: { messages },
+      body: { messages, ...formatOf(fields) },
       vectorsDue: 0,
     };
   },

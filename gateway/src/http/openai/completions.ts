@@ -3,7 +3,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Endpoint } from "../../inference/endpoint.ts";
 import { parseFields } from "../fields.ts";
-import { generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
+import { formatOf, generationAsk, usageObject, withoutIdleOptions } from "./generation.ts";
 
 const route = publicRoutes.createCompletion;
 
@@ -19,7 +19,7 @@ export const completions: Endpoint = {
       ...generationAsk(fields, body),
       prompt: { kind: "text", text },
       promptField: "prompt",
-      body: { prompt: text },
+      body: { prompt: text, ...formatOf(fields) },
       vectorsDue: 0,
     };
   },

@@ -33,6 +33,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         includeUsage: false,
         outputTokensMax: undefined,
         sampling: {},
+        formatted: false,
         vectorsAs,
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };

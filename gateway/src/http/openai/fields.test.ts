@@ -115,7 +115,6 @@ describe("chat fields", () => {
       /must be "auto" or "none": this service returns no tool calls/,
     ],
     ["tool_choice 1", { ...good, tool_choice: 1 }, "tool_choice", /returns no tool calls/],
-    ["json mode", { ...good, response_format: { type: "json_object" } }, "response_format.type", /must be "text"/],
   ] as [string, unknown, string | undefined, RegExp][]) {
     test(`${name} is refused, naming ${param ?? "the body"}`, () => {
       const refused = refusal(chat.parse, body);
@@ -182,6 +181,101 @@ describe("chat fields", () => {
       assert.deepEqual(ask, plain);
       assert.deepEqual(ignored, tool_choice === null ? [] : ["tool_choice"]);
     }
+  });
+});
+
+describe("the form of the answer", () => {
+  const asks = (response_format: unknown) => ({ ...good, response_format });
+  const schemaOf = (json_schema: unknown) => asks({ type: "json_schema", json_schema });
+  /** `{}` is one level. */
+  const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
+  /** As long as that, as JSON. */
+  const long = (bytes: number): object => ({ const: "x".repeat(bytes - '{"const":""}'.length) });
+  const SCHEMA = "response_format.json_schema.schema";
+
+  for (const [name, body, param, rule] of [
+    ["no format", asks("json_object"), "response_format", /must be an object with type/],
+    ["a list of formats", asks([{ type: "text" }]), "response_format", /must be an object with type/],
+    ["a format without a type", asks({}), "response_format.type", /one of text, json_object, json_schema/],
+    ["an unknown type", asks({ type: "grammar" }), "response_format.type", /one of text, json_object, json_schema/],
+    ["no json_schema", asks({ type: "json_schema" }), "response_format.json_schema", /with name and schema/],
+    ["no name", schemaOf({ schema: {} }), "response_format.json_schema.name", /1 to 64 characters/],
+    ["an empty name", schemaOf({ name: "", schema: {} }), "response_format.json_schema.name", /1 to 64 characters/],
+    [
+      "a long name",
+      schemaOf({ name: "x".repeat(65), schema: {} }),
+      "response_format.json_schema.name",
+      /1 to 64 characters/,
+    ],
+    ["a name with a space", schemaOf({ name: "a b", schema: {} }), "response_format.json_schema.name", /A-Z, a-z/],
+    ["no schema", schemaOf({ name: "a" }), SCHEMA, /which is an object/],
+    ["a schema that is true", schemaOf({ name: "a", schema: true }), SCHEMA, /which is an object/],
+    ["a schema that is a list", schemaOf({ name: "a", schema: [] }), SCHEMA, /which is an object/],
+    ["101 levels", schemaOf({ name: "a", schema: nested(101) }), SCHEMA, /at most 100 levels deep/],
+    ["1000 levels", schemaOf({ name: "a", schema: nested(1000) }), SCHEMA, /at most 100 levels deep/],
+    ["a byte more than 64 KiB", schemaOf({ name: "a", schema: long(65_537) }), SCHEMA, /at most 64 KiB/],
+    [
+      "64 Ki characters of more bytes",
+      schemaOf({ name: "a", schema: { const: "é".repeat(40_000) } }),
+      SCHEMA,
+      /at most 64 KiB/,
+    ],
+    [
+      "strict that is text",
+      schemaOf({ name: "a", schema: {}, strict: "yes" }),
+      "response_format.json_schema.strict",
+      /true or false/,
+    ],
+  ] as [string, object, string, RegExp][]) {
+    test(`${name} is refused on both generation endpoints, naming ${param}`, () => {
+      for (const { parse } of [chat, completions]) {
+        const refused = refusal(parse, { prompt: "hi", ...body });
+        assert.equal(refused.param, param);
+        assert.match(refused.message, rule);
+        assert.ok(refused.message.startsWith(param), refused.message);
+      }
+    });
+  }
+
+  test("it travels in the job's body, and only nodes that keep to it are asked", () => {
+    const schema = { type: "object", properties: { b: {}, a: {} } };
+    for (const [response_format, format] of [
+      [{ type: "json_object" }, { type: "json_object" }],
+      [
+        { type: "json_schema", json_schema: { name: "x", schema, description: "ignored" } },
+        { type: "json_schema", name: "x", schema },
+      ],
+      [
+        { type: "json_schema", json_schema: { name: "x", schema, strict: null } },
+        { type: "json_schema", name: "x", schema },
+      ],
+      [
+        { type: "json_schema", json_schema: { name: "x", schema, strict: false } },
+        { type: "json_schema", name: "x", schema, strict: false },
+      ],
+    ]) {
+      const ask = chat.parse({ ...good, response_format });
+      assert.deepEqual(ask, { ...chat.parse(good), body: { messages, format }, formatted: true });
+      const text = { model: "m", prompt: "hi" };
+      const completion = completions.parse({ ...text, response_format });
+      assert.deepEqual(completion, { ...completions.parse(text), body: { prompt: "hi", format }, formatted: true });
+    }
+  });
+
+  test("text is what there is without it, whatever stands beside; so is null", () => {
+    for (const response_format of [{ type: "text" }, { type: "text", json_schema: 7 }, null]) {
+      assert.deepEqual(chat.parse({ ...good, response_format }), chat.parse(good));
+    }
+    assert.equal(chat.parse(good).formatted, false);
+    assert.equal(
+      embeddings.parse({ model: "m", input: "a", response_format: { type: "json_object" } }).formatted,
+      false,
+    );
+  });
+
+  test("a schema may have 64 KiB, and 100 levels", () => {
+    assert.ok(chat.parse(schemaOf({ name: "x".repeat(64), schema: nested(100), strict: true })));
+    assert.ok(chat.parse(schemaOf({ name: "A-z_0", schema: long(65_536) })));
   });
 });
 

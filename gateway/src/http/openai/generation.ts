@@ -1,8 +1,8 @@
-/** What chat and completions share: the decoding parameters, what they ignore, and the shape of usage. */
+/** What chat and completions share: the decoding parameters, the form of the answer, what they ignore, and the shape of usage. */
 import type { Usage as UsageObject } from "@tollgate/api/public/answers.ts";
 import type { ChatRequest, CompletionRequest } from "@tollgate/api/public/fields.ts";
 import { IGNORED_FIELDS } from "@tollgate/api/public/ignored.ts";
-import type { Sampling } from "@tollgate/protocol/frames.ts";
+import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
 import { presentOf } from "../fields.ts";
@@ -21,6 +21,7 @@ export function generationAsk(
     includeUsage: stream && fields.stream_options?.include_usage === true,
     outputTokensMax: fields.max_completion_tokens ?? fields.max_tokens,
     sampling: sampling(fields),
+    formatted: "format" in formatOf(fields),
     vectorsAs: "floats",
     ignored: presentOf(body, stream ? IGNORED_FIELDS : [...IGNORED_FIELDS, "stream_options"]),
   };
@@ -30,6 +31,14 @@ export function generationAsk(
 export function withoutIdleOptions(body: unknown): unknown {
   if (typeof body !== "object" || body === null || !("stream_options" in body)) return body;
   return "stream" in body && body.stream === true ? body : { ...body, stream_options: null };
+}
+
+/** As the job's body carries it. Any text will do: nothing is carried. */
+export function formatOf({ response_format: asked }: Generation): { format?: OutputFormat } {
+  if (asked === undefined || asked.type === "text") return {};
+  if (asked.type === "json_object") return { format: { type: "json_object" } };
+  const { name, schema, strict } = asked.json_schema;
+  return { format: { type: "json_schema", name, schema, ...(strict != null && { strict }) } };
 }
 
 function sampling(fields: Generation): Sampling {

@@ -31,12 +31,11 @@ export function openAiRoutes(
     });
   }
 
-  const speedOf = (model: string) => gateway.dispatcher.speedOf(model);
   app.route({
     ...methodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
       await countAsRequest(gateway, call);
-      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, speedOf));
+      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, gateway.dispatcher));
     },
   });
 
@@ -46,7 +45,7 @@ export function openAiRoutes(
       await countAsRequest(gateway, call);
       const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
       if (entry === undefined) throw fault("model_not_found");
-      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, speedOf)));
+      return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, gateway.dispatcher)));
     },
   });
 

@@ -28,16 +28,31 @@ export function fieldsOf(document: Document, schema: Schema | Ref, prefix = ""):
 /** The fields inside a field: of an object, of a list's elements, of every alternative. */
 function within(document: Document, schema: Schema, path: string): Field[] {
   const whole = follow(document, schema);
-  if (whole.anyOf !== undefined) return whole.anyOf.flatMap((branch) => within(document, branch as Schema, path));
+  const alternatives = alternativesOf(whole);
+  if (alternatives !== undefined) return joined(alternatives.map((branch) => within(document, branch, path)));
   if (whole.type === "array") return within(document, (whole.items ?? {}) as Schema, `${path}[]`);
   return fieldsOf(document, whole, `${path}.`);
+}
+
+const alternativesOf = ({ anyOf, oneOf }: Schema): Schema[] | undefined => (anyOf ?? oneOf) as Schema[] | undefined;
+
+/** A field of several alternatives has one line, and is required where all of them require it. */
+function joined(alternatives: Field[][]): Field[] {
+  const byPath = Map.groupBy(alternatives.flat(), ({ path }) => path);
+  return [...byPath.values()].map((same) => ({
+    ...(same[0] as Field),
+    type: [...new Set(same.map(({ type }) => type))].join(" | "),
+    required: same.length === alternatives.length && same.every(({ required }) => required),
+  }));
 }
 
 export function typeOf(document: Document, schema: Schema): string {
   const whole = follow(document, schema);
   if (whole.const !== undefined) return JSON.stringify(whole.const);
   if (whole.enum !== undefined) return whole.enum.map((value) => JSON.stringify(value)).join(" | ");
-  if (whole.anyOf !== undefined) return whole.anyOf.map((branch) => typeOf(document, branch as Schema)).join(" or ");
+  const alternatives = alternativesOf(whole);
+  if (alternatives !== undefined)
+    return [...new Set(alternatives.map((branch) => typeOf(document, branch)))].join(" or ");
   if (Array.isArray(whole.type)) return whole.type.join(" or ");
   if (whole.type === "array") return listType(document, whole);
   if (whole.type === "string") return whole.minLength === 1 ? "non-empty string" : "string";

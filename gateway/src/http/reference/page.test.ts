@@ -142,6 +142,11 @@ test("a schema is read out field by field", () => {
   assert.equal(type("messages"), "list of 1 or more: object");
   assert.equal(type("messages[].content[].type"), '"text"');
   assert.equal(type("stream_options.include_usage"), "boolean or null");
+  assert.equal(type("response_format"), "object");
+  assert.equal(type("response_format.type"), '"text" | "json_object" | "json_schema"');
+  assert.equal(fields.get("response_format.type")?.required, true);
+  assert.equal(type("response_format.json_schema.name"), "string");
+  assert.equal(fields.get("response_format.json_schema")?.required, false);
   assert.equal(fields.get("model")?.required, true);
   assert.equal(fields.get("stream")?.required, false);
 });

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { addressesFor } from "../../engines/detect.ts";
 import type { Engine } from "../../engines/engine.ts";
 import { engineKeepsFormat } from "../../engines/format-check.ts";
+import { EMBEDDING_MODELS } from "../../engines/models.ts";
 import { mapOf, modelsOf, readFlags, UsageError } from "../arguments.ts";
 import type { Source } from "../choose-engine.ts";
 import { answer, type Command, type CommandContext } from "../command.ts";
@@ -96,7 +97,8 @@ async function run(args: string[], context: CommandContext): Promise<number> {
 /** Those whose engine keeps to an output format; one after the other, since each may have to be loaded. */
 async function keepingFormats(engine: Engine, models: string[]): Promise<string[]> {
   const keeping: string[] = [];
-  for (const model of models) if (await engineKeepsFormat(engine, model)) keeping.push(model);
+  for (const model of models)
+    if (!EMBEDDING_MODELS.includes(model) && (await engineKeepsFormat(engine, model))) keeping.push(model);
   return keeping;
 }
 

@@ -159,6 +159,8 @@ export async function callModels({ platform, people, make }: Fixture, { ask }: C
   const chat = { model: "tiny-3b", messages: [{ role: "user", content: "one two three" }], max_tokens: 100 };
   const { prompt_tokens, output_tokens_max } = (await ask(browser, 200, "quoteChat", { body: chat })).body;
   assert.deepEqual([prompt_tokens, output_tokens_max], [3, 100]);
+  const formed = { ...chat, response_format: { type: "json_schema", json_schema: { name: "a", schema: {} } } };
+  assert.equal((await ask(browser, 200, "quoteChat", { body: formed })).body.prompt_tokens, prompt_tokens);
   await ask(browser, 400, "quoteChat", { body: { ...chat, messages: [] } });
   await ask(browser, 404, "quoteChat", { body: { ...chat, model: "none" } });
   outside.counting = { countPrompt: () => Promise.reject(new PoolBusyError()) };

@@ -1,0 +1,192 @@
+/**
+ * Answers in a form that the request asks for: from nodes whose engine keeps to it, at the price of any other answer. Beside
+ * the platform's own node there is an older one, which knows nothing of forms and serves a model that nobody else does.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import OpenAI from "openai";
+import { honest } from "./hostile/behaviours.ts";
+import { HandMadeNode, type Job } from "./hostile/node.ts";
+import { assertBalanced, builder, lastRecord } from "./ledger-check.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { events } from "./raw-http.ts";
+
+/** What only the older node serves. */
+const UNFORMED = "small-8b";
+const PRICE = { in: 20_000n, out: 40_000n };
+const messages = [{ role: "user" as const, content: "Where is the Danube?" }];
+const schema = {
+  type: "object",
+  properties: {
+    name: { type: "string" },
+    lengthKm: { type: "integer", minimum: 1 },
+    sea: { enum: ["black", "north"] },
+  },
+  required: ["name", "lengthKm", "sea"],
+  additionalProperties: false,
+};
+const FITS = { name: "text", lengthKm: 1, sea: "black" };
+const river = { type: "json_schema" as const, json_schema: { name: "river", schema, strict: true } };
+const nested = (levels: number): object => (levels === 1 ? {} : { not: nested(levels - 1) });
+
+interface Whole {
+  choices: { message?: { content: string }; text?: string; finish_reason: string }[];
+  usage: { prompt_tokens: number; completion_tokens: number };
+}
+
+describe("structured output", () => {
+  let dataDir: string;
+  let platform: Platform;
+  let older: HandMadeNode;
+  const jobsOfOlder: Job[] = [];
+
+  const post = (fields: object, path = "chat/completions"): Promise<Response> =>
+    fetch(`${platform.ready.base_url}/v1/${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${platform.ready.api_key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model: "tiny-3b", messages, max_tokens: 300, ...fields }),
+    });
+  const whole = async (fields: object, path?: string): Promise<Whole> => {
+    const response = await post(fields, path);
+    assert.equal(response.status, 200);
+    return (await response.json()) as Whole;
+  };
+  const models = async (): Promise<Map<string, boolean>> => {
+    const response = await fetch(`${platform.ready.base_url}/v1/models`, {
+      headers: { authorization: `Bearer ${platform.ready.api_key}` },
+    });
+    const { data } = (await response.json()) as { data: { id: string; vendor: { structured_output: boolean } }[] };
+    return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
+  };
+
+  before(async () => {
+    dataDir = await newDataDir();
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
+    const stage = { baseUrl: platform.ready.base_url, balance: async () => 0n };
+    const answer = honest();
+    older = await HandMadeNode.join(
+      stage,
+      { account: "", token: platform.ready.host_token },
+      {
+        name: "older",
+        models: ["tiny-3b", UNFORMED],
+        behaviour(job) {
+          jobsOfOlder.push(job);
+          return answer(job);
+        },
+      },
+    );
+    await eventually("the platform's own node has said what its engine can", async () =>
+      (await models()).get("tiny-3b"),
+    );
+  });
+  after(async () => {
+    await older?.leave();
+    assert.equal(await platform?.stop(), 0);
+    await removeDataDir(dataDir);
+  });
+
+  test("an answer fits its schema, whole and as a stream, in chat and in completions, from a large body too", async () => {
+    const client = new OpenAI({
+      apiKey: platform.ready.api_key,
+      baseURL: `${platform.ready.base_url}/v1`,
+      maxRetries: 0,
+    });
+    const order = { model: "tiny-3b", messages, response_format: river, max_tokens: 300 };
+    const answer = await client.chat.completions.create(order);
+    assert.deepEqual(JSON.parse(answer.choices[0]?.message.content ?? ""), FITS);
+    assert.equal(answer.choices[0]?.finish_reason, "stop");
+
+    const deltas: string[] = [];
+    for await (const { choices } of await client.chat.completions.create({ ...order, stream: true }))
+      deltas.push(choices[0]?.delta.content ?? "");
+    assert.deepEqual(JSON.parse(deltas.join("")), FITS);
+
+    const completion = await whole({ prompt: "The Danube:", response_format: river }, "completions");
+    assert.deepEqual(JSON.parse(completion.choices[0]?.text ?? ""), FITS);
+
+    const large = await whole({ response_format: river, metadata: { padding: "x".repeat(100_000) } });
+    assert.deepEqual(JSON.parse(large.choices[0]?.message?.content ?? ""), FITS);
+    assert.deepEqual(large.usage, answer.usage);
+  });
+
+  test("any object will do for json_object", async () => {
+    const { choices } = await whole({ response_format: { type: "json_object" } });
+    assert.equal(typeof JSON.parse(choices[0]?.message?.content ?? "").answer, "string");
+  });
+
+  test("the form is neither counted nor held for: the prompt is as long with it as without, the charge exact", async () => {
+    const seen: [number, string][] = [];
+    for (const response_format of [undefined, null, { type: "text" }, { type: "json_object" }, river]) {
+      const before = (await builder(platform)).balance;
+      const { usage } = await whole({ response_format });
+      const charge = BigInt(usage.prompt_tokens) * PRICE.in + BigInt(usage.completion_tokens) * PRICE.out;
+      assert.equal(before - (await builder(platform)).balance, charge);
+      const record = await lastRecord(platform);
+      assert.deepEqual([record.outcome, BigInt(record.charge_pico)], ["ok", charge]);
+      seen.push([usage.prompt_tokens, record.hold_pico]);
+    }
+    const [plain] = seen;
+    assert.equal(BigInt(plain?.[1] ?? 0), BigInt(plain?.[0] ?? 0) * PRICE.in + 300n * PRICE.out);
+    assert.deepEqual(seen, Array(5).fill(plain));
+    await assertBalanced(platform);
+  });
+
+  test("the cap cuts it like any answer: length, and what came is billed", async () => {
+    const before = (await builder(platform)).balance;
+    const overrun = [{ role: "user", content: '#script {"overrun":true}' }];
+    const order = { messages: overrun, response_format: { type: "json_object" }, max_tokens: 5 };
+    const { choices, usage } = await whole(order);
+    assert.equal(choices[0]?.finish_reason, "length");
+    assert.throws(() => JSON.parse(choices[0]?.message?.content ?? ""), SyntaxError);
+    assert.equal(usage.completion_tokens, 5);
+    assert.equal(before - (await builder(platform)).balance, BigInt(usage.prompt_tokens) * PRICE.in + 5n * PRICE.out);
+  });
+
+  test("what is wrong with it is told at the door, by its name", async () => {
+    const schemaOf = (schema: unknown) => ({ type: "json_schema", json_schema: { name: "x", schema } });
+    for (const [response_format, param] of [
+      ["json_object", "response_format"],
+      [{ type: "yaml" }, "response_format.type"],
+      [{ type: "json_schema", json_schema: { schema } }, "response_format.json_schema.name"],
+      [schemaOf([]), "response_format.json_schema.schema"],
+      [schemaOf(nested(101)), "response_format.json_schema.schema"],
+      [schemaOf({ const: "x".repeat(64 * 1024) }), "response_format.json_schema.schema"],
+    ] as const) {
+      const response = await post({ response_format });
+      const { error } = (await response.json()) as { error: { type: string; param: string; code?: string } };
+      assert.deepEqual([response.status, error.type, error.param], [400, "invalid_request_error", param]);
+      assert.ok(!("code" in error));
+    }
+    assert.equal((await post({ response_format: schemaOf(nested(100)) })).status, 200);
+  });
+
+  test("without an able node: 503 at once, nothing billed, and plain requests served; a stream is told by its event", async () => {
+    assert.deepEqual([(await models()).get("tiny-3b"), (await models()).get(UNFORMED)], [true, false]);
+    const before = await builder(platform);
+    const whole503 = await post({ model: UNFORMED, response_format: river });
+    assert.deepEqual([whole503.status, whole503.headers.get("x-should-retry")], [503, "true"]);
+    assert.ok(Number(whole503.headers.get("retry-after")) >= 1);
+    assert.equal(((await whole503.json()) as { error: { code: string } }).error.code, "no_capacity");
+    const record = await lastRecord(platform);
+    assert.deepEqual([record.outcome, record.charge_pico, record.attempts], ["no_capacity", "0", 0]);
+
+    const stream = await post({ model: UNFORMED, response_format: { type: "json_object" }, stream: true });
+    assert.equal(stream.status, 200);
+    const told = events(await stream.text());
+    assert.equal(JSON.parse(told.at(-1) ?? "").error.code, "no_capacity");
+    assert.deepEqual(await builder(platform), before);
+
+    assert.equal((await post({ model: UNFORMED })).status, 200);
+    await assertBalanced(platform);
+  });
+
+  test("the older node was asked for plain text, and never for a form", async () => {
+    await Promise.all(Array.from({ length: 20 }, () => whole({ response_format: river })));
+    assert.ok(jobsOfOlder.some(({ header }) => header.model === UNFORMED));
+    assert.deepEqual(
+      jobsOfOlder.filter(({ body }) => "format" in body),
+      [],
+    );
+  });
+});

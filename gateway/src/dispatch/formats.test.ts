@@ -1,0 +1,299 @@
+/** Requests that ask for an output format go only to nodes that said that their engine keeps to one. */
+import assert from "node:assert/strict";
+import { beforeEach, describe, test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
+import type { Frame } from "@tollgate/protocol/frames.ts";
+import { JobJoiner } from "@tollgate/protocol/jobs.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Dispatcher, type DispatchResult, openDispatcher } from "./dispatcher.ts";
+import type { DispatchOrder, DispatchSink } from "./offers.ts";
+import { Roster } from "./roster.ts";
+import { FakeNode, MemoryPlane } from "./testing.ts";
+
+const MODEL = "tiny-3b";
+const DEADLINE_MS = 10_000;
+const format = { type: "json_schema" as const, name: "x", schema: { type: "object" } };
+
+let requests = 0;
+const order = (formatted: boolean): DispatchOrder => ({
+  request: String(++requests).padStart(26, "0"),
+  header: { model: MODEL, endpoint: "chat", stream: false, output_tokens_max: 9, sampling: {} },
+  body: { messages: [{ role: "user", content: "hi" }], ...(formatted && { format }) },
+  formatted,
+});
+
+const sinkOf = (): DispatchSink & { text: string } => ({
+  text: "",
+  reachedClient: false,
+  begin() {
+    this.text = "";
+  },
+  delta(_channel, text) {
+    this.text += text;
+    return "more";
+  },
+  vectors: () => "broken",
+  finished() {
+    return this.text === "" ? "empty" : "answered";
+  },
+});
+
+describe("requests for an output format", () => {
+  let clock: ManualClock;
+  let plane: MemoryPlane;
+  let dispatcher: Dispatcher;
+  let elected: string[];
+  let roster: Roster;
+
+  beforeEach(() => {
+    clock = manualClock();
+    plane = new MemoryPlane();
+    elected = [MODEL];
+    const log = createLog("silent");
+    const licence = async (id: string) => ({
+      nodeId: id as Uuid,
+      hostAccountId: `host-of-${id}` as Uuid,
+      models: elected,
+    });
+    roster = new Roster({ plane, clock, random: systemRandom(), log, licence });
+    dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId: "gw1", deadlineMs: DEADLINE_MS });
+  });
+
+  const online = async (id: string, told: Partial<Parameters<FakeNode["report"]>[0]> = {}): Promise<FakeNode> => {
+    const node = new FakeNode(plane, { id, gatewayId: "gw1" });
+    node.report({ models: [MODEL], slots: 1, ...told });
+    await turn();
+    return node;
+  };
+  const able = { json_schema: [MODEL] };
+  const run = (formatted: boolean): Promise<DispatchResult> =>
+    dispatcher.run(order(formatted), sinkOf(), new AbortController().signal);
+  const answer = (node: FakeNode, job: string): void => {
+    node.say({ kind: "accepted", job });
+    node.delta(job, 0, "{}");
+    node.say({ kind: "done", job, seq: 1, finish: "stop" });
+  };
+  const jobsAt = (node: FakeNode): Extract<Frame, { kind: "job" }>[] =>
+    node.heard.filter(({ kind }) => kind === "job") as never;
+  const hasFormat = (node: FakeNode): boolean[] =>
+    jobsAt(node).map((frame) => "format" in (new JobJoiner(frame).body() as object));
+
+  test("the able one of many free nodes gets it, with the format in the job", async () => {
+    const others = await Promise.all(["a", "b", "c", "d", "e", "f"].map((id) => online(id, { slots: 8 })));
+    const node = await online("g", { ...able, slots: 4, busy: 3 });
+    const running = run(true);
+    answer(node, await node.job());
+    const result = await running;
+    assert.deepEqual([result.end, result.server?.nodeId], ["finished", "g"]);
+    assert.deepEqual(new JobJoiner(jobsAt(node)[0] as never).body(), order(true).body);
+    assert.deepEqual(others.flatMap(jobsAt), []);
+  });
+
+  test("nodes that do not say so, older ones and those that say it of another model, get none: no_capacity at once", async () => {
+    const nodes = [
+      await online("older"),
+      await online("none", { json_schema: [] }),
+      await online("other", { models: [MODEL, "small-8b"], json_schema: ["small-8b"] }),
+      await online("unserved", { models: ["small-8b"], json_schema: [MODEL] }),
+    ];
+    const before = clock.monotonic();
+    assert.equal((await run(true)).end, "no_capacity");
+    assert.equal(clock.monotonic(), before, "nobody waited");
+    assert.equal(dispatcher.keepsFormat(MODEL), false);
+    assert.deepEqual(nodes.flatMap(jobsAt), []);
+  });
+
+  test("what the host did not elect does not count", async () => {
+    elected = [];
+    await online("a", able);
+    assert.equal((await run(true)).end, "no_capacity");
+    assert.equal(dispatcher.keepsFormat(MODEL), false);
+  });
+
+  test("it is known while such a node is connected, and not after", async () => {
+    assert.equal(dispatcher.keepsFormat(MODEL), false);
+    const node = await online("a", able);
+    assert.equal(dispatcher.keepsFormat(MODEL), true);
+    node.report({ models: [MODEL], slots: 1, json_schema: [] });
+    await turn();
+    assert.equal(dispatcher.keepsFormat(MODEL), false);
+    node.report({ models: [MODEL], slots: 1, ...able });
+    await turn();
+    assert.equal(dispatcher.keepsFormat(MODEL), true);
+    plane.drop("a");
+    assert.equal(dispatcher.keepsFormat(MODEL), false);
+  });
+
+  test("while all able nodes are busy it waits, and lets others pass to nodes that it cannot use", async () => {
+    const node = await online("able", able);
+    const first = run(true);
+    const job = await node.job();
+    const second = run(true);
+    const older = await online("older");
+    await turn();
+    assert.deepEqual(jobsAt(older), [], "a free node that cannot do it is not handed it");
+    const plain = run(false);
+    answer(older, await older.job());
+    assert.equal((await plain).server?.nodeId, "older");
+    answer(node, job);
+    answer(node, await node.job(2));
+    assert.deepEqual([(await first).end, (await second).end], ["finished", "finished"]);
+    assert.deepEqual([hasFormat(node), hasFormat(older)], [[true, true], [false]]);
+  });
+
+  test("nobody who came later takes its node: first come, first served", async () => {
+    const node = await online("able", able);
+    const older = await online("older");
+    // Both are busy with plain requests.
+    const busy = [run(false), run(false)];
+    const [jobHere, jobThere] = [await node.job(), await older.job()];
+    const formatted = run(true);
+    const plain = run(false);
+    answer(node, jobHere);
+    answer(node, await node.job(2));
+    assert.equal((await formatted).server?.nodeId, "able");
+    answer(older, jobThere);
+    const results = [...busy, plain];
+    const offeredHere = node.job(3).then((job) => answer(node, job));
+    const offeredThere = older.job(2).then((job) => answer(older, job));
+    await Promise.race([offeredHere, offeredThere]);
+    assert.deepEqual(
+      (await Promise.all(results)).map(({ end }) => end),
+      ["finished", "finished", "finished"],
+    );
+    assert.deepEqual(hasFormat(node).slice(0, 2), [false, true]);
+    assert.ok(!hasFormat(older).includes(true));
+  });
+
+  test("nor does it keep those from their turn who waited before it", async () => {
+    const node = await online("able", able);
+    const busy = run(false);
+    const job = await node.job();
+    const [plain, formatted] = [run(false), run(true)];
+    answer(node, job);
+    answer(node, await node.job(2));
+    answer(node, await node.job(3));
+    await Promise.all([busy, plain, formatted]);
+    assert.deepEqual(hasFormat(node), [false, false, true]);
+  });
+
+  test("one that waits goes at once when the last able node leaves or can no more, and plain ones stay", async () => {
+    const older = await online("older");
+    const held = run(false);
+    const heldJob = await older.job();
+    for (const leave of [
+      () => plane.drop("able"),
+      (node: FakeNode) => node.report({ models: [MODEL], slots: 1, busy: 1, json_schema: [] }),
+    ]) {
+      const node = await online("able", { ...able, busy: 1 });
+      const formatted = run(true);
+      leave(node);
+      assert.equal((await formatted).end, "no_capacity");
+      plane.drop("able");
+    }
+    const plain = run(false);
+    answer(older, heldJob);
+    answer(older, await older.job(2));
+    assert.deepEqual([(await held).end, (await plain).end], ["finished", "finished"]);
+  });
+
+  test("it waits to its deadline and no longer", async () => {
+    await online("able", { ...able, busy: 1 });
+    await online("older");
+    const formatted = run(true);
+    clock.advance(DEADLINE_MS);
+    assert.equal((await formatted).end, "no_capacity");
+  });
+
+  test("an able node that the plane lost a moment ago is waited for, as for any request", async () => {
+    await online("older");
+    const node = await online("able", able);
+    plane.drop("able", "plane");
+    const formatted = run(true);
+    node.report({ models: [MODEL], slots: 1, ...able });
+    answer(node, await node.job());
+    assert.equal((await formatted).end, "finished");
+  });
+
+  test("the retry after silence goes to an able node, or nowhere", async () => {
+    for (const second of [able, {}]) {
+      const node = await online("able", { ...able, slots: 9 });
+      const formatted = run(true);
+      const job = await node.job();
+      const other = await online("other", second);
+      node.say({ kind: "accepted", job });
+      clock.advance(2_300);
+      if (second === able) answer(other, await other.job());
+      assert.equal((await formatted).end, second === able ? "finished" : "quiet");
+      if (second !== able) assert.deepEqual(jobsAt(other), []);
+      plane.drop("able");
+      plane.drop("other");
+    }
+  });
+
+  test("so does the second opinion on an empty answer", async () => {
+    for (const second of [able, {}]) {
+      const node = await online("able", { ...able, slots: 9 });
+      const formatted = run(true);
+      const job = await node.job();
+      const other = await online("other", second);
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "done", job, seq: 0, finish: "stop" });
+      if (second === able) answer(other, await other.job());
+      assert.equal((await formatted).end, second === able ? "finished" : "unconfirmed");
+      if (second !== able) assert.deepEqual(jobsAt(other), []);
+      plane.drop("able");
+      plane.drop("other");
+    }
+  });
+
+  test("a node that declines it is asked again, and no other", async () => {
+    const older = await online("older");
+    const node = await online("able", able);
+    const formatted = run(true);
+    node.say({ kind: "busy", job: await node.job() });
+    await turn();
+    clock.advance(250);
+    answer(node, await node.job(2));
+    assert.equal((await formatted).end, "finished");
+    assert.deepEqual(jobsAt(older), []);
+  });
+
+  test("an engine that fails such a job may have had a schema that it cannot take: it counts as a refused prompt", async () => {
+    const node = await online("able", { ...able, slots: 9 });
+    const failures: unknown[] = [];
+    dispatcher.onAttempt(({ failure }) => failures.push(failure));
+    for (const [nth, formatted] of [true, false].entries()) {
+      const running = run(formatted);
+      const job = await node.job(nth + 1);
+      node.say({ kind: "accepted", job });
+      node.say({ kind: "failed", job, seq: 0, cause: "engine", message: "HTTP 400" });
+      assert.equal((await running).end, "failed");
+    }
+    assert.deepEqual(failures, ["prompt", "engine"]);
+  });
+
+  test("whoever waits for another node keeps nobody from one that is free", async () => {
+    const [a, b] = [await online("a"), await online("b")];
+    const first = run(false);
+    const offered = Promise.race([
+      a.job().then((job) => ({ job, node: a, other: b })),
+      b.job().then((job) => ({ job, node: b, other: a })),
+    ]);
+    const { job, node, other } = await offered;
+    // Busy with another gateway's work.
+    other.report({ models: [MODEL], slots: 1, busy: 1 });
+    await turn();
+    node.say({ kind: "busy", job });
+    await turn();
+    const second = run(false);
+    answer(node, await node.job(2));
+    assert.equal((await second).end, "finished");
+    other.report({ models: [MODEL], slots: 1 });
+    answer(other, await other.job());
+    assert.equal((await first).end, "finished");
+  });
+});

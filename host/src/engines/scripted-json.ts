@@ -1,0 +1,58 @@
+/** What the scripted engine says when a form is asked for: JSON of that form, the least of it, and always the same. */
+import type { OutputFormat } from "@tollgate/protocol/frames.ts";
+
+/** A schema can ask for any length; nobody needs more of it. */
+const LENGTH_MAX = 1_000;
+
+type Schema = Record<string, unknown>;
+
+/** `say` is what an object of any form says. In pieces, each as short as a token; joined they are the JSON. */
+export function jsonWords(format: OutputFormat, say: string): string[] {
+  const value = format.type === "json_object" ? { answer: say } : fitting(format.schema);
+  return JSON.stringify(value).match(/\s*(?:[^\s{}[\]:,"]+|[{}[\]:,"])/g) ?? [];
+}
+
+/** Knows types, bounds, enum, const, required and the first of several alternatives; the rest of a schema it does not see. */
+function fitting(schema: unknown): unknown {
+  if (!isSchema(schema)) return null;
+  if ("const" in schema) return schema.const;
+  if (Array.isArray(schema.enum)) return schema.enum[0];
+  const alternatives = schema.anyOf ?? schema.oneOf;
+  if (Array.isArray(alternatives)) return fitting(alternatives[0]);
+  switch (typeOf(schema)) {
+    case "object":
+      return objectOf(schema);
+    case "array":
+      return Array.from({ length: lengthOf(schema.minItems, 0) }, () => fitting(schema.items));
+    case "string":
+      return "text".padEnd(lengthOf(schema.minLength, 0), "x").slice(0, lengthOf(schema.maxLength, LENGTH_MAX));
+    case "integer":
+    case "number":
+      return numberOf(schema);
+    case "boolean":
+      return true;
+    default:
+      return null;
+  }
+}
+
+const isSchema = (schema: unknown): schema is Schema => typeof schema === "object" && schema !== null;
+
+function typeOf({ type, properties, required }: Schema): unknown {
+  if (type === undefined && (properties !== undefined || required !== undefined)) return "object";
+  return Array.isArray(type) ? type[0] : type;
+}
+
+function objectOf({ properties, required }: Schema): object {
+  const known = isSchema(properties) ? properties : {};
+  const names = Array.isArray(required) ? required.map(String) : [];
+  return Object.fromEntries(names.map((name) => [name, fitting(known[name])]));
+}
+
+function numberOf({ minimum, maximum }: Schema): number {
+  if (typeof minimum === "number" && minimum > 0) return Math.ceil(minimum);
+  return typeof maximum === "number" && maximum < 0 ? Math.floor(maximum) : 0;
+}
+
+const lengthOf = (told: unknown, otherwise: number): number =>
+  Math.min(typeof told === "number" && told >= 0 ? told : otherwise, LENGTH_MAX);
