@@ -3,7 +3,7 @@
  * attempt ended. The rules are the table in attempt.ts; here they meet the plane.
  */
 import { decode, encode, FrameError } from "@tollgate/protocol/codec.ts";
-import type { Channel, Delta, Frame, JobBody, JobHeader, TimedDelta } from "@tollgate/protocol/frames.ts";
+import type { Channel, Delta, Endpoint, Frame, JobBody, JobHeader, TimedDelta } from "@tollgate/protocol/frames.ts";
 import { cutJob } from "@tollgate/protocol/jobs.ts";
 import { gatewayInbox, senderOf, toNode } from "@tollgate/protocol/subjects.ts";
 import type { Clock } from "../base/clock.ts";
@@ -60,6 +60,7 @@ export type Failure = "engine" | "agent" | "prompt" | "protocol" | "silent" | "l
 export interface Attempt {
   readonly job: string;
   readonly model: string;
+  readonly endpoint: Endpoint;
   readonly stream: boolean;
   readonly origin: DispatchOrder["origin"];
   readonly node: RosterNode;
@@ -165,6 +166,7 @@ export class Offers {
       const attempt: Live = {
         job,
         model: order.header.model,
+        endpoint: order.header.endpoint,
         stream: order.header.stream,
         origin: order.origin,
         node,

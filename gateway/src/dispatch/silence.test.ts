@@ -8,7 +8,8 @@ const accepted = (at = 0): Heard => ({
   offeredAt: 0,
   acceptBy: Number.POSITIVE_INFINITY,
   acceptedAt: at,
-  firstOutputAt: null,
+  endpoint: "chat",
+  lastOutputAt: null,
   aliveAt: at,
   own: { toldMs: 0, aliveMs: 0 },
 });
@@ -30,9 +31,16 @@ describe("how long a node may say nothing", () => {
     hearProgress(reading, 59_999);
     hearProgress(reading, 60_000);
     assert.equal(reading.aliveAt, 59_999);
-    const producing = { ...accepted(), firstOutputAt: 10 };
+    const producing = { ...accepted(), lastOutputAt: 10 };
     hearProgress(producing, 1_000);
     assert.equal(producing.aliveAt, 0);
+  });
+
+  test("of an embedding the next input is read after each vector", () => {
+    const reading: Heard = { ...accepted(), endpoint: "embedding", lastOutputAt: 70_000 };
+    hearProgress(reading, 129_999);
+    hearProgress(reading, 130_000);
+    assert.equal(reading.aliveAt, 129_999);
   });
 });
 

@@ -9,6 +9,8 @@
  * come are not believed.
  */
 
+import type { Endpoint } from "@tollgate/protocol/frames.ts";
+
 /** To accept. */
 const ACCEPT_MS_MAX = 2_000;
 /** Between two tokens, or from acceptance to the first, on the node's own clock. */
@@ -34,16 +36,19 @@ export interface Heard {
   /** By then somebody must have accepted the request, whoever it is. */
   readonly acceptBy: number;
   acceptedAt: number | null;
-  firstOutputAt: number | null;
+  readonly endpoint: Endpoint;
+  lastOutputAt: number | null;
   /** The last sign of life. */
   aliveAt: number;
   readonly own: OwnTimes;
 }
 
-/** The node reads the prompt. */
+/** The node reads the prompt; of an embedding, the next of its inputs. */
 export function hearProgress(heard: Heard, now: number): void {
-  const { acceptedAt, firstOutputAt, own } = heard;
-  if (acceptedAt === null || firstOutputAt !== null || now - acceptedAt >= PREFILL_MS_MAX) return;
+  const { acceptedAt, lastOutputAt, own, endpoint } = heard;
+  const readsSince = endpoint === "embedding" ? (lastOutputAt ?? acceptedAt) : acceptedAt;
+  if (acceptedAt === null || readsSince === null || now - readsSince >= PREFILL_MS_MAX) return;
+  if (lastOutputAt !== null && endpoint !== "embedding") return;
   heard.aliveAt = now;
   own.aliveMs = now - acceptedAt;
 }
