@@ -1,12 +1,21 @@
 /** What the suite has to know of an engine: how it is had and started, how a host chooses it, and what it cannot do. */
 import type { BehaviourName } from "./behaviours/behaviours.ts";
 import type { TinyModel } from "./model/model.ts";
+import { SHAPE } from "./model/weights.ts";
 import type { Server } from "./servers/server.ts";
 
 export interface Message {
   role: string;
   content: string;
 }
+
+export interface EmbeddingModel {
+  model: string;
+  width: number;
+}
+
+/** The tiny model's own vectors. The agent knows which tokenizer `embed-m3` has, and this is another one. */
+export const TINY_EMBEDDINGS: EmbeddingModel = { model: "embed-tiny", width: SHAPE.width };
 
 export interface EngineUnderTest {
   /** For the command line. */
@@ -25,10 +34,12 @@ export interface EngineUnderTest {
   env?(url: string): Record<string, string>;
   /** How many requests the node must announce that it runs at once. */
   slots: number;
-  /** The width of its vectors, where it serves embeddings. */
-  vectorWidth?: number;
+  /** The model of the catalogue that it serves embeddings of, if it does. */
+  embeds?: EmbeddingModel;
   /** The context of its model, where it is not the catalogue's. */
   contextTokens?: number;
+  /** Its model ends its answers by itself, as the tiny one never does. */
+  endsItself?: boolean;
   /** What it cannot do, and why: the suite holds it to that. */
   cannot: Partial<Record<BehaviourName, string>>;
   /** How many tokens the engine itself counts in a prompt. */

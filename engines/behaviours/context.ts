@@ -3,7 +3,7 @@ import { expectSame, type Outcome, ok } from "../outcome.ts";
 import type { Stage } from "../stage/stage.ts";
 
 const CONTEXT_TOKENS = 8192;
-const LEFT_TOKENS = 20;
+const LEFT_TOKENS = 8;
 const WORD = " house";
 
 export async function longPrompt({ engine, builder }: Stage): Promise<Outcome> {

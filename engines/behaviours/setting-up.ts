@@ -12,17 +12,19 @@ export async function elect({ engine, model, platform, host, url }: Stage): Prom
   });
   const elected = JSON.parse(said) as { engine: string; models: string[] };
   expect(engine.known.test(elected.engine), `taken for ${elected.engine}`);
-  const models = engine.vectorWidth === undefined ? ["tiny-3b"] : ["tiny-3b", "embed-m3"];
+  const models = engine.embeds === undefined ? ["tiny-3b"] : ["tiny-3b", engine.embeds.model];
   expect(models.join() === elected.models.join(), `elected ${elected.models.join(", ")}, not ${models.join(", ")}`);
   return ok();
 }
 
 export async function doctor({ host }: Stage): Promise<Outcome> {
-  const { checks } = JSON.parse(await host.run(["doctor", "--json"])) as {
-    checks: { name: string; verdict: string }[];
-  };
-  const warned = checks.filter(({ verdict }) => verdict === "warn").map(({ name }) => name);
-  return ok(warned.length === 0 ? undefined : `warns of ${[...new Set(warned)].join(", ")}`);
+  const { out } = await host.ask(["doctor", "--json"]);
+  const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; detail: string }[] };
+  const found = (wanted: string) => checks.filter(({ verdict }) => verdict === wanted);
+  const wrong = found("fail").map(({ name, detail }) => `${name}: ${detail}`);
+  expect(wrong.length === 0, wrong.join("; "));
+  const warned = new Set(found("warn").map(({ name }) => name));
+  return ok(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
 }
 
 /** Without a flag and without what was in the environment at the election: a service has neither. */

@@ -27,7 +27,8 @@ export const demo: EngineUnderTest = {
   known: /^demo model$/,
   elect: () => ["--engine", "demo", "--models", "tiny-3b,embed-m3", "--slots", "2"],
   slots: 2,
-  vectorWidth: 1024,
+  embeds: { model: "embed-m3", width: 1024 },
   contextTokens: 2048,
+  endsItself: true,
   cannot: {},
 };

@@ -1,7 +1,7 @@
 /** llama.cpp's server. It may keep to both kinds of models at once: `--embeddings --pooling mean`. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { EngineUnderTest } from "../engine.ts";
+import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import { CACHE } from "../install/cache.ts";
 import { installPython } from "../install/python.ts";
 import { MODEL_NAME } from "../model/model.ts";
@@ -27,9 +27,9 @@ export const llamaServer: EngineUnderTest = {
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
     ),
   known: /^llama-server at /,
-  elect: (_, url) => ["--engine", "openai", "--engine-url", url, "--map", `embed-m3=${MODEL_NAME}`],
+  elect: (_, url) => ["--engine", "openai", "--engine-url", url, "--map", `${TINY_EMBEDDINGS.model}=${MODEL_NAME}`],
   slots: SLOTS,
-  vectorWidth: SHAPE.width,
+  embeds: TINY_EMBEDDINGS,
   cannot: {},
   promptTokens: (url, messages) => openAiPromptTokens(url, MODEL_NAME, messages),
   running: async (url) =>

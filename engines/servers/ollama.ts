@@ -9,6 +9,7 @@ import { SHAPE } from "../model/weights.ts";
 import { answers, askJson, startServer } from "./server.ts";
 
 const NAME = "llama3.2:3b";
+const EMBEDDING_NAME = "bge-m3:latest";
 const SLOTS = 2;
 
 const TEMPLATE = `{{- $system := .System }}{{- range $i, $_ := .Messages }}{{- if and (eq $i 0) (eq .Role "system") }}{{- $system = .Content }}{{- end }}{{- end -}}
@@ -46,17 +47,21 @@ export const ollama: EngineUnderTest = {
     const server = await startServer({ file: OLLAMA, args: ["serve"], env }, { url, log, isReady });
     const modelfile = join(dirname(log), "Modelfile");
     await writeFile(modelfile, `FROM ${gguf}\nPARAMETER num_thread 1\nTEMPLATE """${TEMPLATE}"""\n`);
-    const made = await runCommand(OLLAMA, ["create", NAME, "-f", modelfile], { env, timeoutMs: 300_000 });
-    if (made.code === 0) return server;
-    await server.kill();
-    throw new Error(`ollama create: ${whyOf(made)}`);
+    for (const name of [NAME, EMBEDDING_NAME]) {
+      const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env, timeoutMs: 300_000 });
+      if (made.code === 0) continue;
+      await server.kill();
+      throw new Error(`ollama create: ${whyOf(made)}`);
+    }
+    return server;
   },
   known: /^ollama at /,
   // Found where OLLAMA_HOST says, as on a host's own machine.
-  elect: () => ["--models", "tiny-3b,embed-m3", "--map", `tiny-3b=${NAME},embed-m3=${NAME}`, "--slots", String(SLOTS)],
+  elect: () => ["--slots", String(SLOTS)],
   env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
   slots: SLOTS,
-  vectorWidth: SHAPE.width,
+  // By its name it is taken for the catalogue's, since Ollama cannot be asked to tokenise.
+  embeds: { model: "embed-m3", width: SHAPE.width },
   cannot: {},
   promptTokens: async (url: string, messages: Message[]) => {
     const body = { model: NAME, messages, stream: false, options: { num_predict: 1, num_ctx: SHAPE.contextTokens } };

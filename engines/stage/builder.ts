@@ -60,8 +60,8 @@ export class Builder {
     return this.#stream("/completions", { prompt, ...more }, {});
   }
 
-  async embed(input: string[]): Promise<number[][]> {
-    const response = await this.#post("/embeddings", { model: "embed-m3", input });
+  async embed(model: string, input: string[]): Promise<number[][]> {
+    const response = await this.#post("/embeddings", { model, input });
     const { data } = (await response.json()) as { data: { embedding: number[] }[] };
     return data.map(({ embedding }) => embedding);
   }
@@ -111,8 +111,8 @@ export class Builder {
       signal: AbortSignal.any([AbortSignal.timeout(WITHIN_MS), ...(signal === undefined ? [] : [signal])]),
     });
     if (response.ok) return response;
-    const { error } = (await response.json()) as { error: { code: string; message: string } };
-    throw new Refused(response.status, error.code, error.message);
+    const { error } = (await response.json()) as { error: { type: string; code?: string; message: string } };
+    throw new Refused(response.status, error.code ?? error.type, error.message);
   }
 }
 

@@ -10,6 +10,18 @@ const TOLLGATE_HOST = fileURLToPath(new URL("../../host/bin/tollgate-host.mjs", 
 const COMMAND_WITHIN_MS = 180_000;
 const ONLINE_WITHIN_MS = 120_000;
 
+interface How {
+  env?: Record<string, string>;
+  input?: string;
+}
+
+interface Said {
+  /** Null: it did not end in time. */
+  code: number | null;
+  out: string;
+  err: string;
+}
+
 export class Host {
   readonly #home: string;
   #serving: { child: ChildProcess; said: string; ended: Promise<number | null> } | undefined;
@@ -19,19 +31,21 @@ export class Host {
   }
 
   /** What a command printed; throws what it said when it failed. */
-  async run(
-    args: string[],
-    { env = {}, input = "" }: { env?: Record<string, string>; input?: string } = {},
-  ): Promise<string> {
+  async run(args: string[], how: How = {}): Promise<string> {
+    const { code, out, err } = await this.ask(args, how);
+    if (code !== 0) throw new NotAsPromised(`tollgate-host ${args[0]} ended with ${code}: ${err || out}`);
+    return out;
+  }
+
+  /** The same of a command that may fail. */
+  async ask(args: string[], { env = {}, input = "" }: How = {}): Promise<Said> {
     const child = this.#spawn(args, env, { timeout: COMMAND_WITHIN_MS });
     let [out, err] = ["", ""];
     child.stdout?.setEncoding("utf8").on("data", (text) => (out += text));
     child.stderr?.setEncoding("utf8").on("data", (text) => (err += text));
     child.stdin?.end(input);
     const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
-    if (code !== 0)
-      throw new NotAsPromised(`tollgate-host ${args[0]} ended with ${code ?? "no answer in time"}: ${err || out}`);
-    return out;
+    return { code, out, err };
   }
 
   /** `tollgate-host up`, until it says that it is online. */

@@ -1,16 +1,14 @@
 /**
  * One engine behind a whole platform of its own: the engine, a gateway, and a host's machine with the agent between them.
- * The gateway's catalogue has the tiny model's facts where they are not those of the real one: no test questions, no ceiling
- * of speed, and vectors of its own tokenizer and width.
+ * The gateway asks no test questions and has no ceiling of speed, since the tiny model is none of the catalogue's; and there
+ * is a model more, for its vectors.
  */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { writeCatalogue } from "../../e2e/fixtures.ts";
 import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../../e2e/platform.ts";
-import type { EngineUnderTest } from "../engine.ts";
+import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
 import type { TinyModel } from "../model/model.ts";
-import { SHAPE } from "../model/weights.ts";
 import { freePort, type Server } from "../servers/server.ts";
 import { Builder } from "./builder.ts";
 import { Host } from "./host.ts";
@@ -59,7 +57,7 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   try {
     await startEngine();
     platform = await startPlatform(dataDir, ["--no-node"], {
-      CATALOGUE_FILE: await writeCatalogue(dataDir, catalogueFor(engine)),
+      CATALOGUE_FILE: await writeCatalogue(dataDir, engine),
       PROBATION_ANSWERS: "0",
       AUTO_QUARANTINE: "false",
     });
@@ -73,8 +71,25 @@ export async function openStage(engine: EngineUnderTest, model: TinyModel): Prom
   return { engine, model, platform, host, builder, url, upEnv: {}, engineSession, killEngine, startEngine, close };
 }
 
-function catalogueFor({ vectorWidth }: EngineUnderTest): Record<string, object> {
+/** The gateway's own, with the tiny model's facts where they are not those of the real one. */
+async function writeCatalogue(dataDir: string, { embeds }: EngineUnderTest): Promise<string> {
   const unasked = { canaries: [], tps_max: SPEED_NOBODY_REACHES };
-  const build = { id: "embed-m3-engines", tokenizer: "llama3", vector_width: SHAPE.width };
-  return { "tiny-3b": unasked, "embed-m3": { ...unasked, ...(vectorWidth === SHAPE.width ? { build } : {}) } };
+  const builtIn = new URL("../../gateway/catalogue/models.json", import.meta.url);
+  const catalogue = JSON.parse(await readFile(builtIn, "utf8")) as { models: Entry[] };
+  const models = catalogue.models.map((model) => ({ ...model, ...unasked, ...withWidth(model, embeds) }));
+  const { model: id, width } = TINY_EMBEDDINGS;
+  const build = { id: `${id}-1`, tokenizer: "llama3", vector_width: width };
+  const embedding = { ...models.find((model) => model.id === "embed-m3"), id, build };
+  const file = join(dataDir, "models.json");
+  await writeFile(file, JSON.stringify({ ...catalogue, models: [...models, embedding] }));
+  return file;
+}
+
+interface Entry {
+  id: string;
+  build: object;
+}
+
+function withWidth({ id, build }: Entry, embeds: EmbeddingModel | undefined): object {
+  return embeds?.model === id ? { build: { ...build, vector_width: embeds.width } } : {};
 }
