@@ -1,0 +1,58 @@
+/** Answers: whole, in pieces, of both generation endpoints, and vectors. */
+import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
+import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import type { Answer, Streamed } from "../stage/builder.ts";
+import type { Stage } from "../stage/stage.ts";
+
+export const QUESTION = "Tell me a story about a fox";
+const TOKENS = 24;
+export const GREEDY = { temperature: 0, max_tokens: TOKENS };
+
+/** The whole answer is there, and gateway and engine count the same prompt. */
+export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
+  const answer = await builder.chat(QUESTION, GREEDY);
+  expectFull(engine, answer);
+  const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
+  if (counted !== undefined) expectSame("tokens of the prompt", answer.usage.prompt_tokens, counted);
+  return ok();
+}
+
+function expectFull({ endsItself = false }: EngineUnderTest, { text, finish, usage }: Answer): void {
+  expect(text.trim() !== "", "the answer is empty");
+  expect(!text.includes("\uFFFD"), `a character is broken in ${JSON.stringify(text)}`);
+  if (endsItself && finish === "stop") return;
+  expectSame("finish_reason and tokens", [finish, usage.completion_tokens], ["length", TOKENS]);
+}
+
+/** In pieces it is the same, to the character. */
+export async function stream({ builder }: Stage): Promise<Outcome> {
+  expectSameAnswer(await builder.streamChat(QUESTION, GREEDY), await builder.chat(QUESTION, GREEDY));
+  const longer = { ...GREEDY, max_tokens: 4 * TOKENS };
+  expectSameAnswer(await builder.streamChat(QUESTION, longer), await builder.chat(QUESTION, longer));
+  return ok();
+}
+
+function expectSameAnswer(streamed: Streamed, whole: Answer): void {
+  expect(streamed.pieces.length > 1, `the stream came in ${streamed.pieces.length} pieces`);
+  expectSame("the stream's text", streamed.text, whole.text);
+  expectSame("the stream's end and counts", [streamed.finish, streamed.usage], [whole.finish, whole.usage]);
+}
+
+export async function completion({ engine, builder }: Stage): Promise<Outcome> {
+  const whole = await builder.complete("Once upon a time", GREEDY);
+  expectFull(engine, whole);
+  expectSameAnswer(await builder.streamCompletion("Once upon a time", GREEDY), whole);
+  return ok();
+}
+
+export async function embeddings({ engine, builder }: Stage): Promise<Outcome> {
+  const { model, width } = engine.embeds ?? TINY_EMBEDDINGS;
+  const [first, other, again] = await builder.embed(model, ["a fox", "a tax filing", "a fox"]);
+  expectSame("widths", [first?.length, other?.length], [width, width]);
+  expect(first?.every(Number.isFinite) === true, "a vector holds something that is no number");
+  const apart = (vector: number[] | undefined): number =>
+    Math.max(...(first ?? []).map((value, i) => Math.abs(value - (vector?.[i] ?? Number.NaN))));
+  expect(apart(again) < 1e-3, "the same text has two vectors");
+  expect(apart(other) > 1e-3, "two texts have the same vector");
+  return ok();
+}

@@ -1,0 +1,60 @@
+/**
+ * A client that goes away takes its work with it: the engine must be seen to stop, by its own word where it tells, else by
+ * what it uses of the processors. It is only worth something if the answer would have gone on for much longer.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../../e2e/platform.ts";
+import { expect, no, type Outcome, ok } from "../outcome.ts";
+import { cpuSecondsOf } from "../servers/session.ts";
+import type { Stage } from "../stage/stage.ts";
+import { QUESTION } from "./answers.ts";
+
+const STOPS_WITHIN_MS = 5_000;
+const LOOK_MS = 1_000;
+const ENDED = "ended by itself";
+/** Of what it used for the answer, over what it uses when idle. */
+const STILL = 0.2;
+
+export async function cancel(stage: Stage): Promise<Outcome> {
+  // What was asked before may take a moment to be over.
+  const idle = Math.min(await useOf(stage), await useOf(stage), await useOf(stage));
+  const tokens = (stage.engine.contextTokens ?? 8192) - 300;
+  const gone = new AbortController();
+  let pieces = 0;
+  let begunMs = 0;
+  const onPiece = (): void => {
+    pieces++;
+    begunMs ||= performance.now();
+  };
+  const request = stage.builder
+    .streamChat(QUESTION, { temperature: 1, max_tokens: tokens }, { signal: gone.signal, onPiece })
+    .then(
+      () => ENDED,
+      (error: Error) => (error.name === "AbortError" ? "cancelled" : error.message),
+    );
+  await Promise.race([request, eventually("the stream begins", () => pieces > 3, 60_000)]);
+  const working = await useOf(stage);
+  const leftMs = ((tokens - pieces) / pieces) * (performance.now() - begunMs);
+  gone.abort();
+  const how = await request;
+  if (stage.engine.endsItself && how === ENDED) return no("its answers are over before");
+  expect(how === "cancelled", how);
+  expect(leftMs > 2 * STOPS_WITHIN_MS, `the answer would have ended in ${Math.round(leftMs)} ms anyway`);
+  expect(working > idle, `the engine was not seen to work (${working} against ${idle} when idle)`);
+  const cancelledMs = performance.now();
+  const stopped = async (): Promise<boolean> => (await useOf(stage)) <= idle + STILL * (working - idle);
+  await eventually(
+    `the engine stops (idle ${idle.toFixed(2)}, working ${working.toFixed(2)})`,
+    stopped,
+    STOPS_WITHIN_MS,
+  );
+  return ok(`within ${Math.ceil((performance.now() - cancelledMs) / 1000)} s`);
+}
+
+/** Requests that it runs, or processors that it uses. */
+async function useOf({ engine, url, engineSession }: Stage): Promise<number> {
+  if (engine.running !== undefined) return engine.running(url);
+  const [before, beganMs] = [cpuSecondsOf(engineSession()), performance.now()];
+  await sleep(LOOK_MS);
+  return (cpuSecondsOf(engineSession()) - before) / ((performance.now() - beganMs) / 1000);
+}

@@ -1,0 +1,45 @@
+/** What a host does before the first request: log in, register, choose, ask the doctor, serve. */
+import { expect, type Outcome, ok } from "../outcome.ts";
+import type { Stage } from "../stage/stage.ts";
+
+/** The engine is found, known for what it is, and its model is known for the catalogue's. */
+export async function elect({ engine, model, platform, host, url }: Stage): Promise<Outcome> {
+  const { base_url, host_token } = platform.ready;
+  await host.run(["login", "--gateway", base_url, "--token", "-"], { input: host_token });
+  await host.run(["register", "--name", engine.id]);
+  const said = await host.run(["elect", "--yes", "--json", ...engine.elect(model, url)], {
+    env: engine.env?.(url) ?? {},
+  });
+  const elected = JSON.parse(said) as { engine: string; models: string[] };
+  expect(engine.known.test(elected.engine), `taken for ${elected.engine}`);
+  const models = engine.embeds === undefined ? ["tiny-3b"] : ["tiny-3b", engine.embeds.model];
+  expect(models.join() === elected.models.join(), `elected ${elected.models.join(", ")}, not ${models.join(", ")}`);
+  return ok();
+}
+
+export async function doctor({ host }: Stage): Promise<Outcome> {
+  const { out } = await host.ask(["doctor", "--json"]);
+  const { checks } = JSON.parse(out) as { checks: { name: string; verdict: string; detail: string }[] };
+  const found = (wanted: string) => checks.filter(({ verdict }) => verdict === wanted);
+  const wrong = found("fail").map(({ name, detail }) => `${name}: ${detail}`);
+  expect(wrong.length === 0, wrong.join("; "));
+  const warned = new Set(found("warn").map(({ name }) => name));
+  return ok(warned.size === 0 ? undefined : `warns of ${[...warned].join(", ")}`);
+}
+
+/** Without a flag and without what was in the environment at the election: a service has neither. */
+export async function up(stage: Stage): Promise<Outcome> {
+  const { engine, host, url } = stage;
+  try {
+    await host.up();
+  } catch (error) {
+    // The rest can be looked at all the same.
+    await host.kill();
+    stage.upEnv = engine.env?.(url) ?? {};
+    await host.up(stage.upEnv);
+    throw error;
+  }
+  const { slots } = JSON.parse(await host.run(["status", "--json"])) as { slots: number };
+  expect(slots === engine.slots, `the node announces ${slots} slots, and the engine runs ${engine.slots} at once`);
+  return ok(`${slots} slots`);
+}

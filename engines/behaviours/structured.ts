@@ -1,0 +1,46 @@
+/** Structured output: the engine keeps to the form, and the answer ends by itself. */
+import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import type { Stage } from "../stage/stage.ts";
+import { QUESTION } from "./answers.ts";
+
+const TOKENS = 200;
+const SCHEMA = {
+  type: "object",
+  properties: { colour: { enum: ["red", "green", "blue"] }, ready: { type: "boolean" }, size: { enum: [1, 2, 3] } },
+  required: ["colour", "ready", "size"],
+  additionalProperties: false,
+};
+
+export async function jsonObject(stage: Stage): Promise<Outcome> {
+  const value = await askFor(stage, { type: "json_object" });
+  expect(
+    typeof value === "object" && value !== null && !Array.isArray(value),
+    `not an object: ${JSON.stringify(value)}`,
+  );
+  return ok();
+}
+
+export async function jsonSchema(stage: Stage): Promise<Outcome> {
+  const value = await askFor(stage, {
+    type: "json_schema",
+    json_schema: { name: "thing", schema: SCHEMA, strict: true },
+  });
+  const { colour, ready, size, ...rest } = value as Record<string, unknown>;
+  expectSame("fields beside the schema's", rest, {});
+  const fits =
+    SCHEMA.properties.colour.enum.includes(String(colour)) &&
+    typeof ready === "boolean" &&
+    SCHEMA.properties.size.enum.includes(Number(size));
+  expect(fits, `not as the schema says: ${JSON.stringify(value)}`);
+  return ok();
+}
+
+/** Whole and streamed, and both the same. */
+async function askFor({ builder }: Stage, response_format: object): Promise<unknown> {
+  const more = { temperature: 0, max_tokens: TOKENS, response_format };
+  const whole = await builder.chat(QUESTION, more);
+  expectSame("finish_reason", whole.finish, "stop");
+  const streamed = await builder.streamChat(QUESTION, more);
+  expectSame("the stream's text", streamed.text, whole.text);
+  return JSON.parse(whole.text);
+}

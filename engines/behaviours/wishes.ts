@@ -1,0 +1,40 @@
+/** What a request may wish for: where to stop, which dice, how much. */
+import { expect, expectSame, type Outcome, ok } from "../outcome.ts";
+import type { Stage } from "../stage/stage.ts";
+import { GREEDY, QUESTION } from "./answers.ts";
+
+/** Strings that begin and end inside a word, and that reach from one word into the next. */
+export async function stop({ builder }: Stage): Promise<Outcome> {
+  const { text } = await builder.chat(QUESTION, GREEDY);
+  const words = [...text.matchAll(/\S+/g)].filter(({ 0: word }) => /^[a-z]{4,}$/.test(word));
+  const inside = words.map(({ 0: word }) => word.slice(1, -1));
+  const across = words.map(({ 0: word, index }) => text.slice(index + word.length - 2, index + word.length + 3));
+  for (const [where, strings] of Object.entries({ inside, across })) {
+    // Far enough in that something is before it.
+    const string = strings.find((candidate) => candidate.length >= 2 && text.indexOf(candidate) > 8);
+    expect(string !== undefined, `the answer has no string to stop at: ${JSON.stringify(text)}`);
+    const promised = [text.slice(0, text.indexOf(string)), "stop"];
+    const whole = await builder.chat(QUESTION, { ...GREEDY, stop: [string] });
+    expectSame(`${where} tokens, at ${JSON.stringify(string)}`, [whole.text, whole.finish], promised);
+    const streamed = await builder.streamChat(QUESTION, { ...GREEDY, stop: ["nowhere", string] });
+    expectSame(`${where} tokens, streamed, at ${JSON.stringify(string)}`, [streamed.text, streamed.finish], promised);
+  }
+  return ok();
+}
+
+export async function seed({ builder }: Stage): Promise<Outcome> {
+  const answerOf = async (seed: number): Promise<string> =>
+    (await builder.chat(QUESTION, { temperature: 1, max_tokens: GREEDY.max_tokens, seed })).text;
+  const [first, again, other] = [await answerOf(7), await answerOf(7), await answerOf(8)];
+  expectSame("the same seed again", again, first);
+  expect(other !== first, "another seed has the same answer");
+  return ok();
+}
+
+export async function cap({ builder }: Stage): Promise<Outcome> {
+  for (const tokens of [1, 17]) {
+    const { finish, usage } = await builder.chat(QUESTION, { temperature: 0, max_tokens: tokens });
+    expectSame(`max_tokens ${tokens}: finish and tokens`, [finish, usage.completion_tokens], ["length", tokens]);
+  }
+  return ok();
+}

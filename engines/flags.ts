@@ -1,0 +1,51 @@
+/** What `npm run engines` is asked for. */
+import { parseArgs } from "node:util";
+import { BEHAVIOURS, type BehaviourName } from "./behaviours/behaviours.ts";
+import type { EngineUnderTest } from "./engine.ts";
+import { demo, ggufFile } from "./servers/in-agent.ts";
+import { llamaServer } from "./servers/llama-server.ts";
+import { mlx } from "./servers/mlx.ts";
+import { ollama } from "./servers/ollama.ts";
+import { transformers } from "./servers/transformers.ts";
+import { vllm } from "./servers/vllm.ts";
+
+const ENGINES: EngineUnderTest[] = [llamaServer, ollama, mlx, vllm, transformers, ggufFile, demo];
+const NAMES = Object.keys(BEHAVIOURS) as BehaviourName[];
+
+export interface Flags {
+  engines: EngineUnderTest[];
+  behaviours: BehaviourName[];
+  /** The document that gets the table. */
+  markdown: string | undefined;
+  help: boolean;
+}
+
+export const USAGE = `Usage: npm run engines -- [flags]
+  --only A,B          these engines: ${ENGINES.map(({ id }) => id).join(", ")} (default all)
+  --behaviours A,B    these behaviours: ${NAMES.join(", ")} (default all)
+  --markdown FILE     write the table into FILE, between its markers
+  --help              this`;
+
+export function parseFlags(args: string[]): Flags {
+  const text = { type: "string" } as const;
+  const { values } = parseArgs({
+    args,
+    options: { only: text, behaviours: text, markdown: text, help: { type: "boolean", default: false } },
+  });
+  return {
+    engines: chosen("only", values.only, ENGINES, ({ id }) => id),
+    behaviours: chosen("behaviours", values.behaviours, NAMES, (name) => name),
+    markdown: values.markdown,
+    help: values.help,
+  };
+}
+
+/** In the list's order, whatever the order in which they are named. */
+function chosen<T>(flag: string, words: string | undefined, all: T[], nameOf: (one: T) => string): T[] {
+  if (words === undefined) return all;
+  const names = words.split(",").map((word) => word.trim());
+  const unknown = names.filter((name) => !all.some((one) => nameOf(one) === name));
+  if (unknown.length > 0)
+    throw new Error(`--${flag}: there is no ${unknown.join(", ")}; it is one of ${all.map(nameOf).join(", ")}`);
+  return all.filter((one) => names.includes(nameOf(one)));
+}

@@ -1,0 +1,45 @@
+/** A command that installs or asks something, as what it said and how it ended. */
+import { spawn } from "node:child_process";
+
+export interface Said {
+  code: number;
+  output: string;
+}
+
+export async function runCommand(
+  command: string,
+  args: string[],
+  { env = {}, timeoutMs = 60_000 }: { env?: Record<string, string>; timeoutMs?: number } = {},
+): Promise<Said> {
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...env },
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+    });
+  }
+  return await new Promise((resolve) => {
+    child.once("error", (error) => resolve({ code: 1, output: error.message }));
+    child.once("close", (code, signal) =>
+      resolve({ code: code ?? 1, output: signal === null ? output : `${output}\nended by ${signal}` }),
+    );
+  });
+}
+
+/** The line that says most of why it failed. */
+export function whyOf({ output }: Said): string {
+  const lines = output
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  return (
+    lines.findLast((line) => /error|not found|no such|no solution|cannot|ended by/i.test(line)) ??
+    lines.at(-1) ??
+    "no reason given"
+  );
+}

@@ -1,0 +1,38 @@
+/**
+ * Ollama, built from its Go module. The module lacks three folders of headers that hold no Go: two are Debian's
+ * (nlohmann-json3-dev, libstb-dev), the third another Go module carries.
+ */
+import { existsSync } from "node:fs";
+import { copyFile, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { CACHE } from "./cache.ts";
+import { runCommand, whyOf } from "./command.ts";
+
+export const OLLAMA_VERSION = "0.17.4";
+const MINIAUDIO = "github.com/gen2brain/malgo@v0.11.24";
+const HEADERS = {
+  "nlohmann-json3-dev": "/usr/include/nlohmann/json.hpp",
+  "libstb-dev": "/usr/include/stb/stb_image.h",
+};
+const WITHIN_MS = 60 * 60_000;
+
+const HOME = join(CACHE, `ollama-${OLLAMA_VERSION}`);
+export const OLLAMA = join(HOME, "bin", "ollama");
+
+/** Why it cannot be had; undefined once it is built. */
+export async function installOllama(): Promise<string | undefined> {
+  if (existsSync(OLLAMA)) return undefined;
+  const missing = Object.entries(HEADERS).filter(([, file]) => !existsSync(file));
+  if (missing.length > 0) return `its build needs Debian's ${missing.map(([name]) => name).join(" and ")}`;
+  console.log(`  building ollama ${OLLAMA_VERSION} (once, many minutes on two cores)…`);
+  const audio = await runCommand("go", ["mod", "download", "-json", MINIAUDIO], { timeoutMs: WITHIN_MS });
+  if (audio.code !== 0) return `go: ${whyOf(audio)}`;
+  const { Dir } = JSON.parse(audio.output) as { Dir: string };
+  await mkdir(join(HOME, "include", "miniaudio"), { recursive: true });
+  await copyFile(join(Dir, "miniaudio.h"), join(HOME, "include", "miniaudio", "miniaudio.h"));
+  const built = await runCommand("go", ["install", `github.com/ollama/ollama@v${OLLAMA_VERSION}`], {
+    timeoutMs: WITHIN_MS,
+    env: { GOBIN: join(HOME, "bin"), CGO_ENABLED: "1", CGO_CXXFLAGS: `-O2 -I${join(HOME, "include")}` },
+  });
+  return built.code === 0 ? undefined : `go install: ${whyOf(built)}`;
+}

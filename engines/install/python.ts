@@ -1,0 +1,53 @@
+/** One virtual environment for each engine that comes from PyPI, made when it is asked for. */
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CACHE } from "./cache.ts";
+import { runCommand, whyOf } from "./command.ts";
+
+const UV = "uv==0.13.7";
+const WITHIN_MS = 40 * 60_000;
+
+export interface PythonPackages {
+  /** The folder of its environment. */
+  name: string;
+  packages: string[];
+  /** Versions that are taken whatever the packages ask for. */
+  overrides?: string[];
+}
+
+/** Why it cannot be had; undefined once it is installed. */
+export async function installPython({ name, packages, overrides = [] }: PythonPackages): Promise<string | undefined> {
+  const home = join(CACHE, name);
+  const stamp = join(home, ".tollgate-install");
+  const wanted = JSON.stringify({ packages, overrides });
+  if (existsSync(stamp) && (await readFile(stamp, "utf8")) === wanted) return undefined;
+  const uv = await ensureUv();
+  if ("missing" in uv) return uv.missing;
+  console.log(`  installing ${packages.join(" ")} (once; gigabytes where PyTorch is part of it)…`);
+  await rm(home, { recursive: true, force: true });
+  const venv = await runCommand("python3", ["-m", "venv", home]);
+  if (venv.code !== 0) return `python3 cannot make a virtual environment: ${whyOf(venv)}`;
+  const overrideFile = join(home, "overrides.txt");
+  await writeFile(overrideFile, overrides.join("\n"));
+  const into = ["--python", join(home, "bin", "python"), "--override", overrideFile];
+  const installed = await runCommand(uv.command, ["pip", "install", ...into, ...packages], {
+    timeoutMs: WITHIN_MS,
+    env: { UV_CACHE_DIR: join(CACHE, "uv-cache"), UV_HTTP_TIMEOUT: "300" },
+  });
+  if (installed.code !== 0) return `pip: ${whyOf(installed)}`;
+  await writeFile(stamp, wanted);
+  return undefined;
+}
+
+/** Environments share what they have in common through its cache: PyTorch is on the disk once. */
+async function ensureUv(): Promise<{ command: string } | { missing: string }> {
+  const home = join(CACHE, "uv");
+  const command = join(home, "bin", "uv");
+  if (existsSync(command)) return { command };
+  await mkdir(CACHE, { recursive: true });
+  const venv = await runCommand("python3", ["-m", "venv", home]);
+  if (venv.code !== 0) return { missing: `python3 cannot make a virtual environment: ${whyOf(venv)}` };
+  const pip = await runCommand(join(home, "bin", "pip"), ["install", "--quiet", UV], { timeoutMs: WITHIN_MS });
+  return pip.code === 0 ? { command } : { missing: `pip cannot install ${UV}: ${whyOf(pip)}` };
+}

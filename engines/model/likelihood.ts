@@ -1,0 +1,68 @@
+/**
+ * What the model is likely to say. Its weights are random, but for one channel that adds the same to a token's score
+ * wherever it is, and so gives it a language that a test can reason about:
+ *
+ * - plain words with a space before them. Whatever is strung together of these, a tokenizer cuts the text into the same
+ *   tokens again: so the gateway's count of an answer is the number of tokens that the engine made;
+ * - now and then a smiley, in two tokens that are no characters by themselves;
+ * - nothing else, and no end: an answer stops where it is made to. Only where a grammar leaves no words are there braces and
+ *   quotes, closing ones before others, and then the end.
+ */
+import { spelled } from "./byte-level.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+const WORDS = `able above air all along animal answer apple around ask autumn away back bank bear before begin bell below
+  between bird blue boat book both bread bridge bright bring brother brown build call came candle carry chair circle city clear
+  clock close cloud cold colour come corner country cross dance dark day deep dinner door down dream drive early earth east
+  easy evening every family farm father field find fire fish flower follow forest four fresh friend garden gentle give glass
+  gold grass great green ground group grow half hand happy harbour hear heart heavy help high hill home hope horse house
+  idea island keep kind king kitchen lake land large last late laugh lead leaf learn leave left letter light line listen`;
+/** The first three bytes of sixty-four smileys, with a space before them, and the fourth. */
+const SMILEY_START = spelled(Buffer.from(" \u{1F600}").subarray(0, 4));
+const SMILEY_ENDS = Array.from({ length: 64 }, (_, i) => spelled([0x80 + i]));
+
+const SMILEY_SCORE = 2;
+const OTHER_SCORE = -20;
+const NEVER_SCORE = -30;
+/** Words are at 0 and about. */
+const SCORES = new Map([
+  ["}", -6],
+  ["]", -6.5],
+  ['"', -7],
+  ["{", -7.5],
+  ["[", -8],
+  [":", -8.5],
+  [",", -9],
+  ["<|eot_id|>", -10],
+]);
+
+export interface Likelihood {
+  /** What is added to each token's score. */
+  scores: Float32Array;
+  /** The tokens whose score is moved about by what is before them. */
+  moved: Set<number>;
+  /** One of the second follows the first, and nothing else does. */
+  smileyStart: number;
+  smileyEnds: number[];
+}
+
+export function likelihoodOf({ tokens, specialFrom }: Tokenizer): Likelihood {
+  const idOf = new Map(tokens.map((token, id) => [token, id]));
+  const idsOf = (spellings: string[]): number[] =>
+    spellings.map((text) => idOf.get(text)).filter((id) => id !== undefined);
+  const scores = Float32Array.from(
+    tokens,
+    (token, id) => SCORES.get(token) ?? (id < specialFrom ? OTHER_SCORE : NEVER_SCORE),
+  );
+  const words = idsOf(WORDS.split(/\s+/).map((word) => `Ġ${word}`));
+  for (const id of words) scores[id] = 0;
+  const [smileyStart] = idsOf([SMILEY_START]);
+  // Smileys that are one token of their own would be counted as such.
+  const isOneToken = (end: string): boolean => idOf.has(SMILEY_START + end) || idOf.has(SMILEY_START.slice(1) + end);
+  const smileyEnds = idsOf(SMILEY_ENDS.filter((end) => !isOneToken(end)));
+  if (smileyStart === undefined || smileyEnds.length === 0)
+    throw new Error("the vocabulary has no smiley of two tokens");
+  scores[smileyStart] = SMILEY_SCORE;
+  for (const id of smileyEnds) scores[id] = NEVER_SCORE;
+  return { scores, moved: new Set([...words, smileyStart]), smileyStart, smileyEnds };
+}

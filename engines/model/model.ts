@@ -1,0 +1,71 @@
+/**
+ * The model that every engine is given: the tokenizer and the chat template of Llama 3.2, and random weights. It is made on
+ * the spot, the same bytes each time, and kept until something that it is made of changes.
+ */
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CACHE } from "../install/cache.ts";
+import { ggufOf } from "./gguf.ts";
+import { likelihoodOf } from "./likelihood.ts";
+import { safetensorsOf } from "./safetensors.ts";
+import { fetchTokenizer, type Tokenizer } from "./tokenizer.ts";
+import { makeWeights, SHAPE } from "./weights.ts";
+
+/** Engines tell this name, and the agent knows by it which model of the catalogue it is. */
+export const MODEL_NAME = "Llama-3.2-3B-Instruct";
+
+export interface TinyModel {
+  /** A folder in the published form. */
+  folder: string;
+  /** The same in one file. */
+  gguf: string;
+}
+
+export async function ensureModel(): Promise<TinyModel> {
+  const home = join(CACHE, `model-${await digestOfSources()}`);
+  const model = { folder: join(home, MODEL_NAME), gguf: join(home, `${MODEL_NAME}-F16.gguf`) };
+  if (existsSync(home)) return model;
+  const made = `${home}.partial`;
+  await rm(made, { recursive: true, force: true });
+  await mkdir(join(made, MODEL_NAME), { recursive: true });
+  const tokenizer = fetchTokenizer();
+  const tensors = makeWeights(likelihoodOf(tokenizer));
+  const files = { ...tokenizer.files, ...settingsOf(tokenizer), "model.safetensors": safetensorsOf(tensors) };
+  for (const [name, content] of Object.entries(files)) await writeFile(join(made, MODEL_NAME, name), content);
+  await writeFile(join(made, `${MODEL_NAME}-F16.gguf`), ggufOf(tensors, tokenizer, MODEL_NAME));
+  await rename(made, home);
+  return model;
+}
+
+function settingsOf({ tokens }: Tokenizer): Record<string, string> {
+  const idOf = (token: string): number => tokens.indexOf(token);
+  const ends = { bos_token_id: idOf("<|begin_of_text|>"), eos_token_id: idOf("<|eot_id|>") };
+  const config = {
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    ...ends,
+    vocab_size: tokens.length,
+    hidden_size: SHAPE.width,
+    intermediate_size: SHAPE.inner,
+    num_hidden_layers: SHAPE.layers,
+    num_attention_heads: SHAPE.heads,
+    num_key_value_heads: SHAPE.keyValueHeads,
+    head_dim: SHAPE.headWidth,
+    max_position_embeddings: SHAPE.contextTokens,
+    rms_norm_eps: SHAPE.normEpsilon,
+    rope_theta: SHAPE.ropeBase,
+    hidden_act: "silu",
+    tie_word_embeddings: false,
+    torch_dtype: "float16",
+  };
+  return { "config.json": JSON.stringify(config), "generation_config.json": JSON.stringify(ends) };
+}
+
+async function digestOfSources(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const name of (await readdir(import.meta.dirname)).sort())
+    hash.update(await readFile(join(import.meta.dirname, name)));
+  return hash.digest("hex").slice(0, 12);
+}

@@ -1,0 +1,27 @@
+/** What became of one behaviour with one engine. */
+export type Outcome = { verdict: "ok"; detail?: string } | { verdict: "no" | "FAILED"; reason: string };
+
+export const ok = (detail?: string): Outcome => (detail === undefined ? { verdict: "ok" } : { verdict: "ok", detail });
+export const no = (reason: string): Outcome => ({ verdict: "no", reason });
+export const failed = (reason: string): Outcome => ({ verdict: "FAILED", reason });
+
+/** A behaviour that is not as promised. Everything else that is thrown counts as one too. */
+export class NotAsPromised extends Error {
+  override name = "NotAsPromised";
+}
+
+export function expect(condition: boolean, otherwise: string): asserts condition {
+  if (!condition) throw new NotAsPromised(otherwise);
+}
+
+export function expectSame<T>(what: string, found: T, promised: T): void {
+  const [is, should] = [JSON.stringify(found), JSON.stringify(promised)];
+  expect(is === should, `${what}: ${is}, not ${should}`);
+}
+
+const REASON_LENGTH_MAX = 240;
+
+export function failureOf(error: unknown): Outcome {
+  const text = error instanceof Error ? error.message : String(error);
+  return failed(text.replaceAll(/\s+/g, " ").trim().slice(0, REASON_LENGTH_MAX));
+}

@@ -1,0 +1,70 @@
+/**
+ * `npm run engines`: real engines behind the real agent and a real gateway, one after the other, and a table of what each
+ * of them can do. It ends with 1 where something is not as promised.
+ */
+import { readFile, writeFile } from "node:fs/promises";
+import { BEHAVIOURS, type BehaviourName, expectNot, SETTING_UP } from "./behaviours/behaviours.ts";
+import type { EngineUnderTest } from "./engine.ts";
+import { type Flags, parseFlags, USAGE } from "./flags.ts";
+import { ensureModel, type TinyModel } from "./model/model.ts";
+import { failed, failureOf, type Outcome } from "./outcome.ts";
+import { openStage, type Stage } from "./stage/stage.ts";
+import { type Column, hasFailed, tableOf, withTable } from "./table.ts";
+
+let flags: Flags;
+try {
+  flags = parseFlags(process.argv.slice(2));
+} catch (error) {
+  console.error(`${(error as Error).message}\n${USAGE}`);
+  process.exit(2);
+}
+if (flags.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
+
+const model = await ensureModel();
+const columns: Column[] = [];
+for (const engine of flags.engines) columns.push(await columnOf(engine, flags.behaviours, model));
+const table = tableOf(columns);
+console.log(`\n${table}`);
+if (flags.markdown !== undefined) {
+  await writeFile(flags.markdown, withTable(await readFile(flags.markdown, "utf8"), table));
+}
+process.exit(hasFailed(columns) ? 1 : 0);
+
+async function columnOf(engine: EngineUnderTest, names: BehaviourName[], model: TinyModel): Promise<Column> {
+  const { title, version } = engine;
+  console.log(`${title} (${version})`);
+  const outcomes = new Map<string, Outcome>();
+  const leftOut = await engine.install();
+  if (leftOut !== undefined) {
+    console.log(`  left out: ${leftOut}`);
+    return { title, version, outcomes, leftOut };
+  }
+  const tell = (name: string, outcome: Outcome): void => {
+    outcomes.set(name, outcome);
+    const more = outcome.verdict === "ok" ? outcome.detail : outcome.reason;
+    console.log(`  ${name.padEnd(12)} ${outcome.verdict}${more === undefined ? "" : `: ${more}`}`);
+  };
+  let stage: Stage;
+  try {
+    stage = await openStage(engine, model);
+  } catch (error) {
+    tell("start", failureOf(error));
+    return { title, version, outcomes };
+  }
+  try {
+    for (const [name, behave] of Object.entries(SETTING_UP)) tell(name, await behave(stage).catch(failureOf));
+    for (const name of names) tell(name, await tried(stage, name));
+  } finally {
+    await stage.close();
+  }
+  return { title, version, outcomes };
+}
+
+async function tried(stage: Stage, name: BehaviourName): Promise<Outcome> {
+  if (!stage.host.isUp) return failed("the node does not serve");
+  const reason = stage.engine.cannot[name];
+  return await (reason === undefined ? BEHAVIOURS[name](stage) : expectNot(stage, name, reason)).catch(failureOf);
+}

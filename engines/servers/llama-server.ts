@@ -1,0 +1,37 @@
+/** llama.cpp's server. It may keep to both kinds of models at once: `--embeddings --pooling mean`. */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
+import { CACHE } from "../install/cache.ts";
+import { installPython } from "../install/python.ts";
+import { MODEL_NAME } from "../model/model.ts";
+import { SHAPE } from "../model/weights.ts";
+import { openAiPromptTokens } from "./openai-count.ts";
+import { answers, askJson, startServer } from "./server.ts";
+
+const VERSION = "2026.10.11549";
+const SCRIPT = fileURLToPath(new URL("llama_server.py", import.meta.url));
+const SLOTS = 2;
+
+export const llamaServer: EngineUnderTest = {
+  id: "llama-server",
+  title: "llama.cpp server",
+  version: `xllamacpp ${VERSION}`,
+  install: () => installPython({ name: "llama-cpp", packages: [`xllamacpp==${VERSION}`] }),
+  start: ({ gguf }, port, log) =>
+    startServer(
+      {
+        file: join(CACHE, "llama-cpp", "bin", "python"),
+        args: [SCRIPT, gguf, MODEL_NAME, String(port), String(SLOTS), String(SHAPE.contextTokens)],
+      },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+    ),
+  known: /^llama-server at /,
+  elect: (_, url) => ["--engine", "openai", "--engine-url", url, "--map", `${TINY_EMBEDDINGS.model}=${MODEL_NAME}`],
+  slots: SLOTS,
+  embeds: TINY_EMBEDDINGS,
+  cannot: {},
+  promptTokens: (url, messages) => openAiPromptTokens(url, MODEL_NAME, messages),
+  running: async (url) =>
+    (await askJson<{ is_processing: boolean }[]>(`${url}/slots`)).filter((slot) => slot.is_processing).length,
+};

@@ -1,0 +1,39 @@
+/** MLX's server, on the processor. It lists the model that it was started with by its folder. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { EngineUnderTest } from "../engine.ts";
+import { CACHE } from "../install/cache.ts";
+import { installPython } from "../install/python.ts";
+import { HUB_SETTINGS } from "./hub.ts";
+import { openAiPromptTokens } from "./openai-count.ts";
+import { answers, startServer } from "./server.ts";
+
+const VERSION = "0.32.2";
+const MLX_VERSION = "0.32.4";
+
+export const mlx: EngineUnderTest = {
+  id: "mlx",
+  title: "mlx_lm.server",
+  version: `mlx-lm ${VERSION}, mlx ${MLX_VERSION} (CPU)`,
+  install: () => installPython({ name: "mlx", packages: [`mlx-lm==${VERSION}`, `mlx[cpu]==${MLX_VERSION}`] }),
+  start: ({ folder }, port, log) => {
+    mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
+    return startServer(
+      {
+        file: join(CACHE, "mlx", "bin", "mlx_lm.server"),
+        args: ["--model", folder, "--host", "127.0.0.1", "--port", String(port)],
+        env: HUB_SETTINGS,
+      },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/v1/models`) },
+    );
+  },
+  known: /^MLX at /,
+  elect: (_, url) => ["--engine", "openai", "--engine-url", url],
+  slots: 1,
+  cannot: {
+    embeddings: "it has no embeddings",
+    json_object: "it keeps to no format",
+    json_schema: "it keeps to no format",
+  },
+  promptTokens: (url, messages) => openAiPromptTokens(url, "default_model", messages),
+};

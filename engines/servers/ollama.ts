@@ -1,0 +1,70 @@
+/** Ollama with a folder of its own. The model gets the template of Llama 3.2 whole: the one in Ollama's library has no date. */
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import type { EngineUnderTest, Message } from "../engine.ts";
+import { CACHE } from "../install/cache.ts";
+import { runCommand, whyOf } from "../install/command.ts";
+import { installOllama, OLLAMA, OLLAMA_VERSION } from "../install/ollama.ts";
+import { SHAPE } from "../model/weights.ts";
+import { answers, askJson, startServer } from "./server.ts";
+
+const NAME = "llama3.2:3b";
+const EMBEDDING_NAME = "bge-m3:latest";
+const SLOTS = 2;
+
+const TEMPLATE = `{{- $system := .System }}{{- range $i, $_ := .Messages }}{{- if and (eq $i 0) (eq .Role "system") }}{{- $system = .Content }}{{- end }}{{- end -}}
+<|start_header_id|>system<|end_header_id|>
+
+Cutting Knowledge Date: December 2023
+Today Date: 26 Jul 2024
+
+{{ $system }}<|eot_id|>
+{{- range $i, $_ := .Messages }}
+{{- if not (and (eq $i 0) (eq .Role "system")) }}<|start_header_id|>{{ .Role }}<|end_header_id|>
+
+{{ .Content }}<|eot_id|>
+{{- end }}
+{{- end }}<|start_header_id|>assistant<|end_header_id|>
+
+`;
+
+export const ollama: EngineUnderTest = {
+  id: "ollama",
+  title: "Ollama",
+  version: OLLAMA_VERSION,
+  install: installOllama,
+  async start({ gguf }, port, log) {
+    const url = `http://127.0.0.1:${port}`;
+    const env = {
+      OLLAMA_HOST: `127.0.0.1:${port}`,
+      OLLAMA_MODELS: join(CACHE, "ollama-models"),
+      OLLAMA_NUM_PARALLEL: String(SLOTS),
+      OLLAMA_KEEP_ALIVE: "-1",
+      HOME: join(CACHE, "ollama-home"),
+    };
+    await mkdir(env.HOME, { recursive: true });
+    const isReady = (address: string): Promise<boolean> => answers(`${address}/api/version`);
+    const server = await startServer({ file: OLLAMA, args: ["serve"], env }, { url, log, isReady });
+    const modelfile = join(dirname(log), "Modelfile");
+    await writeFile(modelfile, `FROM ${gguf}\nPARAMETER num_thread 1\nTEMPLATE """${TEMPLATE}"""\n`);
+    for (const name of [NAME, EMBEDDING_NAME]) {
+      const made = await runCommand(OLLAMA, ["create", name, "-f", modelfile], { env, timeoutMs: 300_000 });
+      if (made.code === 0) continue;
+      await server.kill();
+      throw new Error(`ollama create: ${whyOf(made)}`);
+    }
+    return server;
+  },
+  known: /^ollama at /,
+  // Found where OLLAMA_HOST says, as on a host's own machine.
+  elect: () => ["--slots", String(SLOTS)],
+  env: (url) => ({ OLLAMA_HOST: new URL(url).host }),
+  slots: SLOTS,
+  // By its name it is taken for the catalogue's, since Ollama cannot be asked to tokenise.
+  embeds: { model: "embed-m3", width: SHAPE.width },
+  cannot: {},
+  promptTokens: async (url: string, messages: Message[]) => {
+    const body = { model: NAME, messages, stream: false, options: { num_predict: 1, num_ctx: SHAPE.contextTokens } };
+    return (await askJson<{ prompt_eval_count: number }>(`${url}/api/chat`, body)).prompt_eval_count;
+  },
+};

@@ -1,0 +1,86 @@
+/** An engine's process: started on loopback in a session of its own, so that all of it can be ended and weighed. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { eventually } from "../../e2e/platform.ts";
+import { endSession } from "./session.ts";
+
+const READY_WITHIN_MS = 300_000;
+const ASKED_MS = 5_000;
+
+export interface Command {
+  file: string;
+  args: string[];
+  env?: Record<string, string>;
+}
+
+export interface Server {
+  url: string;
+  /** The session that everything it starts belongs to. */
+  session: number;
+  /** As `kill -9` does to all of it. */
+  kill(): Promise<void>;
+}
+
+/** `isReady`: what it answers once it serves. */
+export async function startServer(
+  command: Command,
+  { url, log, isReady }: { url: string; log: string; isReady: (url: string) => Promise<boolean> },
+): Promise<Server> {
+  const file = openSync(log, "a");
+  const child = spawn(command.file, command.args, {
+    detached: true,
+    stdio: ["ignore", file, file],
+    env: { ...process.env, ...command.env },
+  });
+  closeSync(file);
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(error.message));
+    child.once("exit", (code, signal) => resolve(`ended with ${code ?? signal}`));
+  });
+  const session = child.pid;
+  if (session === undefined) throw new Error(`${command.file} cannot be started: ${await ended}`);
+  const kill = async (): Promise<void> => {
+    endSession(session);
+    await ended;
+  };
+  try {
+    await untilReady(child, () => isReady(url).catch(() => false));
+  } catch (error) {
+    await kill();
+    throw new Error(`${(error as Error).message}; the end of its log: ${(await readFile(log, "utf8")).slice(-600)}`);
+  }
+  return { url, session, kill };
+}
+
+async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>): Promise<void> {
+  await eventually(
+    "the engine serves",
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the engine ended with ${child.exitCode ?? child.signalCode}`);
+      return await isReady();
+    },
+    READY_WITHIN_MS,
+  );
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+export async function answers(url: string): Promise<boolean> {
+  return (await fetch(url, { signal: AbortSignal.timeout(ASKED_MS) })).ok;
+}
+
+export async function askJson<T>(url: string, body?: object): Promise<T> {
+  const init = body && { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const response = await fetch(url, { ...init, signal: AbortSignal.timeout(120_000) });
+  if (!response.ok) throw new Error(`the engine answered ${response.status}: ${(await response.text()).slice(0, 120)}`);
+  return (await response.json()) as T;
+}

