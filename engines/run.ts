@@ -3,7 +3,8 @@
  * of them can do. It ends with 1 where something is not as promised.
  */
 import { readFile, writeFile } from "node:fs/promises";
-import { BEHAVIOURS, type BehaviourName, expectNot, SETTING_UP } from "./behaviours/behaviours.ts";
+import { BEHAVIOURS, type BehaviourName, SETTING_UP } from "./behaviours/behaviours.ts";
+import { expectNot } from "./behaviours/cannot.ts";
 import type { EngineUnderTest } from "./engine.ts";
 import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureModel, type TinyModel } from "./model/model.ts";

@@ -16,13 +16,13 @@ export function tableOf(columns: readonly Column[]): string {
   const tried = columns.filter(({ leftOut }) => leftOut === undefined);
   const names = [...new Set(tried.flatMap(({ outcomes }) => [...outcomes.keys()]))];
   const notes: string[] = [];
-  const cellOf = (name: string, { title, outcomes }: Column): string => {
+  const cellOf = (name: string, { outcomes }: Column): string => {
     const outcome = outcomes.get(name);
     if (outcome === undefined) return "–";
     if (outcome.verdict === "ok") return outcome.detail === undefined ? "ok" : `ok (${outcome.detail})`;
     if (outcome.verdict === "no") return `no: ${outcome.reason}`;
-    notes.push(`- **${title}, ${name}**: FAILED: ${escaped(outcome.reason)}`);
-    return `FAILED (${notes.length})`;
+    if (!notes.includes(outcome.reason)) notes.push(outcome.reason);
+    return `FAILED (${notes.indexOf(outcome.reason) + 1})`;
   };
   const row = (cells: string[]): string => `| ${cells.join(" | ")} |`;
   const lines = [
@@ -31,7 +31,7 @@ export function tableOf(columns: readonly Column[]): string {
     row(["*version*", ...tried.map(({ version }) => version)]),
     ...names.map((name) => row([name, ...tried.map((column) => cellOf(name, column))])),
   ];
-  const numbered = notes.map((note, i) => note.replace("- ", `${i + 1}. `));
+  const numbered = notes.map((note, i) => `${i + 1}. FAILED: ${escaped(note)}`);
   const leftOut = columns.flatMap(({ title, version, leftOut }) =>
     leftOut === undefined ? [] : [`- left out: ${title} (${version}): ${escaped(leftOut)}`],
   );

@@ -10,18 +10,25 @@ export const GREEDY = { temperature: 0, max_tokens: TOKENS };
 
 /** The whole answer is there, and gateway and engine count the same prompt. */
 export async function chat({ engine, builder, url }: Stage): Promise<Outcome> {
-  const answer = await builder.chat(QUESTION, GREEDY);
-  expectFull(engine, answer);
+  const answer = await fullAnswer(engine, (max_tokens) => builder.chat(QUESTION, { ...GREEDY, max_tokens }));
   const counted = await engine.promptTokens?.(url, [{ role: "user", content: QUESTION }]);
   if (counted !== undefined) expectSame("tokens of the prompt", answer.usage.prompt_tokens, counted);
   return ok();
 }
 
-function expectFull({ endsItself = false }: EngineUnderTest, { text, finish, usage }: Answer): void {
+/** Exactly as many tokens as were asked for. A smiley whose second token would be one too many is left out. */
+async function fullAnswer(
+  { endsItself = false }: EngineUnderTest,
+  ask: (tokens: number) => Promise<Answer>,
+): Promise<Answer> {
+  const answer = await ask(TOKENS);
+  const { text, finish, usage } = answer;
   expect(text.trim() !== "", "the answer is empty");
   expect(!text.includes("\uFFFD"), `a character is broken in ${JSON.stringify(text)}`);
-  if (endsItself && finish === "stop") return;
-  expectSame("finish_reason and tokens", [finish, usage.completion_tokens], ["length", TOKENS]);
+  if (endsItself && finish === "stop") return answer;
+  const isCut = usage.completion_tokens === TOKENS - 1 && /\p{Emoji_Presentation}$/u.test((await ask(TOKENS + 1)).text);
+  expectSame("finish_reason and tokens", [finish, usage.completion_tokens], ["length", isCut ? TOKENS - 1 : TOKENS]);
+  return answer;
 }
 
 /** In pieces it is the same, to the character. */
@@ -39,9 +46,9 @@ function expectSameAnswer(streamed: Streamed, whole: Answer): void {
 }
 
 export async function completion({ engine, builder }: Stage): Promise<Outcome> {
-  const whole = await builder.complete("Once upon a time", GREEDY);
-  expectFull(engine, whole);
-  expectSameAnswer(await builder.streamCompletion("Once upon a time", GREEDY), whole);
+  const prompt = "Once upon a time";
+  const whole = await fullAnswer(engine, (max_tokens) => builder.complete(prompt, { ...GREEDY, max_tokens }));
+  expectSameAnswer(await builder.streamCompletion(prompt, GREEDY), whole);
   return ok();
 }
 

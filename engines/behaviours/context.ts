@@ -1,5 +1,6 @@
 /** Long prompts, and the end of the context: prompt and output share it, and what fits is served to the last token. */
-import { expectSame, type Outcome, ok } from "../outcome.ts";
+import { expect, expectSame, no, type Outcome, ok } from "../outcome.ts";
+import { type Builder, Refused } from "../stage/builder.ts";
 import type { Stage } from "../stage/stage.ts";
 
 const CONTEXT_TOKENS = 8192;
@@ -14,17 +15,30 @@ export async function longPrompt({ engine, builder }: Stage): Promise<Outcome> {
 }
 
 export async function contextEnd({ engine, builder }: Stage): Promise<Outcome> {
-  const context = engine.contextTokens ?? CONTEXT_TOKENS;
+  if (engine.contextTokens !== undefined) return await expectTooLong(engine.contextTokens, builder);
   const short = await builder.chat(WORD, { max_tokens: 1 });
-  const words = context - LEFT_TOKENS - short.usage.prompt_tokens + 1;
+  const words = CONTEXT_TOKENS - LEFT_TOKENS - short.usage.prompt_tokens + 1;
+  // Engines keep what they have read: no step is so long that a slow machine is taken for a frozen one.
+  for (const part of [0.25, 0.5, 0.75]) await builder.chat(WORD.repeat(Math.floor(words * part)), { max_tokens: 1 });
   for (const more of [{}, { max_tokens: 4 * LEFT_TOKENS }]) {
     const { finish, usage } = await builder.chat(WORD.repeat(words), { temperature: 0, ...more });
     const found = [finish, usage.prompt_tokens, usage.completion_tokens];
     expectSame(`${JSON.stringify(more)}: finish, prompt, output`, found, [
       "length",
-      context - LEFT_TOKENS,
+      CONTEXT_TOKENS - LEFT_TOKENS,
       LEFT_TOKENS,
     ]);
   }
   return ok();
+}
+
+/** A shorter context in tokens of another vocabulary: what does not fit is refused, and not cut. */
+async function expectTooLong(contextTokens: number, builder: Builder): Promise<Outcome> {
+  const asked = builder.chat(WORD.repeat(2 * contextTokens), { max_tokens: 1 });
+  const refusal = await asked.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  expect(refusal instanceof Refused, `a prompt twice as long as its context: ${refusal ?? "answered"}`);
+  return no(`it has ${contextTokens} tokens of its own, and refuses more`);
 }

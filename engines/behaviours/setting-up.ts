@@ -41,5 +41,5 @@ export async function up(stage: Stage): Promise<Outcome> {
   }
   const { slots } = JSON.parse(await host.run(["status", "--json"])) as { slots: number };
   expect(slots === engine.slots, `the node announces ${slots} slots, and the engine runs ${engine.slots} at once`);
-  return ok(`${slots} slots`);
+  return ok(slots === 1 ? "1 slot" : `${slots} slots`);
 }

@@ -31,10 +31,17 @@ export async function seed({ builder }: Stage): Promise<Outcome> {
   return ok();
 }
 
-export async function cap({ builder }: Stage): Promise<Outcome> {
-  for (const tokens of [1, 17]) {
+export async function cap({ engine, builder }: Stage): Promise<Outcome> {
+  const { text } = await builder.chat(QUESTION, GREEDY);
+  const whole = engine.endsItself ? 17 : tokensOf(text.split(" ").slice(0, 16));
+  for (const tokens of [1, whole]) {
     const { finish, usage } = await builder.chat(QUESTION, { temperature: 0, max_tokens: tokens });
     expectSame(`max_tokens ${tokens}: finish and tokens`, [finish, usage.completion_tokens], ["length", tokens]);
   }
   return ok();
+}
+
+/** Of the tiny model's words, a smiley being two: a cap in the middle of one would cut a character. */
+function tokensOf(words: string[]): number {
+  return words.reduce((sum, word) => sum + (/^[a-z]+$/i.test(word) ? 1 : word === "" ? 0 : 2), 0);
 }

@@ -1,7 +1,7 @@
 /** A command that installs or asks something, as what it said and how it ended. */
 import { spawn } from "node:child_process";
 
-export interface Said {
+interface Said {
   code: number;
   output: string;
 }

@@ -1,4 +1,7 @@
-/** One virtual environment for each engine that comes from PyPI, made when it is asked for. */
+/**
+ * One virtual environment for each engine that comes from PyPI, made when it is asked for. Engines are started as modules:
+ * the scripts beside the interpreter hold its whole path, and would not survive that the cache is moved.
+ */
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +11,7 @@ import { runCommand, whyOf } from "./command.ts";
 const UV = "uv==0.13.7";
 const WITHIN_MS = 40 * 60_000;
 
-export interface PythonPackages {
+interface PythonPackages {
   /** The folder of its environment. */
   name: string;
   packages: string[];

@@ -16,6 +16,9 @@ import { makeWeights, SHAPE } from "./weights.ts";
 /** Engines tell this name, and the agent knows by it which model of the catalogue it is. */
 export const MODEL_NAME = "Llama-3.2-3B-Instruct";
 
+/** As the published model has it. */
+const USUAL_SAMPLING = { do_sample: true, temperature: 0.6, top_p: 0.9 };
+
 export interface TinyModel {
   /** A folder in the published form. */
   folder: string;
@@ -59,8 +62,12 @@ function settingsOf({ tokens }: Tokenizer): Record<string, string> {
     hidden_act: "silu",
     tie_word_embeddings: false,
     torch_dtype: "float16",
+    transformers_version: "4.45.0",
   };
-  return { "config.json": JSON.stringify(config), "generation_config.json": JSON.stringify(ends) };
+  return {
+    "config.json": JSON.stringify(config),
+    "generation_config.json": JSON.stringify({ ...ends, ...USUAL_SAMPLING }),
+  };
 }
 
 async function digestOfSources(): Promise<string> {

@@ -20,8 +20,8 @@ export const mlx: EngineUnderTest = {
     mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
     return startServer(
       {
-        file: join(CACHE, "mlx", "bin", "mlx_lm.server"),
-        args: ["--model", folder, "--host", "127.0.0.1", "--port", String(port)],
+        file: join(CACHE, "mlx", "bin", "python"),
+        args: ["-m", "mlx_lm", "server", "--model", folder, "--host", "127.0.0.1", "--port", String(port)],
         env: HUB_SETTINGS,
       },
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/v1/models`) },

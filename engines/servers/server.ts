@@ -6,10 +6,10 @@ import { createServer } from "node:net";
 import { eventually } from "../../e2e/platform.ts";
 import { endSession } from "./session.ts";
 
-const READY_WITHIN_MS = 300_000;
+const READY_WITHIN_MS = 600_000;
 const ASKED_MS = 5_000;
 
-export interface Command {
+interface Command {
   file: string;
   args: string[];
   env?: Record<string, string>;
@@ -49,7 +49,8 @@ export async function startServer(
     await untilReady(child, () => isReady(url).catch(() => false));
   } catch (error) {
     await kill();
-    throw new Error(`${(error as Error).message}; the end of its log: ${(await readFile(log, "utf8")).slice(-600)}`);
+    const said = (await readFile(log, "utf8")).trimEnd().split("\n");
+    throw new Error(`${(error as Error).message}; its last words: ${said.at(-1)}`);
   }
   return { url, session, kill };
 }

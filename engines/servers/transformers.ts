@@ -23,8 +23,19 @@ export const transformers: EngineUnderTest = {
     mkdirSync(join(HUB_SETTINGS.HF_HOME, "hub"), { recursive: true });
     return startServer(
       {
-        file: join(CACHE, "transformers", "bin", "transformers"),
-        args: ["serve", folder, "--host", "127.0.0.1", "--port", String(port), "--device", "cpu"],
+        file: join(CACHE, "transformers", "bin", "python"),
+        args: [
+          "-m",
+          "transformers.cli.transformers",
+          "serve",
+          folder,
+          "--host",
+          "127.0.0.1",
+          "--port",
+          String(port),
+          "--device",
+          "cpu",
+        ],
         env: { ...HUB_SETTINGS, OMP_NUM_THREADS: "1" },
       },
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },

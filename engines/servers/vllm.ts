@@ -22,9 +22,21 @@ export const vllm: EngineUnderTest = {
   start: ({ folder }, port, log) =>
     startServer(
       {
-        file: join(CACHE, "vllm", "bin", "vllm"),
+        // Its `vllm serve` looks for a package of another name.
+        file: join(CACHE, "vllm", "bin", "python"),
         args: [
-          ...["serve", folder, "--served-model-name", NAME, "--host", "127.0.0.1", "--port", String(port)],
+          ...[
+            "-m",
+            "vllm.entrypoints.openai.api_server",
+            "--model",
+            folder,
+            "--served-model-name",
+            NAME,
+            "--host",
+            "127.0.0.1",
+            "--port",
+            String(port),
+          ],
           ...["--max-model-len", String(SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
           ...["--dtype", "float32", "--enforce-eager"],
         ],

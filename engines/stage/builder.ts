@@ -3,7 +3,7 @@ import { NotAsPromised } from "../outcome.ts";
 
 const WITHIN_MS = 180_000;
 
-export interface Usage {
+interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
 }
