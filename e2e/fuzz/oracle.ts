@@ -163,7 +163,7 @@ function brokenMessages(messages: unknown): string[] {
     if (!isObject(message)) return [at];
     const { role, content, tool_calls: calls } = message;
     const broken: string[] = [];
-    if (!ROLES.includes(String(role)) || typeof role !== "string") broken.push(`${at}.role`);
+    if (typeof role !== "string" || !ROLES.includes(role)) broken.push(`${at}.role`);
     if (calls != null && !Array.isArray(calls)) broken.push(`${at}.tool_calls`);
     if (Array.isArray(content)) broken.push(...content.flatMap((part, j) => brokenPart(part, `${at}.content[${j}]`)));
     else if (content == null ? role !== "assistant" || calls == null : typeof content !== "string")
