@@ -8,7 +8,7 @@ import type { Client, Connection, Seen } from "./client.ts";
 const OFFERS: Record<string, readonly (keyof Client)[]> = {
   with_openai: ["streamUsage", "cancel", "structured", "responses", "complete", "embed", "models"],
   with_langchain: ["streamUsage", "cancel", "structured", "responses", "complete", "embed"],
-  with_llamaindex: ["streamUsage", "cancel", "complete", "embed"],
+  with_llamaindex: ["streamUsage", "cancel", "structured", "complete", "embed"],
   with_litellm: ["streamUsage", "cancel", "structured", "complete", "embed"],
 };
 
