@@ -35,7 +35,7 @@ export async function litellmProxy(traits: Program["traits"]): Promise<Tool | { 
       };
       return checks;
     },
-    close: () => server?.close(),
+    close: async () => server?.close(),
   };
 }
 

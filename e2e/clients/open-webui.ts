@@ -34,12 +34,12 @@ export async function openWebUi(): Promise<Client | { missing: string }> {
   try {
     return await clientOf(address, close);
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
 }
 
-async function clientOf(address: string, close: () => void): Promise<Client> {
+async function clientOf(address: string, close: () => Promise<void>): Promise<Client> {
   const post = async (path: string, body: object, token?: string): Promise<{ token: string }> => {
     const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     const response = await fetch(address + path, { method: "POST", headers, body: JSON.stringify(body) });

@@ -20,7 +20,7 @@ export type Checks = Record<string, () => Promise<string | undefined>>;
 /** A program that has no API, or is set up for one account: it has checks of its own. */
 export interface Tool {
   checks: (world: World) => Promise<Checks>;
-  close?: () => void;
+  close?: () => Promise<void>;
 }
 
 export interface Program {
@@ -91,7 +91,7 @@ export const programs: Program[] = [
   },
   await python("openai-v2-py", "with_openai", "openai"),
   await python("openai-v1-py", "with_openai", "openai"),
-  await python("langchain-py", "with_langchain", "langchain-openai"),
+  await python("langchain-py", "with_langchain", "langchain-openai", { contextRaises: "OpenAIContextOverflowError" }),
   await python("llamaindex-py", "with_llamaindex", "llama-index-llms-openai-like", { runsOn: true }),
   await python("litellm-py", "with_litellm", "litellm", {
     streamRaises: "MidStreamFallbackError",

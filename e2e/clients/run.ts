@@ -65,7 +65,7 @@ async function cellsOf(stage: Stage, program: Program): Promise<Row["cells"]> {
     }
     return cells;
   } finally {
-    client.close?.();
+    await client.close?.();
   }
 }
 

@@ -20,7 +20,8 @@ interface Wanted {
 
 export interface Server {
   address: string;
-  close: () => void;
+  /** Ends it, and waits until it has and its folder is gone. */
+  close: () => Promise<void>;
 }
 
 export async function startServer({ name, command, env, health }: Wanted): Promise<Server> {
@@ -43,9 +44,10 @@ export async function startServer({ name, command, env, health }: Wanted): Promi
     child.once("error", ({ message }) => end(message));
     child.once("close", (code) => end(`it ended with ${code}`));
   });
-  const close = (): void => {
-    void ended.then(() => rm(folder, { recursive: true, force: true }));
+  const close = async (): Promise<void> => {
     child.kill();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
   };
   const answers = async (): Promise<boolean> => {
     if (over !== undefined) throw new Error(`${name}: ${over}\n${output()}`);
@@ -56,7 +58,7 @@ export async function startServer({ name, command, env, health }: Wanted): Promi
     await eventually(`${name} answers`, answers, STARTED_WITHIN_MS);
     return { address, close };
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
 }

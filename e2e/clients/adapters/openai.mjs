@@ -15,7 +15,8 @@ export async function load(packageName) {
     async chat(at, ask) {
       const { choices, usage } = await connect(at).chat.completions.create(body(ask));
       const [{ message, finish_reason: finish }] = choices;
-      const reasoning = message.vendor_reasoning_content;
+      // LiteLLM's proxy moves it.
+      const { vendor_reasoning_content: reasoning } = message.provider_specific_fields ?? message;
       return { text: message.content, finish, reasoning, tokens: usage.completion_tokens };
     },
     async stream(at, ask, onText) {
