@@ -5,7 +5,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PEPPER } from "./database.ts";
-import { chat, type Platform, type Ready } from "./platform.ts";
+import { chat, eventually, type Platform, type Ready } from "./platform.ts";
 
 const HOST = fileURLToPath(new URL("../host/bin/tollgate-host.mjs", import.meta.url));
 
@@ -94,6 +94,19 @@ export async function keepBusy(platform: Platform, model: string): Promise<() =>
     gone.abort();
     await read;
   };
+}
+
+/** Whether a connected node keeps to a form, by model, as the list of models tells it. */
+export async function formsKept({ ready }: Pick<Platform, "ready">): Promise<Map<string, boolean>> {
+  const headers = { authorization: `Bearer ${ready.api_key}` };
+  const response = await fetch(`${ready.base_url}/v1/models`, { headers });
+  const { data } = (await response.json()) as { data: { id: string; vendor: { structured_output: boolean } }[] };
+  return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
+}
+
+/** A node is online before it has said what its engine can. */
+export async function untilFormsAreKept(platform: Pick<Platform, "ready">, model: string): Promise<void> {
+  await eventually(`a node keeps to forms for ${model}`, async () => (await formsKept(platform)).get(model));
 }
 
 /** A node of the platform's host with so many slots. Resolves once it is online; ends with this process. */

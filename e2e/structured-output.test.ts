@@ -5,10 +5,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import OpenAI from "openai";
+import { formsKept, untilFormsAreKept } from "./fixtures.ts";
 import { honest } from "./hostile/behaviours.ts";
 import { HandMadeNode, type Job } from "./hostile/node.ts";
 import { assertBalanced, builder, lastRecord } from "./ledger-check.ts";
-import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 import { events } from "./raw-http.ts";
 
 /** What only the older node serves. */
@@ -51,13 +52,6 @@ describe("structured output", () => {
     assert.equal(response.status, 200);
     return (await response.json()) as Whole;
   };
-  const models = async (): Promise<Map<string, boolean>> => {
-    const response = await fetch(`${platform.ready.base_url}/v1/models`, {
-      headers: { authorization: `Bearer ${platform.ready.api_key}` },
-    });
-    const { data } = (await response.json()) as { data: { id: string; vendor: { structured_output: boolean } }[] };
-    return new Map(data.map(({ id, vendor }) => [id, vendor.structured_output]));
-  };
 
   before(async () => {
     dataDir = await newDataDir();
@@ -76,9 +70,7 @@ describe("structured output", () => {
         },
       },
     );
-    await eventually("the platform's own node has said what its engine can", async () =>
-      (await models()).get("tiny-3b"),
-    );
+    await untilFormsAreKept(platform, "tiny-3b");
   });
   after(async () => {
     await older?.leave();
@@ -162,7 +154,8 @@ describe("structured output", () => {
   });
 
   test("without an able node: 503 at once, nothing billed, and plain requests served; a stream is told by its event", async () => {
-    assert.deepEqual([(await models()).get("tiny-3b"), (await models()).get(UNFORMED)], [true, false]);
+    const kept = await formsKept(platform);
+    assert.deepEqual([kept.get("tiny-3b"), kept.get(UNFORMED)], [true, false]);
     const before = await builder(platform);
     const whole503 = await post({ model: UNFORMED, response_format: river });
     assert.deepEqual([whole503.status, whole503.headers.get("x-should-retry")], [503, "true"]);

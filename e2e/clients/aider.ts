@@ -7,8 +7,7 @@ import { dirname, join } from "node:path";
 import { script } from "./behaviour.ts";
 import type { Connection } from "./client.ts";
 import { installProgram } from "./install.ts";
-import type { Checks } from "./programs.ts";
-import type { World } from "./world.ts";
+import type { Tool } from "./programs.ts";
 
 /** The reminder of the edit format as a message of its own: a script has to be the whole of the user's message. */
 const MODELS = JSON.stringify([
@@ -46,7 +45,7 @@ interface Ran {
   said: string;
 }
 
-export async function aider(): Promise<{ missing: string } | ((world: World) => Checks)> {
+export async function aider(): Promise<{ missing: string } | Tool> {
   const made = await installProgram("aider");
   if ("missing" in made) return made;
   const program = join(dirname(made.interpreter), "aider");
@@ -58,7 +57,7 @@ export async function aider(): Promise<{ missing: string } | ((world: World) => 
     assert.equal(file, "old words\n");
     return said;
   };
-  return (world) => ({
+  const checks: Tool["checks"] = async (world) => ({
     chat: async () => {
       const { file, said } = await run(world.connection(), edit, ["--no-stream"]);
       assert.equal(file, "new words\n", said);
@@ -100,6 +99,7 @@ export async function aider(): Promise<{ missing: string } | ((world: World) => 
       return undefined;
     },
   });
+  return { checks };
 }
 
 async function runAider(

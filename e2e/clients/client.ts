@@ -53,7 +53,7 @@ export interface Client {
   /** With retries on, yet none of what was billed. */
   chatCarefully?(at: Connection, ask: Ask): Promise<unknown>;
   seen(error: unknown): Seen;
-  close?(): void;
+  close?(): Promise<void>;
 }
 
 /** What is particular to a client, and asserted: a version that no longer has it fails. */

@@ -22,7 +22,7 @@ describe("clients", { concurrency: true }, () => {
     if (here.length > 0) stage = await openStage();
   });
   after(async () => {
-    for (const { client } of driven) if (!("missing" in client)) client.close?.();
+    for (const { client } of driven) if (!("missing" in client)) await client.close?.();
     await stage?.end();
   });
 

@@ -2,17 +2,11 @@
  * Open WebUI, started on loopback with a folder of its own. Somebody signs up and talks through its API, which speaks the dialect
  * too: the official package drives it, and Open WebUI asks the gateway, with the address and key that are asked for.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { eventually } from "../platform.ts";
 import type { Client, Connection } from "./client.ts";
 import { installPackages, installProgram } from "./install.ts";
+import { startServer } from "./server.ts";
 
-/** It makes its database first; on a busy machine that takes minutes. */
-const STARTED_WITHIN_MS = 300_000;
 const SETTINGS = {
   WEBUI_SECRET_KEY: "of this run alone",
   OFFLINE_MODE: "true",
@@ -22,7 +16,6 @@ const SETTINGS = {
   ANONYMIZED_TELEMETRY: "false",
   // Its own embedding model would be fetched, and its package is not installed.
   RAG_EMBEDDING_ENGINE: "openai",
-  NO_PROXY: "127.0.0.1",
 };
 const ALL = ["tiny-3b", "reason-32b", "mid-14b", "embed-m3", "no-such"];
 
@@ -31,50 +24,22 @@ export async function openWebUi(): Promise<Client | { missing: string }> {
   if ("missing" in made) return made;
   const missing = await installPackages();
   if (missing !== undefined) return { missing };
-  const folder = await mkdtemp(join(tmpdir(), "tollgate-open-webui-"));
-  const port = await freePort();
-  const server = start(join(dirname(made.interpreter), "open-webui"), port, folder);
-  const address = `http://127.0.0.1:${port}`;
-  const close = (): void => {
-    server.process.once("close", () => void rm(folder, { recursive: true, force: true }));
-    server.process.kill();
-  };
+  const program = join(dirname(made.interpreter), "open-webui");
+  const { address, close } = await startServer({
+    name: "Open WebUI",
+    command: (port) => [program, "serve", "--host", "127.0.0.1", "--port", String(port)],
+    env: (folder) => ({ ...SETTINGS, DATA_DIR: folder }),
+    health: "/health",
+  });
   try {
-    await eventually("Open WebUI answers", () => answers(server, address), STARTED_WITHIN_MS);
     return await clientOf(address, close);
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
 }
 
-interface Started {
-  process: ChildProcess;
-  output: () => string;
-}
-
-function start(program: string, port: number, folder: string): Started {
-  const child = spawn(program, ["serve", "--host", "127.0.0.1", "--port", String(port)], {
-    cwd: folder,
-    env: { ...process.env, ...SETTINGS, DATA_DIR: folder },
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      output = (output + text).slice(-10_000);
-    });
-  }
-  return { process: child, output: () => output };
-}
-
-async function answers({ process: child, output }: Started, address: string): Promise<boolean> {
-  if (child.exitCode !== null) throw new Error(`Open WebUI ended with ${child.exitCode}:\n${output()}`);
-  const response = await fetch(`${address}/health`).catch(() => undefined); // not listening yet
-  return response?.ok ?? false;
-}
-
-async function clientOf(address: string, close: () => void): Promise<Client> {
+async function clientOf(address: string, close: () => Promise<void>): Promise<Client> {
   const post = async (path: string, body: object, token?: string): Promise<{ token: string }> => {
     const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) };
     const response = await fetch(address + path, { method: "POST", headers, body: JSON.stringify(body) });
@@ -116,12 +81,4 @@ async function clientOf(address: string, close: () => void): Promise<Client> {
     seen: sdk.seen,
     close,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

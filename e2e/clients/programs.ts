@@ -9,12 +9,19 @@ import {
   pinnedPython,
   pinnedVersions,
 } from "./install.ts";
+import { litellmProxy } from "./litellm-proxy.ts";
 import { openWebUi } from "./open-webui.ts";
 import { pythonClient } from "./python.ts";
 import type { World } from "./world.ts";
 
-/** What a program without an API shows, by column. */
+/** What a program is asked, by column. */
 export type Checks = Record<string, () => Promise<string | undefined>>;
+
+/** A program that has no API, or is set up for one account: it has checks of its own. */
+export interface Tool {
+  checks: (world: World) => Promise<Checks>;
+  close?: () => Promise<void>;
+}
 
 export interface Program {
   /** As `--only` takes it. */
@@ -25,7 +32,7 @@ export interface Program {
   inTests: boolean;
   traits: Traits;
   /** Starts it, or says why it cannot be had here. */
-  load: () => Promise<Client | ((world: World) => Checks) | { missing: string }>;
+  load: () => Promise<Client | Tool | { missing: string }>;
 }
 
 const npmVersion = await pinnedVersions();
@@ -84,7 +91,7 @@ export const programs: Program[] = [
   },
   await python("openai-v2-py", "with_openai", "openai"),
   await python("openai-v1-py", "with_openai", "openai"),
-  await python("langchain-py", "with_langchain", "langchain-openai"),
+  await python("langchain-py", "with_langchain", "langchain-openai", { contextRaises: "OpenAIContextOverflowError" }),
   await python("llamaindex-py", "with_llamaindex", "llama-index-llms-openai-like", { runsOn: true }),
   await python("litellm-py", "with_litellm", "litellm", {
     streamRaises: "MidStreamFallbackError",
@@ -92,6 +99,14 @@ export const programs: Program[] = [
     losesCode: true,
     runsOn: true,
   }),
+  {
+    id: "litellm-proxy",
+    name: "LiteLLM proxy",
+    version: await pinnedPython("litellm", "python/litellm.txt"),
+    inTests: false,
+    traits: { streamRaises: "APIError" },
+    load: () => litellmProxy({ streamRaises: "APIError" }),
+  },
   {
     id: "aider",
     name: "aider",

@@ -8,7 +8,7 @@ import type { Client, Connection, Seen } from "./client.ts";
 const OFFERS: Record<string, readonly (keyof Client)[]> = {
   with_openai: ["streamUsage", "cancel", "structured", "responses", "complete", "embed", "models"],
   with_langchain: ["streamUsage", "cancel", "structured", "responses", "complete", "embed"],
-  with_llamaindex: ["streamUsage", "cancel", "complete", "embed"],
+  with_llamaindex: ["streamUsage", "cancel", "structured", "complete", "embed"],
   with_litellm: ["streamUsage", "cancel", "structured", "complete", "embed"],
 };
 
@@ -30,6 +30,7 @@ export function pythonClient(interpreter: string, adapter: keyof typeof OFFERS):
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, NO_PROXY: "127.0.0.1", PYTHONDONTWRITEBYTECODE: "1" },
   });
+  const ended = new Promise((resolve) => child.once("close", resolve));
   const replies = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const call = async (operation: string, at: Connection, ask?: unknown, onText?: (text: string) => void) => {
     child.stdin.write(`${JSON.stringify({ operation, at, ask })}\n`);
@@ -61,6 +62,9 @@ export function pythonClient(interpreter: string, adapter: keyof typeof OFFERS):
       if (error instanceof PythonError) return error.seen;
       throw error;
     },
-    close: () => void child.stdin.end(),
+    close: async () => {
+      child.stdin.end();
+      await ended;
+    },
   };
 }

@@ -1,13 +1,14 @@
 /**
  * `npm run clients`: the clients that builders use, each in its pinned version, against a whole platform, as one table.
  * `-- --only aider,open-webui` drives some, `--behaviours chat,401` asks some things, `--markdown docs/clients.md` writes the
- * table there. What cannot be installed here is left out by name. Ends with 1 when something failed.
+ * table there: of its rows and columns those that were chosen. What cannot be installed here is left out by name. Ends with 1
+ * when something failed.
  */
 import { parseArgs } from "node:util";
 import { behaviours } from "./behaviours.ts";
 import type { Client, Traits } from "./client.ts";
 import { type Checks, type Program, programs } from "./programs.ts";
-import { type Cell, type Row, render, writeInto } from "./table.ts";
+import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 import { openStage, type Stage, type World } from "./world.ts";
 
 /** They wait more than they compute; some are whole servers. */
@@ -37,39 +38,50 @@ const columns = list(
   "behaviours",
 );
 
+const rowName = ({ name, version }: Program): string => `${name} ${version}`;
+
 async function drive(stage: Stage, program: Program): Promise<Row> {
-  const { name, version, traits } = program;
-  const row = { program: name, version };
+  const name = rowName(program);
+  try {
+    return { name, cells: await cellsOf(stage, program) };
+  } catch (error) {
+    // One that does not start does not take the others with it.
+    return { name, cells: new Map(columns.map((column) => [column, failed(error)])) };
+  }
+}
+
+async function cellsOf(stage: Stage, program: Program): Promise<Row["cells"]> {
   const client = await program.load();
-  if ("missing" in client) return { ...row, cells: { leftOut: client.missing } };
+  if ("missing" in client) return { leftOut: client.missing };
   try {
     const world = await stage.world();
-    const asked = checksOf(client, world, traits);
+    const asked = "checks" in client ? await client.checks(world) : checksOf(client, world, program.traits);
     const cells = new Map<string, Cell>();
     for (const column of columns) {
       const check = asked[column];
       if (check === undefined) continue;
       cells.set(column, await cellOf(check));
-      console.error(`${name} ${version}: ${column}: ${JSON.stringify(cells.get(column))}`);
+      console.error(`${rowName(program)}: ${column}: ${JSON.stringify(cells.get(column))}`);
     }
-    return { ...row, cells };
+    return cells;
   } finally {
-    if (typeof client !== "function") client.close?.();
+    await client.close?.();
   }
 }
 
-function checksOf(client: Client | ((world: World) => Checks), world: World, traits: Traits): Checks {
-  if (typeof client === "function") return client(world);
+function checksOf(client: Client, world: World, traits: Traits): Checks {
   const subject = { client, traits, world, note: () => {} };
   return Object.fromEntries(tabled.map(({ column, check }) => [column, () => check(subject)]));
 }
+
+const failed = (error: unknown): Cell => ({ failed: (error as Error).message.replace(/\s+/g, " ").slice(0, 300) });
 
 async function cellOf(check: () => Promise<string | undefined>): Promise<Cell> {
   try {
     const reason = await check();
     return reason === undefined ? "ok" : { no: reason };
   } catch (error) {
-    return { failed: (error as Error).message.replace(/\s+/g, " ").slice(0, 300) };
+    return failed(error);
   }
 }
 
@@ -87,10 +99,19 @@ try {
   await stage.end();
 }
 const rows = chosen.flatMap((program) => driven.get(program) ?? []);
-const table = render(rows, columns);
-console.log(table);
-if (values.markdown !== undefined) await writeInto(values.markdown, table);
-const failed = rows.some(
+console.log(render(rows, columns));
+if (values.markdown !== undefined) {
+  const kept = parse(await tableIn(values.markdown));
+  const all = update(kept, rows, columns, programs.map(rowName));
+  await writeInto(
+    values.markdown,
+    render(
+      all,
+      tabled.map(({ column }) => column),
+    ),
+  );
+}
+const someFailed = rows.some(
   ({ cells }) => cells instanceof Map && [...cells.values()].some((cell) => Object.hasOwn(Object(cell), "failed")),
 );
-process.exit(failed ? 1 : 0);
+process.exit(someFailed ? 1 : 0);

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Cell, render, writeInto } from "./table.ts";
+import { type Cell, parse, type Row, render, tableIn, update, writeInto } from "./table.ts";
 
 test("one row for a client; equal reasons are one note; what was left out says why", () => {
   const cells = new Map<string, Cell>([
@@ -13,9 +13,9 @@ test("one row for a client; equal reasons are one note; what was left out says w
     ["401", { failed: "no status" }],
   ]);
   const rows = [
-    { program: "a", version: "1", cells },
-    { program: "b", version: "2", cells: new Map<string, Cell>([["chat", { no: "none" }]]) },
-    { program: "c", version: "3", cells: { leftOut: "no Python" } },
+    { name: "a 1", cells },
+    { name: "b 2", cells: new Map<string, Cell>([["chat", { no: "none" }]]) },
+    { name: "c 3", cells: { leftOut: "no Python" } },
   ];
   const expected = [
     "| Client | chat | stream | 401 |",
@@ -28,6 +28,25 @@ test("one row for a client; equal reasons are one note; what was left out says w
     "2. no status",
   ];
   assert.equal(render(rows, ["chat", "stream", "401"]), expected.join("\n"));
+  assert.deepEqual(parse(expected.join("\n")), rows);
+});
+
+test("what was not driven or not asked now stays; a client that is no more goes, a new one comes in its place", () => {
+  const row = (name: string, cells: Record<string, Cell>): Row => ({ name, cells: new Map(Object.entries(cells)) });
+  const kept = [
+    row("a 1", { chat: "ok", stream: { no: "none" }, "401": { failed: "old" } }),
+    row("b 2", { chat: { no: "other" } }),
+    { name: "c 3", cells: { leftOut: "no Python" } },
+    row("gone 4", { chat: "ok" }),
+  ];
+  const driven = [row("a 1", { chat: { no: "worse" } }), row("c 3", { chat: "ok" }), row("new 5", { chat: "ok" })];
+  const names = ["a 1", "new 5", "b 2", "c 3", "never 6"];
+  assert.deepEqual(update(kept, driven, ["chat", "401"], names), [
+    row("a 1", { stream: { no: "none" }, chat: { no: "worse" } }),
+    row("new 5", { chat: "ok" }),
+    row("b 2", { chat: { no: "other" } }),
+    row("c 3", { chat: "ok" }),
+  ]);
 });
 
 test("the table goes between the markers, again and again; a document without them is left alone", async () => {
@@ -41,6 +60,7 @@ test("the table goes between the markers, again and again; a document without th
     await writeFile(file, `before\n${begin}\nold\n${end}\nafter\n`);
     for (const table of ["first", "second"]) await writeInto(file, table);
     assert.equal(await readFile(file, "utf8"), `before\n${begin}\n\nsecond\n\n${end}\nafter\n`);
+    assert.equal(await tableIn(file), "second");
     await writeFile(file, "nothing\n");
     await assert.rejects(writeInto(file, "third"), /has no place for the table/);
     assert.equal(await readFile(file, "utf8"), "nothing\n");

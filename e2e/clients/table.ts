@@ -4,8 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 export type Cell = "ok" | { no: string } | { failed: string };
 
 export interface Row {
-  program: string;
-  version: string;
+  /** The program and its version. */
+  name: string;
   /** By column; or why it was left out. */
   cells: Map<string, Cell> | { leftOut: string };
 }
@@ -24,8 +24,7 @@ export function render(rows: Row[], columns: string[]): string {
     if (cell === "ok") return "ok";
     return "no" in cell ? `no ${noted(cell.no)}` : `FAILED ${noted(cell.failed)}`;
   };
-  const lines = rows.map(({ program, version, cells }) => {
-    const name = `${program} ${version}`;
+  const lines = rows.map(({ name, cells }) => {
     if (!(cells instanceof Map)) return [name, `left out: ${cells.leftOut}`, ...columns.slice(1).map(() => "")];
     return [name, ...columns.map((column) => text(cells.get(column)))];
   });
@@ -34,11 +33,54 @@ export function render(rows: Row[], columns: string[]): string {
   return [...table.map((line) => `| ${line.join(" | ")} |`), ...(list.length > 0 ? ["", ...list] : [])].join("\n");
 }
 
-/** Puts the table between the markers of a document; what else it says stays. */
+/** What `render` made, read again. */
+export function parse(table: string): Row[] {
+  const lines = table.split("\n");
+  const notes = new Map(lines.map((line) => /^(\d+)\. (.*)$/.exec(line)?.slice(1) ?? []) as [string, string][]);
+  const [[, ...columns] = [], , ...rows] = lines
+    .filter((line) => line.startsWith("| "))
+    .map((line) => line.slice(2, -2).split(" | "));
+  const cellOf = (text: string): Cell | undefined => {
+    const [, told, note = ""] = /^(no|FAILED) \[(\d+)\]$/.exec(text) ?? [];
+    if (told === undefined) return text === "ok" ? "ok" : undefined;
+    const reason = notes.get(note) ?? "";
+    return told === "no" ? { no: reason } : { failed: reason };
+  };
+  return rows.map(([name = "", ...texts]) => {
+    const leftOut = /^left out: (.*)$/.exec(texts[0] ?? "")?.[1];
+    if (leftOut !== undefined) return { name, cells: { leftOut } };
+    const cells = columns.map((column, i) => [column, cellOf(texts[i] ?? "")] as const);
+    return { name, cells: new Map(cells.filter((cell): cell is [string, Cell] => cell[1] !== undefined)) };
+  });
+}
+
+/** The rows that were kept, with the columns that were asked now of those that were driven now, in this order of names. */
+export function update(kept: Row[], driven: Row[], asked: string[], names: string[]): Row[] {
+  const rowIn = (rows: Row[], name: string): Row | undefined => rows.find((row) => row.name === name);
+  return names.flatMap((name) => {
+    const [old, now] = [rowIn(kept, name), rowIn(driven, name)];
+    if (now === undefined) return old ?? [];
+    if (!(now.cells instanceof Map && old?.cells instanceof Map)) return now;
+    const others = [...old.cells].filter(([column]) => !asked.includes(column));
+    return { name, cells: new Map([...others, ...now.cells]) };
+  });
+}
+
+/** The table between the markers of a document. */
+export async function tableIn(file: string): Promise<string> {
+  const { table } = cut(await readFile(file, "utf8"), file);
+  return table.trim();
+}
+
+/** Puts a table there; what else the document says stays. */
 export async function writeInto(file: string, table: string): Promise<void> {
-  const document = await readFile(file, "utf8");
-  const [begin, end] = [document.indexOf(BEGIN), document.indexOf(END)];
-  if (begin < 0 || end < begin)
+  const { before, after } = cut(await readFile(file, "utf8"), file);
+  await writeFile(file, `${before}\n\n${table}\n\n${after}`);
+}
+
+function cut(document: string, file: string): { before: string; table: string; after: string } {
+  const [begin, end] = [document.indexOf(BEGIN) + BEGIN.length, document.indexOf(END)];
+  if (begin < BEGIN.length || end < begin)
     throw new Error(`${file} has no place for the table: the lines "${BEGIN}" and "${END}"`);
-  await writeFile(file, `${document.slice(0, begin + BEGIN.length)}\n\n${table}\n\n${document.slice(end)}`);
+  return { before: document.slice(0, begin), table: document.slice(begin, end), after: document.slice(end) };
 }

@@ -1,7 +1,7 @@
 /** What a client meets: one platform for all of them, and for each its own accounts and keys, so that they can run at once. */
-import { keepBusy, makeKey, openBuilder } from "../fixtures.ts";
+import { keepBusy, makeKey, openBuilder, untilFormsAreKept } from "../fixtures.ts";
 import { assertBalanced } from "../ledger-check.ts";
-import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import type { Connection } from "./client.ts";
 
 const SERVED = "tiny-3b,reason-32b,embed-m3";
@@ -28,7 +28,6 @@ export interface World {
   untilRequests(outcome: string, count: number): Promise<void>;
   /** What the gateway answers, without a client between. */
   rawEmbeddings(input: string[]): Promise<number[][]>;
-  rawStructured(): Promise<number>;
 }
 
 export interface Stage {
@@ -43,6 +42,7 @@ export async function openStage(): Promise<Stage> {
   const dataDir = await newDataDir();
   const started = await startPlatform(dataDir, ["--engine", "scripted", "--models", SERVED]);
   const platform = { ...started, query: inTurn(started.query) };
+  await untilFormsAreKept(platform, "tiny-3b");
   return {
     platform,
     world: () => makeWorld(platform),
@@ -118,14 +118,6 @@ async function makeWorld(platform: Platform): Promise<World> {
         data: { embedding: number[] }[];
       };
       return data.map(({ embedding }) => embedding);
-    },
-    rawStructured: async () => {
-      const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
-      const form = { type: "json_schema", json_schema: { name: "number", schema } };
-      const ready = { ...platform.ready, api_key: plain.apiKey };
-      const response = await chat({ ready }, { text: '{"n": 1}' }, { response_format: form });
-      await response.body?.cancel();
-      return response.status;
     },
   };
 }

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { installExamples } from "../clients/install.ts";
-import { chat, newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
+import { untilFormsAreKept } from "../fixtures.ts";
+import { newDataDir, type Platform, raiseLimits, removeDataDir, startPlatform } from "../platform.ts";
 import { type Language, languages, run } from "./languages.ts";
 import { retryTests } from "./retry.ts";
 
@@ -23,6 +24,7 @@ describe("examples", { concurrency: true }, () => {
     notes = await mkdtemp(join(tmpdir(), "tollgate-notes-"));
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b,embed-m3"]);
     await raiseLimits(platform);
+    await untilFormsAreKept(platform, "tiny-3b");
     await writeFile(join(notes, "foxes.md"), "Foxes sleep by day.\n\nThey hunt at night.\n");
     await writeFile(join(notes, "next.txt"), action("answer", "They sleep by day."));
   });
@@ -74,14 +76,20 @@ describe("examples", { concurrency: true }, () => {
         assert.equal(stderr.match(/^\[\d\] (foxes\.md|next\.txt) \(-?\d\.\d\d\)$/gm)?.length, 3, stderr);
       });
 
-      test("structured output: the fields, or what to do where no node keeps to a schema", async (t) => {
-        const status = await askForJson(platform);
-        if (status === 400) return t.skip("this gateway has no structured output yet");
-        const answer = JSON.stringify({ name: "Ada Lovelace", year: 1843 });
-        const { code, stdout, stderr } = await example("structured", [script({ text: answer })]);
-        if (status === 200) assert.deepEqual([code, stdout], [0, "1843: Ada Lovelace\n"], stderr);
-        const away =
-          status === 503 ? { code, stdout, stderr } : await example("structured", ["hi"], { MODEL: UNSERVED });
+      test("structured output: the fields that its schema names", async () => {
+        // No script: the engine's own words, in the form that arrived.
+        const { code, stdout, stderr } = await example("structured", []);
+        assert.deepEqual([code, stdout], [0, "0: text\n"], stderr);
+      });
+
+      test("structured output that is cut is told, and not read", async () => {
+        const { code, stdout, stderr } = await example("structured", [script({ text: "[1, ".repeat(300) })]);
+        assert.deepEqual([code, stdout], [1, ""], stderr);
+        assert.match(stderr, /the answer was cut: length/);
+      });
+
+      test("structured output: what to do where no node keeps to a schema", async () => {
+        const away = await example("structured", ["hi"], { MODEL: UNSERVED });
         assert.deepEqual([away.code, away.stdout], [1, ""], away.stderr);
         assert.match(away.stderr, /no connected node keeps to a schema/);
       });
@@ -90,6 +98,12 @@ describe("examples", { concurrency: true }, () => {
         const { code, stdout, stderr } = await example("agent", [notes, action("read", "../next.txt")]);
         assert.deepEqual([code, stdout], [0, "They sleep by day.\n"], stderr);
         assert.match(stderr, /1\. read \.\.\/next\.txt\n2\. answer They sleep by day\./);
+      });
+
+      test("an agent's steps have the form of its schema, whatever the model would say", async () => {
+        const { code, stderr } = await example("agent", [notes, "What do foxes do?"]);
+        assert.equal(code, 1, stderr);
+        assert.equal(stderr.match(/^\d\. list text$/gm)?.length, 8, stderr);
       });
 
       test("an agent that is told nonsense tries on, and ends", async () => {
@@ -101,12 +115,6 @@ describe("examples", { concurrency: true }, () => {
     });
   }
 });
-
-/** Whether this gateway takes a `response_format`, and has a node that keeps to one. */
-async function askForJson(platform: Platform): Promise<number> {
-  const more = { response_format: { type: "json_schema", json_schema: { name: "any", schema: { type: "object" } } } };
-  return (await chat(platform, { text: "{}" }, more)).status;
-}
 
 const programOf = ({ command, folder, ending }: Language, name: string): string[] => [
   ...command,

@@ -1,12 +1,11 @@
 """A small agent: python agent.py FOLDER "What do the notes say about foxes?"
 
-This service returns no tool calls, so the model says in JSON what it wants to do, the program does it, and tells it the
-result in the next message.
+This service returns no tool calls, so the model says in JSON what it wants to do (structured output), the program does it,
+and tells it the result in the next message.
 """
 
 import json
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -36,9 +35,12 @@ RULES = """You work in steps. In each you answer one JSON object and nothing els
 
 
 def parse_action(text):
-    """The action and its argument; a ValueError says what is wrong, to be told to the model."""
+    """The action and its argument; a ValueError says what is wrong, to be told to the model.
+
+    An answer can be cut, and whose engine it was is unknown.
+    """
     try:
-        said = json.loads(re.sub(r"^```(json)?|```$", "", text, flags=re.M))
+        said = json.loads(text)
     except json.JSONDecodeError:
         raise ValueError("that was not one JSON object") from None
     if isinstance(said, dict) and isinstance(said.get("argument"), str) and said.get("action") in [*ACTIONS, "answer"]:
@@ -47,16 +49,14 @@ def parse_action(text):
 
 
 client = OpenAI()
-options = {}
-if os.environ.get("SCHEMA"):  # the node's engine keeps to the form; without, the model is asked for it and checked
-    options["response_format"] = {
-        "type": "json_schema",
-        "json_schema": {"name": "action", "schema": SCHEMA, "strict": True},
-    }
 messages = [{"role": "system", "content": RULES}, {"role": "user", "content": goal}]
 for step in range(1, STEPS_MAX + 1):
     answer = client.chat.completions.create(
-        model=os.environ.get("MODEL", "tiny-3b"), messages=messages, max_tokens=500, **options
+        model=os.environ.get("MODEL", "tiny-3b"),
+        messages=messages,
+        max_tokens=500,
+        # The node's engine keeps to the form. What it means, the rules above have to say.
+        response_format={"type": "json_schema", "json_schema": {"name": "action", "schema": SCHEMA, "strict": True}},
     )
     said = answer.choices[0].message.content
     messages.append({"role": "assistant", "content": said})

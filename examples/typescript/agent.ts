@@ -1,6 +1,6 @@
 /**
  * A small agent: `node agent.ts FOLDER "What do the notes say about foxes?"`. This service returns no tool calls, so the model
- * says in JSON what it wants to do, the program does it, and tells it the result in the next message.
+ * says in JSON what it wants to do (structured output), the program does it, and tells it the result in the next message.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -28,10 +28,10 @@ const RULES = `You work in steps. In each you answer one JSON object and nothing
 {"action": "list", "argument": ""} names the files, {"action": "read", "argument": "NAME"} shows one,
 {"action": "answer", "argument": "TEXT"} ends the work. The result of an action is the next message.`;
 
-/** The action, or what is wrong with it, to be told to the model. */
+/** The action, or what is wrong with it, to be told to the model: an answer can be cut, and whose engine it was is unknown. */
 function parseAction(text: string): { action: string; argument: string } | { mistake: string } {
   try {
-    const { action, argument } = JSON.parse(text.replace(/^```(json)?|```$/gm, ""));
+    const { action, argument } = JSON.parse(text);
     if (typeof argument === "string" && (action === "answer" || Object.hasOwn(actions, action)))
       return { action, argument };
     return { mistake: `action must be one of ${schema.properties.action.enum.join(", ")}, and argument a string` };
@@ -58,10 +58,8 @@ for (let step = 1; step <= STEPS_MAX; step++) {
     model: process.env.MODEL ?? "tiny-3b",
     messages,
     max_tokens: 500,
-    // With SCHEMA=1 the node's engine keeps to the form; without, the model is asked for it and checked.
-    ...(process.env.SCHEMA && {
-      response_format: { type: "json_schema" as const, json_schema: { name: "action", schema, strict: true } },
-    }),
+    // The node's engine keeps to the form. What it means, the rules above have to say.
+    response_format: { type: "json_schema", json_schema: { name: "action", schema, strict: true } },
   });
   const said = choices[0]?.message.content ?? "";
   messages.push({ role: "assistant", content: said });

@@ -4,6 +4,7 @@ import json
 import sys
 
 import openai
+from pydantic import Field, create_model
 
 
 def read_error(error):
@@ -17,6 +18,12 @@ def read_error(error):
         "message": str(error),
         "required": body.get("required_micro") if isinstance(body, dict) else None,
     }
+
+
+def class_of(schema):
+    """The form that structured output is asked for, as the class that packages for Python want."""
+    fields = {name: (int, Field(ge=rule["minimum"])) for name, rule in schema["properties"].items()}
+    return create_model(schema["title"], **fields)
 
 
 def serve(operations):

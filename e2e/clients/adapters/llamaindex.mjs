@@ -29,6 +29,11 @@ export async function load() {
       const stream = await new OpenAI(options(at, ask)).chat({ messages: messages(ask), stream: true });
       for await (const chunk of stream) if (chunk.delta) return;
     },
+    async structured(at, ask, schema) {
+      const responseFormat = { type: "json_schema", json_schema: { name: "number", schema, strict: true } };
+      const { message } = await new OpenAI(options(at, ask)).chat({ messages: messages(ask), responseFormat });
+      return JSON.parse(message.content);
+    },
     responses: (at, ask) => new OpenAIResponses(options(at, ask)).chat({ messages: messages(ask) }),
     embed: (at, { model, input }) => new OpenAIEmbedding(options(at, { model })).getTextEmbeddings(input),
     /** It brings an older `openai`; handed a current one as its session, it uses that. */

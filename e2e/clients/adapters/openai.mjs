@@ -15,7 +15,8 @@ export async function load(packageName) {
     async chat(at, ask) {
       const { choices, usage } = await connect(at).chat.completions.create(body(ask));
       const [{ message, finish_reason: finish }] = choices;
-      const reasoning = message.vendor_reasoning_content;
+      // LiteLLM's proxy moves it.
+      const { vendor_reasoning_content: reasoning } = message.provider_specific_fields ?? message;
       return { text: message.content, finish, reasoning, tokens: usage.completion_tokens };
     },
     async stream(at, ask, onText) {
@@ -39,8 +40,11 @@ export async function load(packageName) {
     },
     async structured(at, ask, schema) {
       const form = { type: "json_schema", json_schema: { name: "number", schema, strict: true } };
-      const { choices } = await connect(at).chat.completions.create({ ...body(ask), response_format: form });
-      return JSON.parse(choices[0].message.content);
+      const client = connect(at);
+      // 4 has it among what is to come.
+      const { completions } = "parse" in client.chat.completions ? client.chat : client.beta.chat;
+      const { choices } = await completions.parse({ ...body(ask), response_format: form });
+      return choices[0].message.parsed;
     },
     responses: (at, { model, prompt }) => connect(at).responses.create({ model, input: prompt }),
     async complete(at, { model, prompt }) {

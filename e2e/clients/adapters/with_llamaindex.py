@@ -1,6 +1,6 @@
 """LlamaIndex's package for services that speak the dialect, for Python."""
 
-from driver import serve
+from driver import class_of, serve
 from llama_index.core.llms import ChatMessage
 from llama_index.embeddings.openai_like import OpenAILikeEmbedding
 from llama_index.llms.openai_like import OpenAILike
@@ -52,6 +52,11 @@ def cancel(at, ask, _on_text):
     chunks.close()
 
 
+def structured(at, ask, _on_text):
+    llm = model(at, ask, should_use_structured_outputs=True).as_structured_llm(class_of(ask["schema"]))
+    return llm.chat(messages(ask)).raw.model_dump()
+
+
 def complete(at, ask, _on_text):
     llm = model(at, ask)
     llm.is_chat_model = False
@@ -66,4 +71,4 @@ def embed(at, ask, _on_text):
 
 
 if __name__ == "__main__":
-    serve([chat, stream, streamUsage, cancel, complete, embed])
+    serve([chat, stream, streamUsage, cancel, structured, complete, embed])

@@ -1,13 +1,18 @@
 """The official Python package; one adapter serves every major."""
 
-import json
+from functools import cache
 
 import openai
-from driver import serve
+from driver import class_of, serve
+
+
+@cache  # as a builder keeps it: making one reads every certificate
+def client(base_url, api_key, max_retries):
+    return openai.OpenAI(base_url=base_url, api_key=api_key, max_retries=max_retries)
 
 
 def connect(at):
-    return openai.OpenAI(base_url=at["baseURL"], api_key=at["apiKey"], max_retries=at["maxRetries"])
+    return client(at["baseURL"], at["apiKey"], at["maxRetries"])
 
 
 def body(ask):
@@ -45,8 +50,8 @@ def cancel(at, ask, _on_text):
 
 
 def structured(at, ask, _on_text):
-    form = {"type": "json_schema", "json_schema": {"name": "number", "schema": ask["schema"], "strict": True}}
-    return json.loads(connect(at).chat.completions.create(**body(ask), response_format=form).choices[0].message.content)
+    answer = connect(at).chat.completions.parse(**body(ask), response_format=class_of(ask["schema"]))
+    return answer.choices[0].message.parsed.model_dump()
 
 
 def complete(at, ask, _on_text):

@@ -1,0 +1,57 @@
+/** LiteLLM as a proxy, with the configuration of examples/, driven by the official package. Its key is that of its start. */
+import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
+import { fileURLToPath } from "node:url";
+import { answers } from "./answers.ts";
+import type { Client, Connection } from "./client.ts";
+import { installPackages, installProgram } from "./install.ts";
+import type { Checks, Program, Tool } from "./programs.ts";
+import { type Server, startServer } from "./server.ts";
+
+const CONFIG = fileURLToPath(new URL("../../examples/litellm/config.yaml", import.meta.url));
+const ASKED = ["chat", "stream", "usage", "reasoning", "embeddings", "structured"];
+const LISTED = ["embed-m3", "mid-14b", "reason-32b", "small-7b-alt", "small-8b", "tiny-3b"];
+
+export async function litellmProxy(traits: Program["traits"]): Promise<Tool | { missing: string }> {
+  const made = await installProgram("litellm");
+  if ("missing" in made) return made;
+  const missing = await installPackages();
+  if (missing !== undefined) return { missing };
+  const sdk = (await (
+    await import(new URL("adapters/openai.mjs", import.meta.url).href)
+  ).load("openai")) as Required<Client>;
+  let server: Server | undefined;
+  return {
+    checks: async (world) => {
+      const masterKey = `sk-${randomBytes(32).toString("hex")}`;
+      server = await start(made.interpreter, world.connection(), masterKey);
+      const at: Connection = { baseURL: `${server.address}/v1`, apiKey: masterKey, maxRetries: 0 };
+      const subject = { client: sdk, traits, world: { ...world, connection: () => at }, note: () => {} };
+      const checks: Checks = {};
+      for (const { column, check } of answers) if (ASKED.includes(column)) checks[column] = () => check(subject);
+      checks.models = async () => {
+        assert.deepEqual((await sdk.models(at)).sort(), LISTED);
+        return undefined;
+      };
+      return checks;
+    },
+    close: async () => server?.close(),
+  };
+}
+
+const start = (interpreter: string, { baseURL, apiKey }: Connection, masterKey: string): Promise<Server> =>
+  startServer({
+    name: "the LiteLLM proxy",
+    command: (port) => [
+      ...[interpreter, "-m", "litellm.proxy.proxy_cli"],
+      ...["--config", CONFIG, "--host", "127.0.0.1", "--port", String(port)],
+    ],
+    env: () => ({
+      OPENAI_BASE_URL: baseURL,
+      OPENAI_API_KEY: apiKey,
+      LITELLM_MASTER_KEY: masterKey,
+      // Otherwise it fetches a list of prices.
+      LITELLM_LOCAL_MODEL_COST_MAP: "True",
+    }),
+    health: "/health/liveliness",
+  });

@@ -1,0 +1,82 @@
+/** A program that is a server, started on loopback, and ended with what it wrote. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { eventually } from "../platform.ts";
+
+/** Some make a database first; on a busy machine that takes minutes. */
+const STARTED_WITHIN_MS = 300_000;
+
+interface Wanted {
+  name: string;
+  /** What is run, for a port and a folder of its own. */
+  command: (port: number, folder: string) => string[];
+  env: (folder: string) => Record<string, string>;
+  /** Answers 200 once it serves. */
+  health: string;
+}
+
+export interface Server {
+  address: string;
+  /** Ends it, and waits until it has and its folder is gone. */
+  close: () => Promise<void>;
+}
+
+export async function startServer({ name, command, env, health }: Wanted): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), "tollgate-client-"));
+  const port = await freePort();
+  const [program = "", ...args] = command(port, folder);
+  const child = spawn(program, args, {
+    cwd: folder,
+    env: { ...process.env, NO_PROXY: "127.0.0.1", ...env(folder) },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const output = lastOf(child);
+  const address = `http://127.0.0.1:${port}`;
+  let over: string | undefined;
+  const ended = new Promise<void>((resolve) => {
+    const end = (why: string): void => {
+      over = why;
+      resolve();
+    };
+    child.once("error", ({ message }) => end(message));
+    child.once("close", (code) => end(`it ended with ${code}`));
+  });
+  const close = async (): Promise<void> => {
+    child.kill();
+    await ended;
+    await rm(folder, { recursive: true, force: true });
+  };
+  const answers = async (): Promise<boolean> => {
+    if (over !== undefined) throw new Error(`${name}: ${over}\n${output()}`);
+    const response = await fetch(address + health).catch(() => undefined); // not listening yet
+    return response?.ok ?? false;
+  };
+  try {
+    await eventually(`${name} answers`, answers, STARTED_WITHIN_MS);
+    return { address, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function lastOf(child: ChildProcess): () => string {
+  let output = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding("utf8").on("data", (text: string) => {
+      output = (output + text).slice(-10_000);
+    });
+  }
+  return () => output;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
