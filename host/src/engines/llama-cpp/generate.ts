@@ -41,6 +41,12 @@ interface Generation {
   clock: Clock;
 }
 
+/**
+ * The gateway counts the text and ends the job at its cap. The engine counts tokens, of which some text has more; it ends by itself
+ * only a little later, for whoever asks it without a gateway.
+ */
+const UNCOUNTED = 16;
+
 export async function generate(generation: Generation): Promise<{ finish: Finish }> {
   const { model, sequence, format, samplingDefaults, job, sink, signal } = generation;
   const { tokens: prompt, thinking, startsThinking } = format(job);
@@ -68,7 +74,7 @@ export async function generate(generation: Generation): Promise<{ finish: Finish
     if (signal.aborted) return { finish: "stop" };
     said.push(token);
     if (decoder.push(token)) return { finish: "stop" };
-    if (prompt.length + said.length > usable) {
+    if (prompt.length + said.length > usable || said.length >= job.outputTokensMax + UNCOUNTED) {
       decoder.end();
       return { finish: "length" };
     }

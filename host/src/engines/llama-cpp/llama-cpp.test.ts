@@ -111,6 +111,14 @@ test("a cancellation in mid-stream ends the answer at once and frees the slot", 
   assert.match((await ask("What is the capital of Japan?")).text, /Tokyo/);
 });
 
+test("an answer without end stops a little after its cap, whoever asks", async () => {
+  const sink = new RecordingSink();
+  const job = { ...chatJob("Write a very long story about a dragon"), outputTokensMax: 4 };
+  const { finish } = await engine.generate(job, sink, new AbortController().signal);
+  assert.equal(finish, "length");
+  assert.ok(sink.deltas.length <= 4 + 16, String(sink.deltas.length));
+});
+
 test("what does not fit the context is refused, never cut; a long prompt tells how far it is read", async () => {
   const tooLong = { name: "EngineError", blame: "prompt", message: /longer than the 2,048 tokens/ };
   await assert.rejects(ask("fox ".repeat(2100)), tooLong);
