@@ -43,7 +43,7 @@ export const transformers: EngineUnderTest = {
   },
   known: /^engine at /,
   elect: ({ folder }, url) => ["--engine", "openai", "--engine-url", url, "--map", `tiny-3b=${folder}`],
-  slots: 4,
+  slots: 1,
   cannot: {
     embeddings: "it has no embeddings",
     json_object: "it keeps to no format",

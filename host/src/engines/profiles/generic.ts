@@ -9,7 +9,8 @@ export const generic: EngineProfile = {
   kind: "engine",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/v1/models",
-  assumedSlots: 4,
+  // `transformers serve` answers one after the other; more would wait inside it and look silent.
+  assumedSlots: 1,
   async inspect(http) {
     const list = await http.ask("/v1/models", ModelList);
     if (list === undefined) return undefined;
