@@ -1,5 +1,5 @@
 /** What no route takes: the wrong method of a path is told which there are, and what is no path is told so. */
-import type { FastifyInstance, HTTPMethods } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { notFound, wrongMethod } from "../faults.ts";
 
 const UNKNOWN = "No such path. The API is under /v1: chat/completions, completions, embeddings, models, catalog/rates.";
@@ -13,6 +13,31 @@ const TOLD: [RegExp, string][] = [
   [/^\/v1\/responses(\/|$)/, "This endpoint does not exist here. Use POST /v1/chat/completions instead."],
 ];
 
+/** A parameter of a path is no longer than this to the router. */
+const PARAMETER_CHARS_MAX = 100;
+const isParameter = (part: string): boolean => part.startsWith(":");
+
+/** What a route's address matches, as the router sees it. A route for each wrong method would be thousands of them. */
+const formOf = (url: string): RegExp => {
+  const parts = url.split("/").map((part) => {
+    if (part === "*") return ".*";
+    return isParameter(part) ? `[^/]{0,${PARAMETER_CHARS_MAX}}` : RegExp.escape(part);
+  });
+  return new RegExp(`^${parts.join("/")}$`);
+};
+
+/** The router's order: plain words go before parameters, and these before whatever may come. */
+function compareUrls(a: string, b: string): number {
+  const [left, right] = [a, b].map((url) =>
+    url.split("/").map((part) => (part === "*" ? 2 : isParameter(part) ? 1 : 0)),
+  );
+  for (const [i, rank] of (left as number[]).entries()) {
+    const difference = rank - ((right as number[])[i] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}
+
 /** To be called before the first route is there; what it returns, after the last. */
 export function refuseTheRest(app: FastifyInstance): () => void {
   const methods = new Map<string, string[]>();
@@ -20,19 +45,13 @@ export function refuseTheRest(app: FastifyInstance): () => void {
   return () => {
     // The console's own pages are every other path below /console.
     for (const url of ["/console/api", "/console/api/*"]) app.all(url, (_request, reply) => reply.callNotFound());
-    for (const [url, allowed] of [...methods]) {
-      const others = app.supportedMethods.filter((method) => !allowed.includes(method)) as HTTPMethods[];
-      if (others.length === 0) continue;
-      app.route({
-        method: others,
-        url,
-        handler: async () => {
-          throw wrongMethod(allowed);
-        },
-      });
-    }
-    app.setNotFoundHandler(async ({ url }) => {
+    const known = [...methods]
+      .sort(([a], [b]) => compareUrls(a, b))
+      .map(([url, allowed]) => ({ form: formOf(url), allowed }));
+    app.setNotFoundHandler(async ({ url, method }) => {
       const path = url.split("?")[0] ?? "";
+      const allowed = known.find(({ form }) => form.test(path))?.allowed;
+      if (allowed !== undefined && !allowed.includes(method)) throw wrongMethod(allowed);
       throw notFound(TOLD.find(([pattern]) => pattern.test(path))?.[1] ?? UNKNOWN);
     });
   };
