@@ -40,7 +40,14 @@ export const vllm: EngineUnderTest = {
           ...["--max-model-len", String(SHAPE.contextTokens), "--max-num-seqs", String(SEQUENCES_MAX)],
           ...["--dtype", "float32", "--enforce-eager"],
         ],
-        env: { ...HUB_SETTINGS, VLLM_CPU_KVCACHE_SPACE: "1", VLLM_NO_USAGE_STATS: "1", OMP_NUM_THREADS: "1" },
+        // In its development mode it tells how many it runs at once.
+        env: {
+          ...HUB_SETTINGS,
+          VLLM_SERVER_DEV_MODE: "1",
+          VLLM_CPU_KVCACHE_SPACE: "1",
+          VLLM_NO_USAGE_STATS: "1",
+          OMP_NUM_THREADS: "1",
+        },
       },
       { url: `http://127.0.0.1:${port}`, log, isReady: (url) => answers(`${url}/health`) },
     ),

@@ -46,7 +46,7 @@ const tollgate: Answer = (request, response) => {
   else json(response, error, 401, headers);
 };
 
-test("vLLM's slots: the whole contexts its cache holds, its own setting where it tells it, what it runs while others wait", async (t) => {
+test("vLLM's slots: its own setting where it tells it, never more whole contexts than its cache holds, what it runs while others wait", async (t) => {
   const stub = new StubEngine();
   stub.slots = 100;
   const http = new EngineHttp({ url: await stubServer(t, vllmStub(stub)), clock: patient });
@@ -54,11 +54,15 @@ test("vLLM's slots: the whole contexts its cache holds, its own setting where it
     const { slots, crowdedAt } = (await vllm.inspect(http)) ?? {};
     return [slots, crowdedAt];
   };
-  assert.deepEqual(await capacity(), [100, undefined]);
-  stub.sequencesTold = 8;
-  assert.deepEqual(await capacity(), [8, undefined]);
+  assert.deepEqual(await capacity(), [undefined, undefined], "it may run fewer than there is room for");
+  stub.sequencesTold = 64;
+  assert.deepEqual(await capacity(), [64, undefined]);
+  stub.slots = 5;
+  assert.deepEqual(await capacity(), [5, undefined]);
+  stub.sequencesTold = undefined;
+  assert.deepEqual(await capacity(), [5, undefined]);
   stub.waiting = 3;
-  assert.deepEqual(await capacity(), [8, 1]);
+  assert.deepEqual(await capacity(), [5, 1]);
 });
 
 test("each engine is found where it listens, with its models, its context and its slots where it tells them", async (t) => {

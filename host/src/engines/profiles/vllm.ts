@@ -24,8 +24,8 @@ const ServerInfo = z.object({
   vllm_config: z.object({ scheduler_config: z.object({ max_num_seqs: z.int().min(1).max(4096) }) }),
 });
 
-/** What it takes at once where nobody set it, on the smaller of the cards it knows. */
-const USUAL_SEQUENCES = 256;
+/** Where it does not tell: fewer than anybody sets. While some wait inside it, the node takes no more than it runs. */
+const ASSUMED_SLOTS = 8;
 
 async function inspect(http: EngineHttp): Promise<EngineFacts | undefined> {
   const [list, version] = await Promise.all([http.ask("/v1/models", ModelList), http.ask("/version", Version)]);
@@ -52,7 +52,9 @@ async function capacityOf(
   const sequences = info?.json.vllm_config.scheduler_config.max_num_seqs;
   const whole = wholeContexts(metrics, contextTokens);
   const waiting = sumOf(metrics, "vllm:num_requests_waiting");
-  const slots = whole === undefined ? sequences : Math.min(sequences ?? USUAL_SEQUENCES, Math.max(1, whole));
+  const room = Math.max(1, whole ?? Number.POSITIVE_INFINITY);
+  const told = sequences !== undefined || room < ASSUMED_SLOTS;
+  const slots = told ? Math.min(sequences ?? ASSUMED_SLOTS, room) : undefined;
   return { slots, crowdedAt: waiting > 0 ? sumOf(metrics, "vllm:num_requests_running") : undefined };
 }
 
@@ -81,7 +83,7 @@ export const vllm: EngineProfile = {
   kind: "vLLM",
   usualAddress: "http://127.0.0.1:8000",
   healthPath: "/health",
-  assumedSlots: 8,
+  assumedSlots: ASSUMED_SLOTS,
   inspect,
   dialect: openAiDialect({}, { format: responseFormat }),
   stopsExactly: true,
