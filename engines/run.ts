@@ -10,7 +10,7 @@ import { type Flags, parseFlags, USAGE } from "./flags.ts";
 import { ensureModel, type TinyModel } from "./model/model.ts";
 import { failed, failureOf, type Outcome } from "./outcome.ts";
 import { openStage, type Stage } from "./stage/stage.ts";
-import { type Column, hasFailed, tableOf, withTable } from "./table.ts";
+import { type Column, columnsIn, hasFailed, tableOf, updated, withTable } from "./table.ts";
 
 let flags: Flags;
 try {
@@ -27,10 +27,10 @@ if (flags.help) {
 const model = await ensureModel();
 const columns: Column[] = [];
 for (const engine of flags.engines) columns.push(await columnOf(engine, flags.behaviours, model));
-const table = tableOf(columns);
-console.log(`\n${table}`);
+console.log(`\n${tableOf(columns)}`);
 if (flags.markdown !== undefined) {
-  await writeFile(flags.markdown, withTable(await readFile(flags.markdown, "utf8"), table));
+  const document = await readFile(flags.markdown, "utf8");
+  await writeFile(flags.markdown, withTable(document, tableOf(updated(columnsIn(document), columns))));
 }
 process.exit(hasFailed(columns) ? 1 : 0);
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { failed, no, type Outcome, ok } from "./outcome.ts";
-import { type Column, hasFailed, MARKERS, tableOf, withTable } from "./table.ts";
+import { type Column, columnsIn, hasFailed, MARKERS, tableOf, updated, withTable } from "./table.ts";
 
 const column = (title: string, outcomes: Record<string, Outcome>, leftOut?: string): Column => ({
   title,
@@ -36,6 +36,21 @@ describe("the engine suite's table", () => {
 
   test("an engine that cannot be installed is named with the reason", () => {
     assert.equal(tableOf([column("third", {}, "no compiler")]), "- left out: third (1.0): no compiler");
+  });
+
+  test("it is read again, and what is tried anew takes its place there", () => {
+    const first = column("first", { chat: ok(), stop: ok("2 slots"), seed: failed("a | b (c)") });
+    const second = column("second", { chat: no("it cannot: (never)") });
+    const document = `${MARKERS[0]}\n\n${tableOf([first, second])}\n\n${MARKERS[1]}`;
+    assert.deepEqual(columnsIn(document), [first, second]);
+    const again = column("first", { seed: ok() });
+    assert.deepEqual(updated([first, second], [again]), [
+      column("first", { chat: ok(), stop: ok("2 slots"), seed: ok() }),
+      second,
+    ]);
+    const newer = { ...again, version: "2.0" };
+    assert.deepEqual(updated([first, second], [newer]), [second, newer]);
+    assert.deepEqual(columnsIn(`${MARKERS[0]}\n\n${MARKERS[1]}`), []);
   });
 
   test("it takes the place of the last one in a document, and of nothing else", () => {

@@ -1,5 +1,5 @@
 /** What came of a run, as one table: engines across, behaviours down, and what the cells cannot hold below it. */
-import type { Outcome } from "./outcome.ts";
+import { failed, no, type Outcome, ok } from "./outcome.ts";
 
 export interface Column {
   title: string;
@@ -41,6 +41,42 @@ export function tableOf(columns: readonly Column[]): string {
   ].join("\n\n");
 }
 
+/** What `tableOf` made, read again out of a document: the engines that were tried. */
+export function columnsIn(document: string): Column[] {
+  const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
+  const lines = document.slice(begin, end).split("\n");
+  const notes = lines.flatMap((line) => /^\d+\. FAILED: (.*)$/.exec(line)?.[1] ?? []);
+  const [[, ...titles] = [], , [, ...versions] = [], ...rows] = lines
+    .filter((line) => line.startsWith("|"))
+    .map((line) => line.slice(2, -2).split(" | "));
+  return titles.map((title, i) => {
+    const cells = rows.map(([name = "", ...texts]) => [name, outcomeOf(texts[i] ?? "", notes)] as const);
+    const outcomes = new Map(cells.filter((cell): cell is [string, Outcome] => cell[1] !== undefined));
+    return { title, version: versions[i] ?? "", outcomes };
+  });
+}
+
+function outcomeOf(text: string, notes: string[]): Outcome | undefined {
+  const [, verdict, detail, reason, note] = /^(?:(ok)(?: \((.*)\))?|no: (.*)|FAILED \((\d+)\))$/.exec(text) ?? [];
+  if (verdict !== undefined) return ok(detail);
+  if (reason !== undefined) return no(reason);
+  return note === undefined ? undefined : failed(unescaped(notes[Number(note) - 1] ?? ""));
+}
+
+/** The columns of before, with what was tried now in its place; a column of another version is given up. */
+export function updated(before: readonly Column[], now: readonly Column[]): Column[] {
+  const isSame = (a: Column) => (b: Column) => a.title === b.title && a.version === b.version;
+  const kept = before.map((column) => {
+    const newer = now.find(isSame(column));
+    if (newer === undefined || newer.leftOut !== undefined) return newer ?? column;
+    return { ...newer, outcomes: new Map([...column.outcomes, ...newer.outcomes]) };
+  });
+  const others = kept.filter(
+    (column) => !now.some(({ title, version }) => title === column.title && version !== column.version),
+  );
+  return [...others, ...now.filter((column) => !kept.some(isSame(column)))];
+}
+
 /** A document with this table between its markers. */
 export function withTable(document: string, table: string): string {
   const [begin, end] = MARKERS.map((marker) => document.indexOf(marker)) as [number, number];
@@ -51,6 +87,8 @@ export function withTable(document: string, table: string): string {
 export function hasFailed(columns: readonly Column[]): boolean {
   return columns.some(({ outcomes }) => [...outcomes.values()].some(({ verdict }) => verdict === "FAILED"));
 }
+
+const unescaped = (text: string): string => text.replaceAll(/\\(.)/g, "$1");
 
 /** Nothing in it is Markdown. */
 function escaped(text: string): string {
