@@ -12,7 +12,7 @@ import { createLog } from "../gateway/src/base/log.ts";
 import { systemRandom } from "../gateway/src/base/random.ts";
 import { announce } from "../gateway/src/db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
-import { openApiKeys, type Secrets } from "../gateway/src/keys/keys.ts";
+import { type ApiKeys, openApiKeys } from "../gateway/src/keys/api-keys.ts";
 import { findServer, startServer, type TestServer } from "../gateway/src/limits/testing.ts";
 import { PEPPER, urlOf } from "./database.ts";
 import { inOneMinute, type KeyTraits, type MadeKey, makeKey, openBuilder, writeCatalogue } from "./fixtures.ts";
@@ -27,7 +27,7 @@ const CAPPED = "small-8b";
 const ENDLESS = { tokens: 100_000, delta_ms: 100 };
 
 /** The keys as one more gateway on the same database has them, to revoke one as a gateway does. */
-function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): Secrets {
+function oneMoreGatewaysKeys(pool: TestDatabase["pool"]): ApiKeys {
   const random = systemRandom();
   return openApiKeys({
     pool,

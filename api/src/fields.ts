@@ -1,5 +1,6 @@
 /**
- * Untyped JSON against a schema, once, at the door. `null` means absent; unknown fields are ignored, whatever they hold. A
+ * Untyped JSON against a schema, once, at the door. `null` means absent, but for fields that
+ * say what it means; unknown fields are ignored, whatever they hold. A
  * failed check names the field and the rule: `messages[2].content must be …`.
  */
 import { z } from "zod";
@@ -15,7 +16,9 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
     return { wrong: wrongField(null, "The body must be a JSON object.") };
   }
   const given = Object.fromEntries(
-    Object.entries(body).filter(([field, value]) => value !== null && isKnown(schema, field)),
+    Object.entries(body).filter(
+      ([field, value]) => isKnown(schema, field) && (value !== null || isNullable(schema, field)),
+    ),
   );
   const endless = endlessList(given);
   if (endless !== undefined) return { wrong: endless };
@@ -29,6 +32,13 @@ export function checkFields<T extends z.ZodType>(schema: T, body: unknown): Chec
 
 const isKnown = (schema: z.ZodType, field: string): boolean =>
   !(schema instanceof z.ZodObject) || Object.hasOwn(schema.shape, field);
+
+/** Null is a value of its own where the schema says so. */
+function isNullable(schema: z.ZodType, field: string): boolean {
+  let inner: unknown = schema instanceof z.ZodObject ? schema.shape[field] : undefined;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault) inner = inner.unwrap();
+  return inner instanceof z.ZodNullable;
+}
 
 /** Before any element is checked: an endless array is refused at once, wherever it stands. */
 function endlessList(body: object): Refusal | undefined {

@@ -19,6 +19,13 @@ export const Money = z
   .regex(/^-?\d+\.\d{6}$/)
   .describe("Microdollars as a decimal string with six digits after the point: `1000000.000000` is $1. Never a float.");
 
+/** An amount that a caller sets: microdollars as digits, with up to six after a point. Up to a million dollars. */
+const AMOUNT_RULE =
+  "must be microdollars as a decimal string from 0 to 1000000000000, with up to six digits after the point";
+export const MoneyField = z
+  .string(AMOUNT_RULE)
+  .refine((text) => /^\d{1,12}(\.\d{1,6})?$|^10{12}(\.0{1,6})?$/.test(text), AMOUNT_RULE);
+
 export const Time = z.int().describe("Unix time in seconds.");
 export const Count = z.int().min(0);
 export const Milliseconds = z.int().min(0).nullable();

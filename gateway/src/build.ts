@@ -139,7 +139,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     limits,
     dispatcher,
     underWay: new UnderWay(),
-    watch: metrics.watch,
+    watch: {
+      refused: metrics.watch.refused,
+      ended(request) {
+        metrics.watch.ended(request);
+        money.rollups.soon();
+      },
+    },
     ...money,
   };
   // From here on nodes are told things: not before it is sure that the plane is this database's own.

@@ -33,7 +33,7 @@ begin
   with ended as (
     delete from hold where id = any (ids) and expires_at < now()
     returning id, account_id, amount, key_id, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
-              price_version, client, uuid_time(id) as created_at
+              price_version, client, label, uuid_time(id) as created_at
   ), moved as (
     update ledger_account a
        set held = a.held - t.amount, overdrawn = a.overdrawn and a.balance < a.held - t.amount
@@ -46,11 +46,23 @@ begin
     on conflict (account_id, hour, key_id, model, outcome) do update
       set requests = usage_hour.requests + excluded.requests,
           prompt_tokens = usage_hour.prompt_tokens + excluded.prompt_tokens
+  ), budgets as (
+    update key_budget b
+       set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held
+      from (select b.key_id,
+                   coalesce(sum(e.amount) filter (where made = b.day), 0)::bigint as day_held,
+                   coalesce(sum(e.amount) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_held
+              from ended e join key_budget b on b.key_id = e.key_id
+             cross join lateral (select (e.created_at at time zone 'UTC')::date) m (made)
+             group by b.key_id) t
+     where b.key_id = t.key_id
+  ), waiting as (
+    insert into unrolled (request_id, outcome) select id, 'gateway_lost' from ended
   ), recorded as (
     insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome,
-                         http_status, prompt_tokens, price_version, hold_pico, client, created_at)
+                         http_status, prompt_tokens, price_version, hold_pico, client, label, created_at)
     select id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, 'gateway_lost', 500,
-           prompt_tokens, price_version, amount, client, created_at
+           prompt_tokens, price_version, amount, client, label, created_at
       from ended
     returning id
   )

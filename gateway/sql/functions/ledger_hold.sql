@@ -1,14 +1,16 @@
 -- Takes credit aside for requests, before anything is dispatched. Arrays, so that one round trip serves a batch; the ids'
 -- own bounds `p_oldest` and `p_newest` say which partitions can know them.
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
--- · -1 the balance is zero or negative · -2 no such account. `available` is what each operation found when it was decided.
--- Guarantees: what is held never passes the balance; within a batch the first come are the first served; safe to repeat with
+-- · -1 the balance is zero or negative · -2 no such account · -3 the amount passes the key's budget of the day · -4 of the
+-- month. `available` is what each operation found when it was decided: of the balance, or of the budget that refused it.
+-- Guarantees: what is held never passes the balance, and what a key spent and has held never passes its budgets; within a batch the first come are the first served; safe to repeat with
 -- the same ids; accounts are locked in id order, so batches cannot deadlock.
 
 create or replace function ledger_hold(
   p_id uuid[], p_oldest uuid, p_newest uuid, p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
   p_key uuid[], p_key_name text[], p_endpoint text[], p_model text[], p_build text[], p_tokenizer text[],
   p_stream boolean[], p_prompt_tokens integer[], p_price_version integer[], p_client text[],
+  p_label text[] default null,
   out codes smallint[], out available numeric[]
 ) language plpgsql
 set plan_cache_mode = force_generic_plan set enable_seqscan = off set jit = off as $$
@@ -17,6 +19,11 @@ declare
   ended_ids uuid[];
   all_fit boolean;
   free jsonb;
+  budgeted boolean;
+  budget key_budget;
+  made date;
+  day_room bigint;
+  month_room bigint;
 begin
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
@@ -37,8 +44,9 @@ begin
             from unnest(p_account, p_amount) with ordinality as o (account, amount, ord)
             left join ledger_account a on a.id = o.account) s;
 
+  budgeted := exists (select from key_budget where key_id = any (p_key));
   -- Rarely, not every operation of the batch can be held: decide one by one, first come, first served.
-  if held_ids is not null or ended_ids is not null or not coalesce(all_fit, false) then
+  if held_ids is not null or ended_ids is not null or not coalesce(all_fit, false) or budgeted then
     select jsonb_object_agg(id, (balance - held)::text) into free from ledger_account where id = any (p_account);
     for i in 1 .. cardinality(p_id) loop
       if p_id[i] = any (held_ids) then
@@ -49,9 +57,43 @@ begin
         available[i] := (free ->> p_account[i]::text)::numeric;
         if p_amount[i] <= available[i] then
           codes[i] := 1;
-          free := jsonb_set(free, array[p_account[i]::text], to_jsonb((available[i] - p_amount[i])::text));
+          budget := null;
+          if budgeted then
+            made := (uuid_time(p_id[i]) at time zone 'UTC')::date;
+            -- A new day or month begins with its first request. One of the day before, by a clock that is behind, is past
+            -- its budget's time: here and when it ends it counts for nothing.
+            update key_budget b
+               set day = greatest(b.day, made),
+                   day_spent = case when made > b.day then 0 else b.day_spent end,
+                   day_held = case when made > b.day then 0 else b.day_held end,
+                   month = greatest(b.month, date_trunc('month', made)::date),
+                   month_spent = case when date_trunc('month', made)::date > b.month then 0 else b.month_spent end,
+                   month_held = case when date_trunc('month', made)::date > b.month then 0 else b.month_held end
+             where b.key_id = p_key[i] returning b.* into budget;
+          end if;
+          if budget.key_id is not null then
+            day_room := case when made = budget.day then budget.day_max - budget.day_spent - budget.day_held end;
+            month_room := case when date_trunc('month', made)::date = budget.month
+                               then budget.month_max - budget.month_spent - budget.month_held end;
+            if p_amount[i] > day_room then
+              codes[i] := -3;
+              available[i] := greatest(0, day_room);
+            elsif p_amount[i] > month_room then
+              codes[i] := -4;
+              available[i] := greatest(0, month_room);
+            else
+              update key_budget b
+                 set day_held = b.day_held + case when made = b.day then p_amount[i] else 0 end,
+                     month_held = b.month_held
+                                  + case when date_trunc('month', made)::date = b.month then p_amount[i] else 0 end
+               where b.key_id = p_key[i];
+            end if;
+          end if;
         else
           codes[i] := 0;
+        end if;
+        if codes[i] = 1 then
+          free := jsonb_set(free, array[p_account[i]::text], to_jsonb((available[i] - p_amount[i])::text));
         end if;
       end if;
     end loop;
@@ -62,12 +104,12 @@ begin
             from unnest(p_account, p_amount, codes) as o (account, amount, code) where o.code = 1 group by 1) t
    where a.id = t.account;
   insert into hold (id, account_id, amount, gateway, expires_at, key_id, key_name, endpoint, model, build, tokenizer,
-                    stream, prompt_tokens, price_version, client)
+                    stream, prompt_tokens, price_version, client, label)
   select o.id, o.account, o.amount, p_gateway, now() + p_lease, o.key, o.key_name, o.endpoint, o.model, o.build,
-         o.tokenizer, o.stream, o.prompt_tokens, o.price_version, o.client
+         o.tokenizer, o.stream, o.prompt_tokens, o.price_version, o.client, o.label
     from unnest(p_id, p_account, p_amount, p_key, p_key_name, p_endpoint, p_model, p_build, p_tokenizer, p_stream,
-                p_prompt_tokens, p_price_version, p_client, codes)
+                p_prompt_tokens, p_price_version, p_client, p_label, codes)
       as o (id, account, amount, key, key_name, endpoint, model, build, tokenizer, stream, prompt_tokens,
-            price_version, client, code)
+            price_version, client, label, code)
    where o.code = 1;
 end $$;

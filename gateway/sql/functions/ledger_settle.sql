@@ -33,7 +33,7 @@ begin
               attempts, queue_ms, ttft_ms, duration_ms, created_ms)
      where h.id = o.id
     returning h.account_id, h.amount, h.key_id, h.key_name, h.endpoint, h.model, h.build, h.tokenizer, h.stream,
-              h.prompt_tokens, h.price_version, h.client, o.*,
+              h.prompt_tokens, h.price_version, h.client, h.label, o.*,
               -- The id's own time, worked out by the caller: a tenth of the cost of doing it here.
               timestamptz 'epoch' + o.created_ms * interval '1 millisecond' as created_at,
               case when o.host is null then 0 else host_share(o.charge) end as share,
@@ -78,14 +78,29 @@ begin
           completion_tokens = earning_hour.completion_tokens + excluded.completion_tokens,
           host_pico = earning_hour.host_pico + excluded.host_pico,
           own_pico = earning_hour.own_pico + excluded.own_pico
+  ), budgets as (
+    update key_budget b
+       set day_held = b.day_held - t.day_held, month_held = b.month_held - t.month_held,
+           day_spent = b.day_spent + t.day_spent, month_spent = b.month_spent + t.month_spent
+      from (select b.key_id,
+                   coalesce(sum(e.amount) filter (where made = b.day), 0)::bigint as day_held,
+                   coalesce(sum(e.amount) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_held,
+                   coalesce(sum(e.charge) filter (where made = b.day), 0)::bigint as day_spent,
+                   coalesce(sum(e.charge) filter (where date_trunc('month', made)::date = b.month), 0)::bigint as month_spent
+              from ended e join key_budget b on b.key_id = e.key_id
+             cross join lateral (select (e.created_at at time zone 'UTC')::date) m (made)
+             group by b.key_id) t
+     where b.key_id = t.key_id
+  ), waiting as (
+    insert into unrolled (request_id, outcome) select id, outcome from ended
   ), recorded as (
     insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome,
                          http_status, finish_reason, prompt_tokens, completion_tokens, reasoning_tokens, price_version,
                          hold_pico, charge_pico, host_pico, host_account_id, node_id, attempts, queue_ms, ttft_ms,
-                         duration_ms, client, created_at, own)
+                         duration_ms, client, label, created_at, own)
     select id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome, http_status, finish,
            prompt_tokens, completion_tokens, reasoning_tokens, price_version, amount, charge, share, host, node,
-           attempts, queue_ms, ttft_ms, duration_ms, client, created_at, own
+           attempts, queue_ms, ttft_ms, duration_ms, client, label, created_at, own
       from ended
     returning id
   )

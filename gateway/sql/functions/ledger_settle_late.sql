@@ -1,6 +1,7 @@
 -- Settles a request whose lease ran out before: its record says `gateway_lost`, its hold was given back, and its answer was
--- given all the same. Charges what it cost, as far as the account has it free now, pays the host its share of that, and
--- makes record and rollups what they would have been. What could not be collected is written beside the charge.
+-- given all the same. Charges what it cost, as far as the account has it free now and the key's budgets have room, pays the
+-- host its share of that, and makes record and rollups what they would have been. What could not be collected is written
+-- beside the charge.
 -- Codes: 1 settled · 2 settled before (a repeat) · 0 no such request. `charged` is what was taken now.
 -- Guarantees: all of it in one transaction or nothing; a request is settled once, late or not; nobody is overspent; accounts
 -- are locked in id order, as everywhere, and before their records and rollups, so it cannot deadlock.
@@ -36,7 +37,12 @@ begin
     raise exception 'a charge is above its hold';
   end if;
 
-  select balance - held into free from ledger_account where id = p_account;
+  select least(a.balance - a.held,
+               case when b.day = made then b.day_max - b.day_spent - b.day_held end,
+               case when b.month = date_trunc('month', made)::date then b.month_max - b.month_spent - b.month_held end)
+    into free
+    from ledger_account a left join key_budget b on b.key_id = lost.key_id
+   cross join (select (lost.created_at at time zone 'UTC')::date) m (made) where a.id = p_account;
   code := 1;
   charged := greatest(0, least(p_charge, free));
   share := case when p_host is null then 0 else host_share(charged) end;
@@ -52,6 +58,12 @@ begin
   insert into ledger_entry (operation, account_id, kind, amount)
   select p_id, account_id, kind, amount from line;
 
+  update key_budget b
+     set day_spent = b.day_spent + case when b.day = made then charged else 0 end,
+         month_spent = b.month_spent + case when b.month = date_trunc('month', made)::date then charged else 0 end
+    from (select (lost.created_at at time zone 'UTC')::date) m (made)
+   where b.key_id = lost.key_id;
+  insert into unrolled (request_id, sign, outcome) values (p_id, -1, 'gateway_lost'), (p_id, 1, p_outcome);
   update request
      set outcome = p_outcome, http_status = p_http_status, finish_reason = p_finish,
          completion_tokens = p_completion_tokens, reasoning_tokens = p_reasoning_tokens, charge_pico = charged,

@@ -5,8 +5,9 @@ import { type Accounts, openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
 import { developmentMail, smtpMail } from "../accounts/mail.ts";
 import type { Broadcast } from "../db/broadcast.ts";
+import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
-import { openApiKeys, openHostTokens } from "../keys/keys.ts";
+import { openHostTokens } from "../keys/keys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
 
@@ -15,7 +16,7 @@ const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 export interface AccountParts {
   accounts: Accounts;
   identities: Identities;
-  apiKeys: Secrets;
+  apiKeys: ApiKeys;
   hostTokens: Secrets;
 }
 

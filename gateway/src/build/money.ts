@@ -1,8 +1,11 @@
 /** Money and the record of it; the limits; the purchase of credits. */
 import { openEarnings } from "../history/earnings.ts";
 import { openHistory } from "../history/history.ts";
+import { openPerformance } from "../history/performance.ts";
 import { openReceipts } from "../history/receipts.ts";
 import { openRefusals } from "../history/refusals.ts";
+import { openRollups } from "../history/rollups.ts";
+import { openUnfunded } from "../history/unfunded.ts";
 import { keepLeases } from "../ledger/leases.ts";
 import { openLedger } from "../ledger/ledger.ts";
 import { openReplay } from "../ledger/replay.ts";
@@ -46,7 +49,12 @@ export async function openMoney(
   void replay.run();
   const leases = keepLeases({ ledger, clock, log, holdLeaseMs });
   onClose(() => leases.stop());
-  return { history, earnings, receipts, refusals, ledger, leases };
+  const unfunded = openUnfunded({ pool, clock, log });
+  onClose(() => unfunded.close());
+  const rollups = openRollups({ pool, clock, log });
+  onClose(() => rollups.stop());
+  const performance = openPerformance({ pool });
+  return { history, earnings, receipts, refusals, unfunded, rollups, performance, ledger, leases };
 }
 
 /** Undefined where purchases are not configured. */

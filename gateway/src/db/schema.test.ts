@@ -107,9 +107,9 @@ async function serve(pool: pg.Pool, n: number, charge: bigint): Promise<void> {
   );
 }
 
-/** Without what 0019 added to a request. */
+/** Without what 0019 and 0021 added to a request. */
 const BOOKS = `select jsonb_build_object(
-  'requests', (select jsonb_agg(to_jsonb(r) - 'short_pico' order by id) from request r),
+  'requests', (select jsonb_agg(to_jsonb(r) - 'short_pico' - 'label' order by id) from request r),
   'entries', (select jsonb_agg(to_jsonb(e) order by id) from ledger_entry e),
   'accounts', (select jsonb_agg(to_jsonb(a) order by id) from ledger_account a),
   'earnings', (select jsonb_agg(to_jsonb(h)) from earning_hour h),

@@ -8,10 +8,13 @@ import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Earnings } from "../history/earnings.ts";
 import type { History } from "../history/history.ts";
+import type { Performance } from "../history/performance.ts";
 import type { Receipts } from "../history/receipts.ts";
+import type { Unfunded } from "../history/unfunded.ts";
 import type { Usage } from "../history/usage.ts";
 import type { Gateway } from "../inference/gateway.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
+import type { ApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { HostMoney } from "../ledger/host-money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -39,7 +42,7 @@ export interface Parts {
   publicUrl: string | undefined;
 
   identities: Identities;
-  apiKeys: Secrets;
+  apiKeys: ApiKeys;
   hostTokens: Secrets;
 
   ledger: Ledger;
@@ -49,6 +52,10 @@ export interface Parts {
   history: History;
   usage: Usage;
   earnings: Earnings;
+  /** Counts, percentiles and speeds, by what is asked for. */
+  performance: Performance;
+  /** What was lost for want of credit. */
+  unfunded: Unfunded;
   receipts: Receipts;
   /** Undefined: credits cannot be bought. */
   payments: Payments | undefined;

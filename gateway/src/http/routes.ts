@@ -4,7 +4,7 @@
  * with the declared shape, and whatever is thrown becomes the envelope (door.ts).
  *
  *   serveRoutes(app, { door, guards }, keyRoutes, {
- *     renameKey: async ({ account, params, body, refuse }) => …,
+ *     changeKey: async ({ account, params, body, refuse }) => …,
  *   });
  */
 import { once } from "node:events";

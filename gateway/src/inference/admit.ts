@@ -11,14 +11,15 @@ import type { Call } from "./call.ts";
 import type { Ask, Endpoint } from "./endpoint.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** One answer for a model that does not exist, is coming, or is of the wrong kind. */
+/** One answer for a model that does not exist, is coming, is of the wrong kind, or is none of the key's. */
 export function findModel(
   gw: Pick<Gateway, "catalogue">,
   ask: Pick<Ask, "model">,
-  kind: Endpoint["kind"],
+  { kind, allowed }: { kind: Endpoint["kind"]; allowed: readonly string[] | null },
 ): ActiveModel {
   const model = gw.catalogue().active.get(ask.model);
-  if (model === undefined || model.kind !== kind) throw fault("model_not_found");
+  const isAllowed = allowed === null || allowed.includes(ask.model);
+  if (model === undefined || model.kind !== kind || !isAllowed) throw fault("model_not_found");
   return model;
 }
 
@@ -69,7 +70,7 @@ export async function placeHold(
     call: Call;
     key: Holder;
     endpoint: Endpoint;
-    ask: Pick<Ask, "stream" | "outputTokensMax">;
+    ask: Pick<Ask, "stream" | "outputTokensMax" | "label">;
     model: ActiveModel;
     meter: Meter;
     promptTokens: number;
@@ -91,14 +92,28 @@ export async function placeHold(
     promptTokens,
     priceVersion: model.priceVersion,
     client: call.client,
+    label: ask.label,
   });
   if (outcome.kind === "held") return { id: call.id, amount };
-  if (outcome.kind === "exceeds_balance") {
-    // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
-    const available = outcome.available > 0n ? outcome.available : ZERO;
-    const micro = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
-    throw fault("hold_exceeds_balance", { extra: micro });
-  }
+  if (outcome.kind === "ended") throw new Error(`request id ${call.id} was used before`);
+  gw.unfunded.count(key, outcome);
   if (outcome.kind === "no_credit") throw fault("insufficient_credits");
-  throw new Error(`request id ${call.id} was used before`);
+  // Holds of other requests may have taken all that is free; nobody is shown less than nothing.
+  const available = outcome.available > 0n ? outcome.available : ZERO;
+  const extra = { required_micro: Number(ceilMicro(amount)), available_micro: Number(floorMicro(pico(available))) };
+  if (outcome.kind === "exceeds_balance") throw fault("hold_exceeds_balance", { extra });
+  throw fault("hold_exceeds_balance", { extra, message: overBudget(key.name, outcome.of, extra) });
+}
+
+/** It is the key's owner who set it, and who can change it. */
+export function overBudget(
+  keyName: string,
+  of: "day" | "month",
+  { required_micro: required, available_micro: left }: { required_micro: number; available_micro: number },
+): string {
+  const budget = of === "day" ? "daily budget" : "monthly budget";
+  return (
+    `The ${budget} of the API key "${keyName}" does not cover this request: it can cost up to ${required} microdollars, ` +
+    `and ${left} are left until the ${of} ends (UTC). Raise the key's ${budget}, or lower max_tokens.`
+  );
 }

@@ -41,7 +41,9 @@ export interface Ask {
   includeUsage: boolean;
   outputTokensMax: number | undefined;
   sampling: Sampling;
-  /** Fields of the dialect that were sent and mean nothing here. */
+  /** The builder's own word for what the request is for; spend is shown by it. */
+  label: string | null;
+  /** Fields of the dialect that were sent and change nothing about the answer. */
   ignored: string[];
   /** The body asks for an output format: only nodes whose engine keeps to one can take it. */
   formatted: boolean;

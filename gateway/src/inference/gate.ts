@@ -5,7 +5,7 @@
 import type { EndpointName, LimitOutcome } from "../base/states.ts";
 import { type Fault, fault } from "../faults.ts";
 import type { Holder } from "../keys/keys.ts";
-import { DEFAULT_LIMITS, type KeyLimits, LimitsUnavailable, rateLimitHeaders } from "../limits/limits.ts";
+import { LimitsUnavailable, limitsInForce, rateLimitHeaders } from "../limits/limits.ts";
 import type { ActiveModel } from "../metering/catalogue.ts";
 import type { Call } from "./call.ts";
 import type { Gateway } from "./gateway.ts";
@@ -33,7 +33,7 @@ export async function checkLength(gw: Gateway, { call, key }: Caller): Promise<v
   try {
     call.checkDeclaredLength();
   } catch (tooLong) {
-    const standing = await gw.limits.standing(key.id, limitsOf(key)).catch(unknown);
+    const standing = await gw.limits.standing(key.id, limitsInForce(key)).catch(unknown);
     if (standing !== undefined) call.reply.setHeaders(rateLimitHeaders(standing));
     throw tooLong;
   }
@@ -45,7 +45,7 @@ function unknown(cause: unknown): undefined {
 
 /** Counts the request against its key and takes a slot in flight, or refuses with a 429. */
 export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Promise<Pass> {
-  const entry = await checked(gw.limits.enter(key.id, call.id, limitsOf(key)));
+  const entry = await checked(gw.limits.enter(key.id, call.id, limitsInForce(key)));
   call.reply.setHeaders(rateLimitHeaders(entry.standing));
   if (!entry.admitted) {
     const refusal = { model: null, stream: null, outcome: entry.code };
@@ -55,8 +55,10 @@ export async function enterKey(gw: Gateway, { call, key, endpoint }: Caller): Pr
 }
 
 /** Refuses an account without any credit before its body is read; what a request takes is the hold's to decide. */
-export async function checkCredit(gw: Pick<Gateway, "ledger">, { accountId }: Holder): Promise<void> {
-  if (!(await gw.ledger.hasCredit(accountId))) throw fault("insufficient_credits");
+export async function checkCredit(gw: Pick<Gateway, "ledger" | "unfunded">, key: Holder): Promise<void> {
+  if (await gw.ledger.hasCredit(key.accountId)) return;
+  gw.unfunded.count(key, { kind: "no_credit" });
+  throw fault("insufficient_credits");
 }
 
 /**
@@ -72,14 +74,6 @@ export async function enterModel(gw: Gateway, caller: Caller, model: ActiveModel
     throw await refuse(gw, caller, { model: model.id, stream, outcome: "rate_limit_sku_capacity" }, 1);
   }
   return { leave: () => gw.limits.leaveModel(model.id, caller.call.id) };
-}
-
-function limitsOf({ overrides }: Holder): KeyLimits {
-  return {
-    requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
-    tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
-    inFlight: overrides?.inFlight ?? DEFAULT_LIMITS.inFlight,
-  };
 }
 
 /** When the limits cannot be checked nothing goes through; trying again later is safe. The adapter logs the outage. */

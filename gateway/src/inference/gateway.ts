@@ -5,6 +5,7 @@ import type { Pico } from "../base/money.ts";
 import type { EndpointName, LimitOutcome, RequestOutcome } from "../base/states.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Refusals } from "../history/refusals.ts";
+import type { Unfunded } from "../history/unfunded.ts";
 import type { Secrets } from "../keys/keys.ts";
 import type { Leases } from "../ledger/leases.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -36,7 +37,7 @@ export interface Watch {
 export interface Gateway {
   clock: Clock;
   log: Log;
-  keys: Secrets;
+  keys: Pick<Secrets, "authenticate">;
   /** The catalogue in force now. */
   catalogue: () => Catalogue;
   /** The meter of a tokenizer named in the catalogue. */
@@ -46,6 +47,8 @@ export interface Gateway {
   limits: Limits;
   /** Where every 429 is recorded. */
   refusals: Refusals;
+  /** What is lost for want of credit: it leaves a count and no record. */
+  unfunded: Pick<Unfunded, "count">;
   ledger: Ledger;
   leases: Leases;
   dispatcher: Dispatcher;

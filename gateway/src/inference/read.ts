@@ -15,11 +15,21 @@ import type { Gateway } from "./gateway.ts";
 /** The faults of a body, in order: not JSON (400), fields (400), model (404), context (400). On whatever thread. */
 export async function readFields(
   gw: Pick<Gateway, "catalogue" | "meter">,
-  { endpoint, json, sdk }: { endpoint: Pick<Endpoint, "parse" | "kind">; json: unknown; sdk: Sdk | null },
+  {
+    endpoint,
+    json,
+    sdk,
+    allowed = null,
+  }: {
+    endpoint: Pick<Endpoint, "parse" | "kind">;
+    json: unknown;
+    sdk: Sdk | null;
+    allowed?: readonly string[] | null;
+  },
 ): Promise<{ ask: Ask; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const ask = endpoint.parse(json, sdk); // 400
   try {
-    const model = findModel(gw, ask, endpoint.kind); // 404
+    const model = findModel(gw, ask, { kind: endpoint.kind, allowed }); // 404
     const meter = gw.meter(model.build.tokenizer);
     return { ask, model, meter, promptTokens: await countPrompt(meter, model, ask) }; // 400
   } catch (error) {
@@ -34,15 +44,31 @@ export function ignoredHeaders({ ignored }: Pick<Ask, "ignored">): Record<string
 
 export async function readAsk(
   gw: Pick<Gateway, "catalogue" | "meter" | "reader">,
-  { call, payer, endpoint }: { call: Call; payer: string; endpoint: Endpoint },
+  {
+    call,
+    payer,
+    endpoint,
+    allowed = null,
+  }: {
+    call: Call;
+    payer: string;
+    endpoint: Endpoint;
+    /** The models that the key may ask for; null: every one. */
+    allowed?: readonly string[] | null;
+  },
 ): Promise<{ ask: ReadAsk; model: ActiveModel; meter: Meter; promptTokens: number }> {
   const body = await call.readBody(payer); // 413 · 415 · 503
   const { sdk } = call;
-  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk });
+  if (body.isSmall) return await readFields(gw, { endpoint, json: body.json(), sdk, allowed });
   // One catalogue for the whole of it: it may be replaced meanwhile.
   const catalogue = gw.catalogue();
   const { schema } = endpoint;
-  const { ask, promptTokens } = await gw.reader.read(body, { schema, sdk, models: modelsOf(catalogue), payer });
+  const { ask, promptTokens } = await gw.reader.read(body, {
+    schema,
+    sdk,
+    models: modelsOf(catalogue, allowed),
+    payer,
+  });
   const model = catalogue.active.get(ask.model);
   invariant(model !== undefined, "the other thread found a model that was given to it");
   if (ask.body instanceof Uint8Array) body.keep(ask.body.byteLength);
@@ -50,5 +76,7 @@ export async function readAsk(
 }
 
 /** As another thread needs them: probes are none of its business. */
-const modelsOf = ({ active }: Catalogue): ActiveModel[] =>
-  [...active.values()].map((model) => ({ ...model, canaries: [] }));
+const modelsOf = ({ active }: Catalogue, allowed: readonly string[] | null): ActiveModel[] =>
+  [...active.values()]
+    .filter(({ id }) => allowed === null || allowed.includes(id))
+    .map((model) => ({ ...model, canaries: [] }));

@@ -38,7 +38,8 @@ async function answerOne(gw: Gateway, endpoint: Endpoint, call: Call, stay: Stay
   let done: Done = { tokens: 0, answer: () => {} };
   try {
     await checkCredit(gw, key); // 402
-    const read = await stay.unlessStopped(readAsk(gw, { call, payer: key.accountId, endpoint })); // 413 · 415 · 503 · 400 · 404
+    const asked = { call, payer: key.accountId, endpoint, allowed: key.models };
+    const read = await stay.unlessStopped(readAsk(gw, asked)); // 413 · 415 · 503 · 400 · 404
     const { ask, model, meter, promptTokens } = read;
     call.reply.setHeaders(ignoredHeaders(ask));
     const place = await enterModel(gw, caller, model, ask.stream); // 503 · 429

@@ -9,7 +9,8 @@ import { type ManualClock, manualClock } from "../base/testing.ts";
 import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
-import { openApiKeys, openHostTokens, type Secrets } from "./keys.ts";
+import { type ApiKeys, openApiKeys } from "./api-keys.ts";
+import { openHostTokens } from "./keys.ts";
 
 const newId = newIds(systemClock, systemRandom());
 const log = createLog("silent");
@@ -21,8 +22,8 @@ describe("keys", () => {
   let clock: ManualClock;
   let account: Uuid;
   /** Two gateways on one database. */
-  let here: Secrets;
-  let there: Secrets;
+  let here: ApiKeys;
+  let there: ApiKeys;
   before(async () => {
     db = await openTestDatabase();
     clock = manualClock();
@@ -55,6 +56,9 @@ describe("keys", () => {
       name: "first",
       accountId: account,
       overrides: { requestsPerMinute: null, tokensPerMinute: null, inFlight: null },
+      own: { requestsPerMinute: null, tokensPerMinute: null, inFlight: null },
+      models: null,
+      until: null,
     });
     assert.ok(await here.authenticate(`bearer   ${token} `), "the scheme is not case-sensitive");
     const { rows } = await db.pool.query("select row_to_json(k)::text as row from api_key k where id = $1", [id]);
@@ -152,7 +156,7 @@ describe("keys", () => {
     const { id, token } = await here.issue(owner, "limited");
     await there.authenticate(`Bearer ${token}`);
     const limits = { requestsPerMinute: 5, tokensPerMinute: null, inFlight: 1 };
-    assert.equal(await here.setLimits(id, limits), true);
+    assert.ok(await here.setLimits(id, limits));
     await eventually(
       "the limits",
       async () => (await there.authenticate(`Bearer ${token}`))?.overrides?.requestsPerMinute === 5,
@@ -196,5 +200,39 @@ describe("keys", () => {
       return (rows[0].last_used_at as Date | null) ?? undefined;
     });
     assert.ok(Math.abs(usedAt.getTime() - (clock.now() - 10_000)) < 1000);
+  });
+
+  test("what an owner sets comes along, on every gateway; a key that has expired is none", async () => {
+    const { id, token } = await here.create(account, { name: "set", by: null, settings: { models: ["tiny-3b"] } });
+    assert.deepEqual((await there.authenticate(`Bearer ${token}`))?.models, ["tiny-3b"]);
+    const ownLimits = { requestsPerMinute: 3, tokensPerMinute: null, inFlight: 1 };
+    const expiresAt = new Date(clock.now() + 30_000);
+    assert.equal(await here.change(account, id, { models: null, ownLimits, expiresAt }), true);
+    const heard = await eventually("the other gateway heard of it", async () => {
+      const holder = await there.authenticate(`Bearer ${token}`);
+      return holder?.models === null && holder;
+    });
+    assert.deepEqual([heard.own, heard.until], [ownLimits, expiresAt.getTime()]);
+    clock.advance(30_000);
+    for (const gateway of [here, there]) assert.equal(await gateway.authenticate(`Bearer ${token}`), undefined);
+    assert.equal(await here.change(await newAccount(), id, { name: "not theirs" }), false);
+  });
+
+  test("a rotated key has a new secret; the one before works for as long as was said, and no other", async () => {
+    const { id, token: first } = await here.create(account, { name: "rotated", by: null });
+    const second = await here.rotate(account, id, 60_000);
+    assert.equal((await here.authenticate(`Bearer ${first}`))?.id, id);
+    assert.equal((await here.authenticate(`Bearer ${second}`))?.id, id);
+    const third = await here.rotate(account, id, 3_600_000);
+    assert.equal(await here.authenticate(`Bearer ${first}`), undefined, "a key has two secrets at most");
+    assert.equal((await here.authenticate(`Bearer ${second}`))?.id, id);
+    clock.advance(3_600_000);
+    assert.equal(await here.authenticate(`Bearer ${second}`), undefined);
+    assert.equal((await here.authenticate(`Bearer ${third}`))?.id, id);
+    const last = await here.rotate(account, id, 0);
+    assert.equal(await here.authenticate(`Bearer ${third}`), undefined);
+    assert.ok(await here.authenticate(`Bearer ${last}`));
+    await here.revoke(account, id);
+    assert.equal(await here.rotate(account, id, 0), undefined);
   });
 });

@@ -8,7 +8,6 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { NewId, Uuid } from "../base/ids.ts";
-import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
@@ -23,8 +22,8 @@ const REMEMBERED_MAX = 50_000;
 /** How many secrets of an account may work at once: more than anybody needs, and an end to what one account can fill. */
 export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
-/** Limits that an operator set for one key; null where the default holds. */
-const LimitOverrides = row({
+/** Limits that somebody set for one key; null where nothing was. */
+export const LimitOverrides = row({
   requestsPerMinute: column.count.nullable(),
   tokensPerMinute: column.count.nullable(),
   inFlight: column.count.nullable(),
@@ -36,28 +35,32 @@ const Holder = row({
   id: column.uuid,
   name: z.string(),
   accountId: column.uuid,
-  /** Null for a host token. */
+  /** What an operator set. Null for a host token, as all that follows. */
   overrides: LimitOverrides.nullable(),
+  /** What the key's owner set. */
+  own: LimitOverrides.nullable(),
+  /** The models that it may ask for; null: every one. */
+  models: z.array(z.string()).nullable(),
+  /** When this secret ends, in Unix milliseconds: with its key, or because the key has a newer one. */
+  until: z.number().nullable(),
 });
 export type Holder = z.infer<typeof Holder>;
 
 /** With the hash that the secret is compared with. */
 const StoredHolder = Holder.extend({ hash: column.bytes });
 
-export interface Secrets {
+export interface Secrets<Record extends SecretRecord = SecretRecord> {
   /** The token is returned here and never again. Throws `TooManyOpen` where the account has as many as it may. */
   issue(accountId: Uuid, name: string): Promise<{ id: Uuid; token: string }>;
   /** The holder behind an Authorization header; undefined for every reason it may not act. */
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
   /** An account's secrets: those that work, then those that were revoked, each the newest first. */
-  list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<SecretRecord[]>;
-  find(accountId: Uuid, id: Uuid): Promise<SecretRecord | undefined>;
+  list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
+  find(accountId: Uuid, id: Uuid): Promise<Record | undefined>;
   /** False when the account has no such secret, or it is revoked. */
   rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
   /** `accountId` null: whosever it is. False when there is none, or it is revoked already. */
   revoke(accountId: Uuid | null, id: Uuid): Promise<boolean>;
-  /** The operator's own limits for one API key; null where the default shall hold. */
-  setLimits(id: Uuid, limits: LimitOverrides): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -76,13 +79,12 @@ export class TooManyOpen extends Error {
 }
 
 /** What may be shown of a secret. */
-const SecretRecord = row({
+export const SecretRecord = row({
   id: column.uuid,
   accountId: column.uuid,
   name: z.string(),
   /** The public part of the token, `tsk_live_<reference>_…`. */
   reference: z.string(),
-  limits: LimitOverrides.nullable(),
   createdAt: column.moment,
   lastUsedAt: column.moment.nullable(),
   revokedAt: column.moment.nullable(),
@@ -91,7 +93,7 @@ export type SecretRecord = z.infer<typeof SecretRecord>;
 
 const Open = row({ open: column.count });
 
-interface Options {
+export interface SecretsOptions {
   pool: pg.Pool;
   pepper: string;
   clock: Clock;
@@ -102,22 +104,55 @@ interface Options {
   broadcast: Broadcast;
 }
 
-const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_max,
-  'tokensPerMinute', k.tokens_per_minute_max, 'inFlight', k.in_flight_max)`;
+/** A kind of secret: its table, and what its holders and records have beside what every secret has. */
+interface Kind<Record extends SecretRecord> {
+  kind: SecretKind;
+  table: keyof typeof OPEN_MAX;
+  /** Columns of `k` that make the rest of a holder. The secret that was shown is `$1`, by its reference. */
+  holder: string;
+  /** Which rows a reference finds, and the hash that the secret must have. */
+  reference: string;
+  hash: string;
+  record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
+}
 
-export const openApiKeys = (options: Options): Secrets => openSecrets("tsk", "api_key", OVERRIDES, options);
-export const openHostTokens = (options: Options): Secrets => openSecrets("tht", "host_token", "null::json", options);
+interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
+  /** `then` is done in the same transaction. */
+  issueWith(
+    accountId: Uuid,
+    name: string,
+    then: (client: pg.PoolClient, id: Uuid) => Promise<void>,
+  ): Promise<{ id: Uuid; token: string }>;
+  /** To be called when a row was changed: gateways forget what they know of it. */
+  changed(id: Uuid): Promise<void>;
+}
 
-function openSecrets(kind: SecretKind, table: "api_key" | "host_token", overrides: string, options: Options): Secrets {
+export const openHostTokens = (options: SecretsOptions): Secrets =>
+  openSecrets(
+    {
+      kind: "tht",
+      table: "host_token",
+      holder: "null::json as overrides, null::json as own, null::text[] as models, null::float8 as until",
+      reference: "k.reference = $1",
+      hash: "k.secret_hash",
+      record: { schema: SecretRecord, columns: "", from: "" },
+    },
+    options,
+  );
+
+export function openSecrets<Record extends SecretRecord>(
+  { kind, table, holder: holderColumns, reference: finds, hash, record: { schema, columns, from } }: Kind<Record>,
+  options: SecretsOptions,
+): OpenSecrets<Record> {
   const { pool, pepper, clock, random, newId, broadcast } = options;
   const lastUsed = keepLastUsed(table, options);
-  const record = `select k.id, k.account_id as "accountId", k.name, k.reference, ${overrides} as limits,
-    k.created_at as "createdAt", k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" from ${table} k`;
+  const record = `select k.id, k.account_id as "accountId", k.name, k.reference, k.created_at as "createdAt",
+    k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt" ${columns} from ${table} k ${from}`;
   const findHolder = {
     name: `find_${table}`,
-    text: `select k.id, k.name, k.account_id as "accountId", k.secret_hash as hash, ${overrides} as overrides
+    text: `select k.id, k.name, k.account_id as "accountId", ${hash} as hash, ${holderColumns}
              from ${table} k join account a on a.id = k.account_id
-            where k.reference = $1 and k.revoked_at is null and a.suspended_at is null`,
+            where ${finds} and k.revoked_at is null and a.suspended_at is null`,
   };
   const remembered = new Map<string, { holder: Holder | undefined; until: number }>();
   /** Grows with every change that was heard of: what was read before one is not remembered after it. */
@@ -138,23 +173,32 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
     // Whose a rejected secret is was not kept: it may be of an account that is restored now.
     for (const [cacheKey, { holder }] of remembered) if (holder === undefined) remembered.delete(cacheKey);
   });
-  const changed = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
+  const changed = async (id: Uuid): Promise<void> => {
     forget(id);
     await broadcast.send(topic, id);
+  };
+  const changedOne = async (id: Uuid, { rowCount }: { rowCount: number | null }): Promise<boolean> => {
+    await changed(id);
     return rowCount === 1;
   };
 
-  const lookUp = async (reference: string, hash: Buffer): Promise<Holder | undefined> => {
+  const lookUp = async (reference: string, shown: Buffer): Promise<Holder | undefined> => {
     const found = await queryRow(pool, StoredHolder, findHolder, [reference]);
-    if (found === undefined || !sameHash(found.hash, hash)) return undefined;
+    if (found === undefined || !sameHash(found.hash, shown)) return undefined;
     // Not the whole row: it is remembered, and the hash need not be.
-    return { id: found.id, name: found.name, accountId: found.accountId, overrides: found.overrides };
+    const { id, name, accountId, overrides, own, models, until } = found;
+    return { id, name, accountId, overrides, own, models, until };
   };
+  /** A secret that has ended is as good as none, also one that is remembered. */
+  const unlessEnded = (holder: Holder | undefined): Holder | undefined =>
+    holder === undefined || (holder.until !== null && holder.until <= clock.now()) ? undefined : holder;
 
-  return {
-    async issue(accountId, name) {
+  const secrets: OpenSecrets<Record> = {
+    issue: (accountId, name) => secrets.issueWith(accountId, name, async () => {}),
+
+    async issueWith(accountId, name, then) {
       const id = newId();
-      const { token, reference, hash } = makeSecret(kind, random, pepper);
+      const { token, reference, hash: hashed } = makeSecret(kind, random, pepper);
       await inTransaction(pool, async (client) => {
         // One at a time for each account, so that the count holds.
         await client.query("select from account where id = $1 for no key update", [accountId]);
@@ -167,8 +211,9 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
         if (open >= OPEN_MAX[table]) throw new TooManyOpen(table);
         await client.query(
           `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
-          [id, accountId, name, reference, hash],
+          [id, accountId, name, reference, hashed],
         );
+        await then(client, id);
       });
       return { id, token };
     },
@@ -182,17 +227,19 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
       const now = clock.monotonic();
       const known = remembered.get(cacheKey);
       if (known !== undefined && known.until > now) {
-        if (known.holder !== undefined) lastUsed.touch(known.holder.id);
-        return known.holder;
+        const holder = unlessEnded(known.holder);
+        if (holder !== undefined) lastUsed.touch(holder.id);
+        return holder;
       }
       const before = changes;
-      const holder = await lookUp(reference, hashToken(token, pepper));
+      const found = await lookUp(reference, hashToken(token, pepper));
       remembered.delete(cacheKey);
       if (before === changes) {
         // The oldest goes first: a Map keeps the order of insertion.
         if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value as string);
-        remembered.set(cacheKey, { holder, until: now + REMEMBER_MS });
+        remembered.set(cacheKey, { holder: found, until: now + REMEMBER_MS });
       }
+      const holder = unlessEnded(found);
       if (holder !== undefined) lastUsed.touch(holder.id);
       return holder;
     },
@@ -200,16 +247,15 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
     list: (accountId, { after, limit }) =>
       queryRows(
         pool,
-        SecretRecord,
+        schema,
         `${record} where k.account_id = $1
             and ($2::boolean is null or (k.revoked_at is not null) > $2 or ((k.revoked_at is not null) = $2 and k.id < $3))
           order by k.revoked_at is not null, k.id desc limit $4`,
         [accountId, after?.revoked ?? null, after?.id ?? null, limit],
       ),
-    find: (accountId, id) =>
-      queryRow(pool, SecretRecord, `${record} where k.account_id = $1 and k.id = $2`, [accountId, id]),
+    find: (accountId, id) => queryRow(pool, schema, `${record} where k.account_id = $1 and k.id = $2`, [accountId, id]),
     rename: async (accountId, id, name) =>
-      changed(
+      changedOne(
         id,
         await pool.query(`update ${table} set name = $3 where account_id = $1 and id = $2 and revoked_at is null`, [
           accountId,
@@ -218,7 +264,7 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
         ]),
       ),
     revoke: async (accountId, id) =>
-      changed(
+      changedOne(
         id,
         await pool.query(
           `update ${table} set revoked_at = now()
@@ -226,16 +272,8 @@ function openSecrets(kind: SecretKind, table: "api_key" | "host_token", override
           [accountId, id],
         ),
       ),
-    async setLimits(id, { requestsPerMinute, tokensPerMinute, inFlight }) {
-      invariant(table === "api_key", "a host token has no limits");
-      const set = await pool.query(
-        `update api_key set requests_per_minute_max = $2, tokens_per_minute_max = $3, in_flight_max = $4
-          where id = $1 and revoked_at is null`,
-        [id, requestsPerMinute, tokensPerMinute, inFlight],
-      );
-      return changed(id, set);
-    },
-
+    changed,
     close: () => lastUsed.close(),
   };
+  return secrets;
 }

@@ -8,7 +8,7 @@ import { systemRandom } from "../base/random.ts";
 import { manualClock } from "../base/testing.ts";
 import { ACCOUNT_TOPIC, type Broadcast } from "../db/broadcast.ts";
 import { openTestDatabase } from "../db/testing.ts";
-import { openApiKeys } from "./keys.ts";
+import { openApiKeys } from "./api-keys.ts";
 
 /** One gateway alone: nobody to tell, nobody to hear. */
 const silence: Broadcast = { send: async () => {}, on: () => {}, close: async () => {} };

@@ -263,18 +263,32 @@ test("from 0018 with rows: holds and records stay, gateways of before call what 
   await pool.query("select ledger_transfer($1, 'grant', $2, 5000000, 'test')", [newId(), builder]);
   const ledger = openLedger({ pool, clock: systemClock, gatewayId: "test" });
   const [settled, lost, open] = [holdOf(builder), holdOf(builder), holdOf(builder)];
-  for (const hold of [settled, lost, open]) assert.deepEqual(await ledger.hold(hold), { kind: "held" });
+  for (const hold of [settled, lost, open]) await holdAsBefore(pool, hold);
   assert.equal(await ledger.settle(settlementOf(settled, host)), "settled");
   await pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
   assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 1);
 
   await migrate(pool, { directory: SQL, log: createLog("silent") });
 
+  const after = holdOf(builder);
+  await holdAsBefore(pool, after);
+  assert.equal(await ledger.settle(settlementOf(after, host)), "settled");
+
   assert.equal((await pool.query("select ledger_expire(1000) as expired")).rows[0].expired, 0);
   assert.equal((await pool.query("select count(*)::int as holds from hold")).rows[0].holds, 1);
   assert.equal(await ledger.settle(settlementOf(lost, host)), "late");
   assert.equal(await ledger.settle(settlementOf(open, host)), "settled");
-  assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 3n * COST, held: 0n });
+  assert.deepEqual(await ledger.balance(builder), { balance: 5_000_000n - 4n * COST, held: 0n });
   const differing = (await checkLedger(pool)).filter(({ differences }) => differences.length > 0);
   assert.deepEqual(differing, []);
 });
+
+/** As gateways did before requests had labels. */
+async function holdAsBefore(pool: TestDatabase["pool"], { id, accountId, amount, keyId }: HoldOrder): Promise<void> {
+  const { rows } = await pool.query(
+    `select codes from ledger_hold(array[$1]::uuid[], $1::uuid, $1::uuid, array[$2]::uuid[], array[$3]::bigint[], 'test', '1 minute',
+       array[$4]::uuid[], '{a key}', '{chat}', '{tiny-3b}', '{tiny-3b-q4-1}', '{llama3}', '{false}', '{3}', '{1}', '{test}')`,
+    [id, accountId, amount, keyId],
+  );
+  assert.deepEqual(rows, [{ codes: [1] }]);
+}

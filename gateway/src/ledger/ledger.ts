@@ -40,11 +40,15 @@ export interface HoldOrder {
   promptTokens: number;
   priceVersion: number;
   client: string;
+  /** The builder's own word for it. */
+  label?: string | null;
 }
 
 type HoldOutcome =
   | { kind: "held" }
   | { kind: "exceeds_balance"; available: Pico }
+  /** The key's own budget of the UTC day or month has no room for it. */
+  | { kind: "exceeds_budget"; of: "day" | "month"; available: Pico }
   | { kind: "no_credit" }
   /** The id was used before by a request that ended. */
   | { kind: "ended" };
@@ -106,7 +110,7 @@ export interface LedgerTallies extends SettlingTallies {
 const HOLD_SQL = `select codes::text, available::text from ledger_hold($1::text::uuid[], $2::uuid, $3::uuid,
   $4::text::uuid[], $5::text::bigint[], $6, $7::interval, $8::text::uuid[], $9::text::text[], $10::text::text[],
   $11::text::text[], $12::text::text[], $13::text::text[], $14::text::boolean[], $15::text::integer[],
-  $16::text::integer[], $17::text::text[])`;
+  $16::text::integer[], $17::text::text[], $18::text::text[])`;
 
 interface LedgerOptions {
   pool: pg.Pool;
@@ -218,6 +222,10 @@ function holdOutcome(code: number, available: Pico): HoldOutcome {
       return { kind: "ended" };
     case 0:
       return { kind: "exceeds_balance", available };
+    case -3:
+      return { kind: "exceeds_budget", of: "day", available };
+    case -4:
+      return { kind: "exceeds_budget", of: "month", available };
     default:
       // -1: nothing left; -2: an account that never had credit.
       return { kind: "no_credit" };
@@ -248,5 +256,6 @@ function holdParameters(orders: HoldOrder[], gatewayId: string, lease: string): 
     plainArray(orders.map((o) => o.promptTokens)),
     plainArray(orders.map((o) => o.priceVersion)),
     textArray(orders.map((o) => o.client)),
+    textArray(orders.map((o) => o.label ?? null)),
   ];
 }

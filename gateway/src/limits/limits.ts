@@ -29,6 +29,28 @@ export interface KeyLimits {
 
 export const DEFAULT_LIMITS: KeyLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
 
+/** What somebody set for one key; null where nothing was. */
+type SetLimits = { [Name in keyof KeyLimits]: number | null };
+
+/** An operator's limits take the place of the platform's; the owner's own hold where they are lower. */
+export function limitsInForce(set: { overrides: SetLimits | null; own: SetLimits | null }): KeyLimits {
+  const ceiling = limitsCeiling(set.overrides);
+  return {
+    requestsPerMinute: Math.min(ceiling.requestsPerMinute, set.own?.requestsPerMinute ?? Number.POSITIVE_INFINITY),
+    tokensPerMinute: Math.min(ceiling.tokensPerMinute, set.own?.tokensPerMinute ?? Number.POSITIVE_INFINITY),
+    inFlight: Math.min(ceiling.inFlight, set.own?.inFlight ?? Number.POSITIVE_INFINITY),
+  };
+}
+
+/** Up to where an owner may set a key's limits. */
+export function limitsCeiling(overrides: SetLimits | null): KeyLimits {
+  return {
+    requestsPerMinute: overrides?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
+    tokensPerMinute: overrides?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
+    inFlight: overrides?.inFlight ?? DEFAULT_LIMITS.inFlight,
+  };
+}
+
 /** Where a key stands after a check, for the `x-ratelimit-*` headers. */
 interface Standing {
   limitRequests: number;

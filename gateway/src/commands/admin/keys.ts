@@ -7,8 +7,9 @@ import { systemRandom } from "../../base/random.ts";
 import { startOfMonth } from "../../base/time.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
-import { type LimitOverrides, openApiKeys, openHostTokens, type SecretRecord, type Secrets } from "../../keys/keys.ts";
-import { DEFAULT_LIMITS, type KeyLimits } from "../../limits/limits.ts";
+import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
+import { type LimitOverrides, openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
@@ -45,8 +46,8 @@ async function list(run: AdminRun): Promise<number> {
   });
 }
 
-async function everySecret(secrets: Secrets, account: Uuid): Promise<SecretRecord[]> {
-  const all: SecretRecord[] = [];
+async function everySecret(secrets: ApiKeys, account: Uuid): Promise<ApiKeyRecord[]> {
+  const all: ApiKeyRecord[] = [];
   for (;;) {
     const last = all.at(-1);
     const after = last && { id: last.id, revoked: last.revokedAt !== null };
@@ -64,7 +65,11 @@ function createToken(run: AdminRun): Promise<number> {
   return issue(run, openHostTokens, "host_token");
 }
 
-async function issue(run: AdminRun, open: typeof openApiKeys, what: "key" | "host_token"): Promise<number> {
+async function issue(
+  run: AdminRun,
+  open: (options: SecretsOptions) => Secrets,
+  what: "key" | "host_token",
+): Promise<number> {
   const name = run.args[1] ?? "";
   if (name.trim() === "" || name.length > 200) throw new Error("NAME must have 1 to 200 characters");
   const { id: account, kind } = await findAccount(run);
@@ -98,18 +103,21 @@ async function limits(run: AdminRun): Promise<number> {
   };
   return withSecrets(run, openApiKeys, async (keys) => {
     const act = { operator: SHELL_OPERATOR, action: "key.limits", subject: publicId("key", id), details: set };
-    await openAudit(run).record(act, async () => {
-      if (!(await keys.setLimits(id, set))) throw new Error("there is no such key, or it is revoked");
+    const own = await openAudit(run).record(act, async () => {
+      const owners = await keys.setLimits(id, set);
+      if (owners === undefined) throw new Error("there is no such key, or it is revoked");
+      return owners;
     });
-    const told = { id: publicId("key", id), limits: inForce(set), ownLimits: set, defaultLimits: DEFAULT_LIMITS };
-    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine(set)}.`);
+    const limits = limitsInForce({ overrides: set, own });
+    const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
+    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine(set, own)}.`);
   });
 }
 
-async function withSecrets(
+async function withSecrets<Opened extends Pick<Secrets, "close">>(
   run: AdminRun,
-  open: typeof openApiKeys,
-  act: (secrets: Secrets) => Promise<void>,
+  open: (options: SecretsOptions) => Opened,
+  act: (secrets: Opened) => Promise<void>,
 ): Promise<number> {
   const { pool, newId, config } = run;
   const { keyPepper, receiptSeed, plane, dataDir } = config;
@@ -140,43 +148,40 @@ function limitOf({ flags }: AdminRun, name: string): number | null {
 }
 
 interface Listed {
-  record: SecretRecord;
+  record: ApiKeyRecord;
   /** Undefined where it spent nothing. */
   spend: HourlySum | undefined;
 }
 
 function line({ record, spend }: Listed): string {
-  const { id, name, reference, lastUsedAt, revokedAt, limits: own } = record;
+  const { id, name, reference, lastUsedAt, revokedAt, limits, ownLimits } = record;
   const state =
     revokedAt !== null ? "revoked" : lastUsedAt === null ? "never used" : `used ${lastUsedAt.toISOString()}`;
   const spent = `${exactMicro(spend?.amount ?? ZERO)} µ this month`;
-  return `${publicId("key", id)}  tsk_live_${reference}_…  ${name}  ${state}  ${spent}  ${limitsLine(own)}`;
+  return `${publicId("key", id)}  tsk_live_${reference}_…  ${name}  ${state}  ${spent}  ${limitsLine(limits, ownLimits)}`;
 }
 
 function shown({ record, spend }: Listed): object {
-  const { id, accountId, limits: own, ...rest } = record;
+  const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
   return {
     id: publicId("key", id),
     account: publicId("acc", accountId),
     ...rest,
-    limits: inForce(own),
-    ownLimits: own,
+    limits: limitsInForce({ overrides, own }),
+    ownLimits: overrides,
+    ownersLimits: own,
+    budget_day_micro: budgetDay === null ? null : exactMicro(budgetDay),
+    budget_month_micro: budgetMonth === null ? null : exactMicro(budgetMonth),
     defaultLimits: DEFAULT_LIMITS,
     spend_this_month: { requests: spend?.requests ?? 0, charge_micro: exactMicro(spend?.amount ?? ZERO) },
   };
 }
 
-const inForce = (own: LimitOverrides | null): KeyLimits => ({
-  requestsPerMinute: own?.requestsPerMinute ?? DEFAULT_LIMITS.requestsPerMinute,
-  tokensPerMinute: own?.tokensPerMinute ?? DEFAULT_LIMITS.tokensPerMinute,
-  inFlight: own?.inFlight ?? DEFAULT_LIMITS.inFlight,
-});
-
 /** What holds for a key, with a star at what is its own: `5* requests/min, 2000000 tokens/min, 64 at once`. */
-function limitsLine(own: LimitOverrides | null): string {
-  const holds = inForce(own);
+function limitsLine(overrides: LimitOverrides, own: LimitOverrides): string {
+  const holds = limitsInForce({ overrides, own });
   const part = (name: keyof KeyLimits, unit: string): string =>
-    `${holds[name]}${(own?.[name] ?? null) === null ? "" : "*"} ${unit}`;
+    `${holds[name]}${holds[name] === DEFAULT_LIMITS[name] ? "" : "*"} ${unit}`;
   return [
     part("requestsPerMinute", "requests/min"),
     part("tokensPerMinute", "tokens/min"),

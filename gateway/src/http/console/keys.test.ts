@@ -52,6 +52,15 @@ describe("201", () => {
       name: "production",
       start,
       limits: { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 },
+      limits_set: { requests_per_minute: null, tokens_per_minute: null, in_flight: null },
+      limits_max: { requests_per_minute: 600, tokens_per_minute: 2_000_000, in_flight: 64 },
+      budget_day_micro: null,
+      budget_month_micro: null,
+      models: null,
+      expires_at: null,
+      old_secret_until: null,
+      created_by: { name: "A person", email: owner.email },
+      spend_today: { requests: 0, charge_micro: "0.000000" },
       spend_this_month: { requests: 0, charge_micro: "0.000000" },
       created_at,
       last_used_at: null,
@@ -182,7 +191,7 @@ describe("404", () => {
 
 test("405 names the methods", async () => {
   assert.equal((await owner.browser.send("PUT", URL)).headers.allow, "GET, POST");
-  assert.equal((await owner.browser.send("GET", `${URL}/key_1`)).headers.allow, "PATCH, DELETE");
+  assert.equal((await owner.browser.send("PUT", `${URL}/key_1`)).headers.allow, "GET, PATCH, DELETE");
 });
 
 test("a body as large as on any API: the field's own bound refuses it, by its name", async () => {

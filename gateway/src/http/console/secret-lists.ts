@@ -4,13 +4,13 @@ import type { SecretPosition, SecretRecord, Secrets } from "../../keys/keys.ts";
 import type { Cursors } from "../lists/cursors.ts";
 import { page } from "../lists/pages.ts";
 
-export function secretsPage<Shown>(parts: {
-  secrets: Secrets;
+export function secretsPage<Record extends SecretRecord, Shown>(parts: {
+  secrets: Secrets<Record>;
   cursors: Cursors;
   list: string;
   accountId: Uuid;
   query: { cursor?: string | undefined; limit: number };
-  show: (record: SecretRecord) => Shown;
+  show: (record: Record) => Shown;
 }) {
   const { secrets, accountId, ...rest } = parts;
   return page({

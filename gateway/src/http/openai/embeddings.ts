@@ -4,6 +4,7 @@ import { publicRoutes } from "@tollgate/api/public/routes.ts";
 import type { JsonOf } from "@tollgate/api/route.ts";
 import type { Answer, AnswerMeta, Ask, Endpoint, Sdk } from "../../inference/endpoint.ts";
 import { parseFields, presentOf } from "../fields.ts";
+import { labelOf } from "./label.ts";
 
 const route = publicRoutes.createEmbedding;
 type List = JsonOf<typeof route>;
@@ -35,6 +36,7 @@ export function embeddingsEndpoint({ base64Compat }: { base64Compat: boolean }):
         sampling: {},
         formatted: false,
         vectorsAs,
+        label: labelOf(body),
         ignored: vectorsAs === "base64" ? ignored.filter((name) => name !== "encoding_format") : ignored,
       };
     },

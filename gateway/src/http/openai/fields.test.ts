@@ -431,12 +431,31 @@ describe("the bounds themselves, and what is ignored", () => {
         const isKnown = known.some((one) => one === name);
         const values = name === "tool_choice" && endpoint !== embeddings ? ["auto"] : VALUES;
         for (const value of values) {
-          const { ignored, ...ask } = endpoint.parse({ ...body, [name]: value });
-          assert.deepEqual(ask, plain, name);
+          const { ignored, label, ...ask } = endpoint.parse({ ...body, [name]: value });
+          assert.deepEqual({ ...ask, label: null }, plain, name);
+          if (name !== "user" && name !== "metadata") assert.equal(label, null, name);
           assert.deepEqual(ignored, isKnown ? [name] : [], name);
         }
         assert.deepEqual(endpoint.parse({ ...body, [name]: null }).ignored, [], "null is absent");
       }
+    }
+  });
+
+  test("a tag, or else the user, is kept as a label where it is a plain string of 64 characters or less", () => {
+    const long = "x".repeat(64);
+    for (const [sent, label] of [
+      [{ user: "me" }, "me"],
+      [{ metadata: { tag: " nightly run " } }, "nightly run"],
+      [{ user: "me", metadata: { tag: "nightly" } }, "nightly"],
+      [{ user: "me", metadata: { tag: 5 } }, "me"],
+      [{ user: long }, long],
+      [{ user: `${long}x` }, null],
+      [{ user: "two\nlines" }, null],
+      [{ user: " " }, null],
+      [{ user: { id: 1 }, metadata: "tag" }, null],
+      [{ metadata: ["tag"] }, null],
+    ] as const) {
+      assert.equal(chat.parse({ ...good, ...sent }).label, label, JSON.stringify(sent));
     }
   });
 

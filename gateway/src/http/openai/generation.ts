@@ -6,6 +6,7 @@ import type { OutputFormat, Sampling } from "@tollgate/protocol/frames.ts";
 import type { z } from "zod";
 import type { Ask, Usage } from "../../inference/endpoint.ts";
 import { presentOf } from "../fields.ts";
+import { labelOf } from "./label.ts";
 
 type Generation = z.output<typeof ChatRequest> | z.output<typeof CompletionRequest>;
 
@@ -23,6 +24,7 @@ export function generationAsk(
     sampling: sampling(fields),
     formatted: "format" in formatOf(fields),
     vectorsAs: "floats",
+    label: labelOf(body),
     ignored: presentOf(body, stream ? IGNORED_FIELDS : [...IGNORED_FIELDS, "stream_options"]),
   };
 }

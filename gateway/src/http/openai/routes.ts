@@ -7,6 +7,7 @@ import type { Endpoint } from "../../inference/endpoint.ts";
 import { checkLength, enterKey } from "../../inference/gate.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import { serve } from "../../inference/serve.ts";
+import type { Holder } from "../../keys/keys.ts";
 import { sendCached } from "../cached.ts";
 import { type OpenCall, takeOver } from "../door.ts";
 import type { Parts } from "../parts.ts";
@@ -31,19 +32,23 @@ export function openAiRoutes(
     });
   }
 
+  /** A key that may ask for some models sees no others. */
+  const entriesFor = ({ models }: Holder) =>
+    gateway.catalogue().entries.filter(({ id }) => models === null || models.includes(id));
+
   app.route({
     ...methodAndUrl(publicRoutes.listModels),
     async handler({ call }, reply) {
-      await countAsRequest(gateway, call);
-      return reply.type(JSON_TYPE).send(modelList(gateway.catalogue().entries, gateway.dispatcher));
+      const key = await countAsRequest(gateway, call);
+      return reply.type(JSON_TYPE).send(modelList(entriesFor(key), gateway.dispatcher));
     },
   });
 
   app.route<{ Params: { id: string } }>({
     ...methodAndUrl(publicRoutes.retrieveModel),
     async handler({ call, params }, reply) {
-      await countAsRequest(gateway, call);
-      const entry = gateway.catalogue().entries.find(({ id }) => id === params.id);
+      const key = await countAsRequest(gateway, call);
+      const entry = entriesFor(key).find(({ id }) => id === params.id);
       if (entry === undefined) throw fault("model_not_found");
       return reply.type(JSON_TYPE).send(JSON.stringify(modelObject(entry, gateway.dispatcher)));
     },
@@ -61,11 +66,12 @@ export function openAiRoutes(
 const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What is asked of the catalogue counts against the key's minute, and holds a slot no longer than that takes. */
-async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<void> {
+async function countAsRequest(gateway: Gateway, call: OpenCall): Promise<Holder> {
   const key = await gateway.keys.authenticate(call.authorization);
   if (key === undefined) throw fault("invalid_api_key");
   const caller = { call, key, endpoint: "models" as const };
   await checkLength(gateway, caller);
   const pass = await enterKey(gateway, caller);
   await pass.leave(0);
+  return key;
 }

@@ -17,11 +17,14 @@ import type { NodeCredentials } from "../../dispatch/plane.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
+import { openPerformance } from "../../history/performance.ts";
 import { openReceipts } from "../../history/receipts.ts";
+import { openUnfunded } from "../../history/unfunded.ts";
 import { openUsage } from "../../history/usage.ts";
 import type { Gateway } from "../../inference/gateway.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
-import { openApiKeys, openHostTokens } from "../../keys/keys.ts";
+import { openApiKeys } from "../../keys/api-keys.ts";
+import { openHostTokens } from "../../keys/keys.ts";
 import { openHostMoney } from "../../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { openStatement } from "../../ledger/statement.ts";
@@ -118,6 +121,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     checkout: undefined,
     counting: {},
   };
+  const unfunded = openUnfunded({ pool, clock, log });
   const bought = payments?.({ pool, newId });
   const loaded = await loadCatalogue(CATALOGUE);
   const catalogue = () => loaded;
@@ -155,6 +159,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     history: openHistory({ pool }),
     usage: openUsage({ pool }),
     earnings: openEarnings({ pool }),
+    performance: openPerformance({ pool }),
+    unfunded,
     receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
     payments: bought && {
       ...bought,
@@ -219,7 +225,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     async close() {
       live.close();
       for (const app of apps) await app.close();
-      await Promise.all([apiKeys.close(), hostTokens.close()]);
+      await Promise.all([apiKeys.close(), hostTokens.close(), unfunded.close()]);
       await close();
     },
   };

@@ -3,10 +3,11 @@ import type { operatorAccountRoutes, PlatformAccount } from "@tollgate/api/conso
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
 import { exactMicro, floorMicro, PICO_PER_MICRO, type Pico, pico } from "../../../base/money.ts";
-import { seconds, startOfMonth } from "../../../base/time.ts";
+import { seconds, startOfDay, startOfMonth } from "../../../base/time.ts";
 import { type Fault, invalidRequest } from "../../../faults.ts";
-import type { LimitOverrides, SecretRecord } from "../../../keys/keys.ts";
-import { DEFAULT_LIMITS } from "../../../limits/limits.ts";
+import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
+import type { LimitOverrides } from "../../../keys/keys.ts";
+import { DEFAULT_LIMITS, limitsInForce } from "../../../limits/limits.ts";
 import type { AccountEntry } from "../../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
 import { page } from "../../lists/pages.ts";
@@ -71,8 +72,11 @@ export function operatorAccountHandlers(
 
     async listAccountKeys({ params, query, refuse }) {
       const { id: accountId } = await find(params.id, refuse);
-      const spend = await directory.spendByKey(accountId, startOfMonth(now()));
-      const show = (key: SecretRecord) => ({ ...keyObject(key, spend.get(key.id)), ...ownAndDefault(key.limits) });
+      const [today, month] = await Promise.all([
+        directory.spendByKey(accountId, startOfDay(now())),
+        directory.spendByKey(accountId, startOfMonth(now())),
+      ]);
+      const show = (key: ApiKeyRecord) => ({ ...keyObject(key, { today, month }), ...ownAndDefault(key.limits) });
       return secretsPage({ secrets: apiKeys, cursors, list: `operator keys ${accountId}`, accountId, query, show });
     },
 
@@ -87,10 +91,14 @@ export function operatorAccountHandlers(
       } = limits;
       const overrides = { requestsPerMinute, tokensPerMinute, inFlight };
       const subject = publicId("key", id);
-      await audit.record({ operator: who.email, action: "key.limits", subject, details: limits }, async () => {
-        if (!(await apiKeys.setLimits(id, overrides))) throw refuse("not_found");
+      const act = { operator: who.email, action: "key.limits", subject, details: limits };
+      const own = await audit.record(act, async () => {
+        const set = await apiKeys.setLimits(id, overrides);
+        if (set === undefined) throw refuse("not_found");
+        return set;
       });
-      return { object: "key_limits", id: subject, limits: limitsObject(overrides), ...ownAndDefault(overrides) };
+      const inForce = limitsObject(limitsInForce({ overrides, own }));
+      return { object: "key_limits", id: subject, limits: inForce, ...ownAndDefault(overrides) };
     },
   };
 }
@@ -127,13 +135,9 @@ function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
 }
 
 /** Which of the limits were set for this key, null where the platform's holds; and the platform's. */
-function ownAndDefault(overrides: LimitOverrides | null) {
+function ownAndDefault(overrides: LimitOverrides) {
   return {
-    own_limits: {
-      requests_per_minute: overrides?.requestsPerMinute ?? null,
-      tokens_per_minute: overrides?.tokensPerMinute ?? null,
-      in_flight: overrides?.inFlight ?? null,
-    },
+    own_limits: limitsObject(overrides),
     default_limits: limitsObject(DEFAULT_LIMITS),
   };
 }

@@ -40,10 +40,38 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await make("request");
   const { id, secret } = (await ask(browser, 201, "createKey", { body: { name: "new" } })).body;
   assert.match(String(secret), /^tsk_live_[0-9A-Za-z]{12}_[0-9A-Za-z]{43}$/);
-  await ask(browser, 200, "renameKey", { id, body: { name: "newer" } });
+  const settings = {
+    name: "newer",
+    budget_day_micro: "1500000.5",
+    budget_month_micro: null,
+    models: ["tiny-3b"],
+    expires_at: 4_000_000_000,
+    limits: { requests_per_minute: 5 },
+  };
+  const changed = (await ask(browser, 200, "changeKey", { id, body: settings })).body;
+  assert.deepEqual(changed.limits_set, { requests_per_minute: 5, tokens_per_minute: null, in_flight: null });
+  assert.equal(changed.budget_day_micro, "1500000.500000");
+  await ask(browser, 400, "changeKey", { id, body: {} });
+  for (const wrong of [
+    { models: ["none"] },
+    { expires_at: 1 },
+    { limits: { in_flight: 65 } },
+    { budget_day_micro: "-1" },
+  ]) {
+    const { body } = await ask(browser, 400, "changeKey", { id, body: wrong });
+    const { param, message } = body.error as { param: string; message: string };
+    assert.ok(param.startsWith(Object.keys(wrong)[0] as string) && message.startsWith(param), message);
+  }
+  await ask(browser, 400, "createKey", { body: { name: "new", models: [] } });
+  assert.deepEqual((await ask(browser, 200, "getKey", { id })).body, changed);
+  const rotated = (await ask(browser, 200, "rotateKey", { id, body: { keep_old_s: 60 } })).body;
+  assert.notEqual(rotated.secret, secret);
+  await ask(browser, 400, "rotateKey", { id, body: { keep_old_s: -1 } });
   await platform.parts.apiKeys.authenticate(`Bearer ${secret}`);
   await ask(browser, 200, "revokeKey", { id });
-  await ask(browser, 404, "renameKey", { id, body: { name: "gone" } });
+  await ask(browser, 404, "changeKey", { id, body: { name: "gone" } });
+  await ask(browser, 404, "rotateKey", { id, body: {} });
+  await ask(browser, 404, "getKey", { id: publicId("key", platform.newId()) });
   const used = await platform.parts.apiKeys.issue(accountIds[0] as Uuid, "used");
   await served(platform, { accountId: accountIds[0] as Uuid, keyId: used.id, charge: 1_000n });
   const { data } = (await ask(browser, 200, "listKeys")).body;

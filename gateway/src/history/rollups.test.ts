@@ -1,0 +1,123 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { dollars } from "../base/money.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type Ledger, openLedger } from "../ledger/ledger.ts";
+import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
+import { bucketOf, middleOf } from "./histogram.ts";
+import { openPerformance, slotsOf } from "./performance.ts";
+import { openRollups, type Rollups } from "./rollups.ts";
+
+describe("rollups of performance", () => {
+  let db: TestDatabase;
+  let ledger: Ledger;
+  let rollups: Rollups;
+  before(async () => {
+    db = await openTestDatabase();
+    ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test", holdLeaseMs: 60 * 60 * 1000 });
+    await ledger.expire();
+    rollups = openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") });
+  });
+  after(async () => {
+    await rollups.stop();
+    await db.close();
+  });
+  const openAccount = async (): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [id]);
+    await ledger.transfer({ id: newId(), kind: "grant", accountId: id, amount: dollars(1), reason: "test" });
+    return id;
+  };
+  const of = async (account: Uuid, by: ("slot" | "key" | "model")[] = []) => {
+    const slots = slotsOf("1h", systemClock.now());
+    return await openPerformance(db).sums({ scope: "account", subjects: [account], by, ...slots });
+  };
+
+  test("buckets are the same here and there, in order, and less than a percent off", async () => {
+    const values = Array.from({ length: 4000 }, (_, i) => Math.floor(1.005 ** i)).filter((ms) => ms < 2 ** 31);
+    const { rows } = await db.pool.query({
+      text: "select histogram_bucket(ms) from unnest($1::int[]) with ordinality as v (ms, n) order by n",
+      values: [values],
+      rowMode: "array",
+    });
+    const buckets: number[] = rows.map(([bucket]) => bucket);
+    assert.deepEqual(
+      buckets,
+      values.map((ms) => bucketOf(ms)),
+    );
+    for (const [i, ms] of values.entries()) {
+      const middle = middleOf(buckets[i] as number);
+      assert.equal(bucketOf(middle), buckets[i]);
+      assert.ok(Math.abs(middle - ms) <= ms / 100, `${ms} is shown as ${middle}`);
+      if (ms < 128) assert.equal(middle, ms);
+    }
+  });
+
+  test("every request is counted once, by whoever and however often", async () => {
+    const account = await openAccount();
+    const [key, other] = [newId(), newId()];
+    const ttfts = Array.from({ length: 100 }, (_, i) => 10 * (i + 1));
+    for (const [i, ttftMs] of ttfts.entries()) {
+      const hold = { ...holdOf(account, 1_000_000n), keyId: i % 4 === 0 ? other : key, label: i < 30 ? "batch" : null };
+      await ledger.hold(hold);
+      const outcome =
+        i % 10 === 9 ? ("upstream_failed" as const) : i === 0 ? ("client_closed" as const) : ("ok" as const);
+      await ledger.settle({ ...settlementOf(hold, null), outcome, ttftMs, durationMs: ttftMs + 400 });
+    }
+    const others = [1, 2, 3].map(() => openRollups({ pool: db.pool, clock: systemClock, log: createLog("silent") }));
+    await Promise.all([rollups, ...others].map((each) => each.run()));
+    await rollups.run();
+    for (const each of others) await each.stop();
+
+    const [all] = await of(account);
+    assert.ok(all);
+    assert.deepEqual([all.requests, all.ok, all.closed, all.failed], [100, 89, 1, 10]);
+    assert.equal(all.errorShare, 10 / 99);
+    assert.equal(all.tokensPerSecond, (89 * 4 * 1000) / (89 * 400));
+    const well = ttfts.filter((_, i) => i % 10 !== 9 && i !== 0);
+    const exact = (share: number): number => well[Math.ceil(well.length * share) - 1] as number;
+    assert.deepEqual(
+      [all.ttft.p50, all.ttft.p95, all.ttft.p99],
+      [exact(0.5), exact(0.95), exact(0.99)].map((ms) => middleOf(bucketOf(ms))),
+    );
+    const byKey = await of(account, ["key"]);
+    assert.deepEqual(
+      new Map(byKey.map((sum) => [sum.key, sum.requests])),
+      new Map([
+        [key, 75],
+        [other, 25],
+      ]),
+    );
+    const { rows } = await db.pool.query(
+      "select label, requests, charge_pico from label_day where account_id = $1 order by label",
+      [account],
+    );
+    assert.deepEqual(rows, [{ label: "batch", requests: 30n, charge_pico: 30n * COST }]);
+  });
+
+  test("a late settlement takes the place of the lost request, counted before or not", async () => {
+    for (const countedBefore of [true, false]) {
+      const account = await openAccount();
+      const hold = holdOf(account, 1_000_000n);
+      await ledger.hold(hold);
+      await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [hold.id]);
+      assert.equal(await ledger.expire(), 1);
+      if (countedBefore) {
+        await rollups.run();
+        const [lost] = await of(account);
+        assert.deepEqual([lost?.requests, lost?.failed], [1, 1]);
+      }
+      assert.equal(await ledger.settle({ ...settlementOf(hold, null), durationMs: 9 }), "late");
+      await rollups.run();
+      const [sum] = await of(account);
+      assert.deepEqual(
+        [sum?.requests, sum?.ok, sum?.failed, sum?.promptTokens, sum?.completionTokens],
+        [1, 1, 0, 3, 5],
+      );
+      assert.equal(sum?.duration.p50, 9);
+    }
+  });
+});

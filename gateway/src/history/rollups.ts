@@ -1,0 +1,73 @@
+/** Counts requests that ended into the rollups of performance and labels, a few seconds later and off everybody's way. */
+import type pg from "pg";
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
+import { column, queryOne, row } from "../db/rows.ts";
+
+const RUN_AFTER_MS = 3_000;
+/** For what another gateway left when it died. */
+const LOOK_EVERY_MS = 60_000;
+const FORGET_EVERY_MS = 3_600_000;
+const AT_ONCE_MAX = 5_000;
+
+const Rolled = row({ rolled: column.count.nullable() });
+
+export interface Rollups {
+  /** A request has ended: it is counted soon. */
+  soon(): void;
+  /** Counts all that has ended; returns how many. One gateway at a time: another's turn counts as done. */
+  run(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Rollups {
+  let isDue = true;
+  let running: Promise<number> | undefined;
+  const rollUp = async (): Promise<number> => {
+    let total = 0;
+    for (;;) {
+      const { rolled } = await queryOne(pool, Rolled, "select history_roll_up($1) as rolled", [AT_ONCE_MAX]);
+      total += rolled ?? 0;
+      if (rolled !== AT_ONCE_MAX) return total;
+    }
+  };
+  const run = (): Promise<number> => {
+    running ??= rollUp().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  const trying = (what: string, work: () => Promise<unknown>): void => {
+    work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
+  };
+  const stops = [
+    clock.every(RUN_AFTER_MS, () => {
+      if (!isDue) return;
+      isDue = false;
+      trying("counting requests into rollups", run);
+    }),
+    clock.every(LOOK_EVERY_MS, () => {
+      isDue = true;
+    }),
+    clock.every(FORGET_EVERY_MS, () => trying("forgetting old rollups", () => forget(pool))),
+  ];
+  return {
+    soon() {
+      isDue = true;
+    },
+    run,
+    async stop() {
+      for (const stop of stops) stop();
+      await running?.catch(() => {});
+    },
+  };
+}
+
+/** What no range shows any more. Days stay. */
+async function forget(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `delete from performance
+      where (grain = '5min' and slot < now() - interval '3 days') or (grain = 'hour' and slot < now() - interval '100 days')`,
+  );
+}

@@ -1,0 +1,104 @@
+/**
+ * How many requests an account lost for want of credit. They leave no record and are not to cost a write each: they are
+ * counted here and written every few seconds. What a gateway that is killed had not written is lost.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { plainArray, textArray } from "../db/arrays.ts";
+import { isAway } from "../db/errors.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+
+const WRITE_EVERY_MS = 5_000;
+const HOUR_MS = 3_600_000;
+
+/** No credit at all, less than the hold, or less in the key's budget. */
+const REASONS = ["no_credit", "hold", "budget_day", "budget_month"] as const;
+type Reason = (typeof REASONS)[number];
+
+type Why = { kind: "no_credit" } | { kind: "exceeds_balance" } | { kind: "exceeds_budget"; of: "day" | "month" };
+
+const Lost = row({ keyId: column.uuid, reason: z.enum(REASONS), requests: column.count });
+type Lost = z.infer<typeof Lost>;
+
+export interface Unfunded {
+  count(key: { id: Uuid; accountId: Uuid }, why: Why): void;
+  /** Of the whole hours from the one that `from` lies in. */
+  sums(accountId: Uuid, span: { from: Date; to: Date }): Promise<Lost[]>;
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface Tally {
+  accountId: Uuid;
+  keyId: Uuid;
+  hour: number;
+  reason: Reason;
+  requests: number;
+}
+
+export function openUnfunded({ pool, clock, log }: { pool: pg.Pool; clock: Clock; log: Log }): Unfunded {
+  let tallies = new Map<string, Tally>();
+  const add = (tally: Tally): void => {
+    const name = `${tally.keyId} ${tally.hour} ${tally.reason}`;
+    const known = tallies.get(name);
+    if (known === undefined) tallies.set(name, tally);
+    else known.requests += tally.requests;
+  };
+  const flush = async (): Promise<void> => {
+    if (tallies.size === 0) return;
+    const batch = [...tallies.values()];
+    tallies = new Map();
+    const write = pool.query(
+      `insert into unfunded_hour (account_id, hour, key_id, reason, requests)
+       select account, to_timestamp(hour / 1000), key, reason, requests
+         from unnest($1::text::uuid[], $2::text::bigint[], $3::text::uuid[], $4::text::text[], $5::text::bigint[])
+           as t (account, hour, key, reason, requests) order by 1, 2, 3, 4
+       on conflict (account_id, hour, key_id, reason) do update set requests = unfunded_hour.requests + excluded.requests`,
+      [
+        plainArray(batch.map((tally) => tally.accountId)),
+        plainArray(batch.map((tally) => tally.hour)),
+        plainArray(batch.map((tally) => tally.keyId)),
+        textArray(batch.map((tally) => tally.reason)),
+        plainArray(batch.map((tally) => tally.requests)),
+      ],
+    );
+    await write.catch((error) => {
+      // The next time, with those that came since.
+      for (const tally of batch) add(tally);
+      throw error;
+    });
+  };
+  const tryToFlush = (): Promise<void> =>
+    flush().catch((error) =>
+      log[isAway(error) ? "debug" : "warn"]({ err: error }, "requests lost for want of credit could not be counted"),
+    );
+  const stop = clock.every(WRITE_EVERY_MS, () => void tryToFlush());
+  return {
+    count({ id, accountId }, why) {
+      const hour = Math.floor(clock.now() / HOUR_MS) * HOUR_MS;
+      add({ accountId, keyId: id, hour, reason: reasonOf(why), requests: 1 });
+    },
+    sums: (accountId, { from, to }) =>
+      queryRows(
+        pool,
+        Lost,
+        `select key_id as "keyId", reason, sum(requests)::float8 as requests from unfunded_hour
+          where account_id = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3 group by 1, 2 order by 1, 2`,
+        [accountId, from, to],
+      ),
+    flush,
+    async close() {
+      stop();
+      await tryToFlush();
+    },
+  };
+}
+
+function reasonOf(why: Why): Reason {
+  if (why.kind === "no_credit") return "no_credit";
+  if (why.kind === "exceeds_balance") return "hold";
+  return why.of === "day" ? "budget_day" : "budget_month";
+}

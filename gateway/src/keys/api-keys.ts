@@ -1,0 +1,109 @@
+/** Builders' API keys: secrets that have settings of their owner's, and can be given a new secret. */
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryRow } from "../db/rows.ts";
+import { LimitOverrides, openSecrets, SecretRecord, type Secrets, type SecretsOptions } from "./keys.ts";
+import { makeSecret } from "./secrets.ts";
+import { changeKey, type KeyChange, type KeySettings } from "./settings.ts";
+
+const ApiKeyRecord = SecretRecord.extend({
+  /** What an operator set. */
+  limits: LimitOverrides,
+  ownLimits: LimitOverrides,
+  budgetDay: column.pico.nullable(),
+  budgetMonth: column.pico.nullable(),
+  expiresAt: column.moment.nullable(),
+  models: z.array(z.string()).nullable(),
+  /** The secret before this one works until then; null where none does. */
+  previousUntil: column.moment.nullable(),
+  /** Who made it; null where that was not written down, or they are gone. */
+  createdByName: z.string().nullable(),
+  createdByEmail: z.string().nullable(),
+});
+export type ApiKeyRecord = z.infer<typeof ApiKeyRecord>;
+
+export interface ApiKeys extends Secrets<ApiKeyRecord> {
+  /** `by` is the identity that makes it; null for the platform itself. Throws `TooManyOpen`. */
+  create(
+    accountId: Uuid,
+    key: { name: string; by: Uuid | null; settings?: Partial<KeySettings> },
+  ): Promise<{ id: Uuid; token: string }>;
+  /** False when the account has no such key, or it is revoked. */
+  change(accountId: Uuid, id: Uuid, change: KeyChange): Promise<boolean>;
+  /** A new secret; the one before it works for as long. Undefined when the account has no such key, or it is revoked. */
+  rotate(accountId: Uuid, id: Uuid, keepOldMs: number): Promise<string | undefined>;
+  /**
+   * An operator's limits for the key; null where the default shall hold. Returns what its owner set; undefined when there is
+   * no such key, or it is revoked.
+   */
+  setLimits(id: Uuid, limits: LimitOverrides): Promise<LimitOverrides | undefined>;
+}
+
+const OVERRIDES = `json_build_object('requestsPerMinute', k.requests_per_minute_max,
+  'tokensPerMinute', k.tokens_per_minute_max, 'inFlight', k.in_flight_max)`;
+const OWN = `json_build_object('requestsPerMinute', k.own_requests_per_minute,
+  'tokensPerMinute', k.own_tokens_per_minute, 'inFlight', k.own_in_flight)`;
+const ENDS = "least(k.expires_at, case when k.previous_reference = $1 then k.previous_until end)";
+
+const KIND = {
+  kind: "tsk",
+  table: "api_key",
+  holder: `${OVERRIDES} as overrides, ${OWN} as own, k.models, extract(epoch from ${ENDS})::float8 * 1000 as until`,
+  reference: "(k.reference = $1 or k.previous_reference = $1)",
+  hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
+  record: {
+    schema: ApiKeyRecord,
+    columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",
+      k.budget_month_pico as "budgetMonth", k.expires_at as "expiresAt", k.models,
+      case when k.previous_until > now() then k.previous_until end as "previousUntil",
+      i.name as "createdByName", i.email as "createdByEmail"`,
+    from: "left join identity i on i.id = k.created_by",
+  },
+} as const;
+
+export function openApiKeys(options: SecretsOptions): ApiKeys {
+  const { pool, clock, random, pepper } = options;
+  const secrets = openSecrets(KIND, options);
+  return {
+    ...secrets,
+    create: (accountId, { name, by, settings = {} }) =>
+      secrets.issueWith(accountId, name, async (client, id) => {
+        await changeKey(client, { accountId, id }, settings);
+        await client.query("update api_key set created_by = $2 where id = $1", [id, by]);
+      }),
+    async change(accountId, id, change) {
+      const isDone = await inTransaction(pool, (client) => changeKey(client, { accountId, id }, change));
+      await secrets.changed(id);
+      return isDone;
+    },
+    async rotate(accountId, id, keepOldMs) {
+      const { token, reference, hash } = makeSecret("tsk", random, pepper);
+      const until = keepOldMs === 0 ? null : new Date(clock.now() + keepOldMs);
+      const { rowCount } = await pool.query(
+        `update api_key
+            set reference = $3, secret_hash = $4,
+                previous_reference = case when $5::timestamptz is not null then reference end,
+                previous_hash = case when $5 is not null then secret_hash end,
+                previous_until = $5
+          where account_id = $1 and id = $2 and revoked_at is null`,
+        [accountId, id, reference, hash, until],
+      );
+      await secrets.changed(id);
+      return rowCount === 1 ? token : undefined;
+    },
+    async setLimits(id, { requestsPerMinute, tokensPerMinute, inFlight }) {
+      const set = await queryRow(
+        pool,
+        LimitOverrides,
+        `update api_key set requests_per_minute_max = $2, tokens_per_minute_max = $3, in_flight_max = $4
+          where id = $1 and revoked_at is null
+         returning own_requests_per_minute as "requestsPerMinute", own_tokens_per_minute::float8 as "tokensPerMinute",
+                   own_in_flight as "inFlight"`,
+        [id, requestsPerMinute, tokensPerMinute, inFlight],
+      );
+      await secrets.changed(id);
+      return set;
+    },
+  };
+}

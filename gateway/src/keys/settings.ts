@@ -1,0 +1,61 @@
+/** What the owner of an API key sets for it: budgets, an end, the models it may ask for, and limits below the platform's. */
+import type pg from "pg";
+import type { Uuid } from "../base/ids.ts";
+import type { Pico } from "../base/money.ts";
+import type { LimitOverrides } from "./keys.ts";
+
+export interface KeySettings {
+  /** In a UTC day, and in a UTC month. */
+  budgetDay: Pico | null;
+  budgetMonth: Pico | null;
+  expiresAt: Date | null;
+  models: string[] | null;
+  ownLimits: LimitOverrides;
+}
+
+/** What is not named stays as it is. */
+export type KeyChange = Partial<KeySettings> & { name?: string };
+
+/** Within the caller's transaction. False when the account has no such key, or it is revoked. */
+export async function changeKey(
+  client: pg.PoolClient,
+  { accountId, id }: { accountId: Uuid; id: Uuid },
+  change: KeyChange,
+): Promise<boolean> {
+  const sets: string[] = [];
+  const values: unknown[] = [id, accountId];
+  const set = (column: string, value: unknown): void => {
+    values.push(value);
+    sets.push(`${column} = $${values.length}`);
+  };
+  if (change.name !== undefined) set("name", change.name);
+  if (change.expiresAt !== undefined) set("expires_at", change.expiresAt);
+  if (change.models !== undefined) set("models", change.models);
+  if (change.ownLimits !== undefined) {
+    set("own_requests_per_minute", change.ownLimits.requestsPerMinute);
+    set("own_tokens_per_minute", change.ownLimits.tokensPerMinute);
+    set("own_in_flight", change.ownLimits.inFlight);
+  }
+  if (change.budgetDay !== undefined || change.budgetMonth !== undefined) {
+    const { rowCount } = await client.query(
+      `select key_budget_set(k.account_id, k.id,
+                             case when $3 then $4::bigint else k.budget_day_pico end,
+                             case when $5 then $6::bigint else k.budget_month_pico end)
+         from (select * from api_key where id = $1 and account_id = $2 and revoked_at is null for no key update) k`,
+      [
+        id,
+        accountId,
+        change.budgetDay !== undefined,
+        change.budgetDay?.toString() ?? null,
+        change.budgetMonth !== undefined,
+        change.budgetMonth?.toString() ?? null,
+      ],
+    );
+    if (rowCount !== 1) return false;
+  }
+  const { rowCount } = await client.query(
+    `update api_key set ${["id = id", ...sets].join(", ")} where id = $1 and account_id = $2 and revoked_at is null`,
+    values,
+  );
+  return rowCount === 1;
+}

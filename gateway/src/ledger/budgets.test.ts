@@ -1,0 +1,178 @@
+/** A key's budgets: decided in the hold's transaction, exact beside everything else that moves the account's money. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import type { Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { dollars, type Pico, pico } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
+import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
+import { COST, holdOf, newId, settlementOf } from "./testing.ts";
+
+const DAY_MS = 86_400_000;
+/** What a hold of these tests takes. */
+const HOLD = 1_000_000n;
+
+describe("a key's budget", () => {
+  let db: TestDatabase;
+  /** Two gateways on one database. */
+  let ledgers: [Ledger, Ledger];
+  let ledger: Ledger;
+  let keys: ApiKeys;
+  before(async () => {
+    db = await openTestDatabase();
+    const open = (gatewayId: string) =>
+      openLedger({ pool: db.pool, clock: systemClock, gatewayId, holdLeaseMs: 60 * 60 * 1000 });
+    ledgers = [open("one"), open("two")];
+    ledger = ledgers[0];
+    await ledger.expire();
+    keys = openApiKeys({
+      pool: db.pool,
+      pepper: "a pepper of tests, 32 characters or more",
+      clock: systemClock,
+      random: systemRandom(),
+      newId,
+      log: createLog("silent"),
+      broadcast: { send: async () => {}, on: () => {}, close: async () => {} },
+    });
+  });
+  after(async () => {
+    await keys.close();
+    await db.close();
+  });
+
+  const openKey = async (settings: { budgetDay?: Pico; budgetMonth?: Pico }) => {
+    const accountId = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [accountId]);
+    await db.pool.query("insert into ledger_account (id, kind) values ($1, 'builder')", [accountId]);
+    await ledger.transfer({ id: newId(), kind: "grant", accountId, amount: dollars(1), reason: "test" });
+    const { id } = await keys.create(accountId, { name: "k", by: null, settings });
+    return { accountId, keyId: id };
+  };
+  type Key = Awaited<ReturnType<typeof openKey>>;
+  const holdBy = ({ accountId, keyId }: Key, at?: number): HoldOrder => {
+    const hold = { ...holdOf(accountId, HOLD), keyId };
+    return at === undefined ? hold : { ...hold, id: idAt(at) };
+  };
+  const standing = async ({ keyId }: Key) => {
+    const { rows } = await db.pool.query(
+      "select day_spent, day_held, month_spent, month_held from key_budget where key_id = $1",
+      [keyId],
+    );
+    return rows[0];
+  };
+
+  test("lets as many of two hundred at once through as it has room for, over two gateways", async () => {
+    const key = await openKey({ budgetDay: pico(37n * HOLD) });
+    const outcomes = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => (ledgers[i % 2] as Ledger).hold(holdBy(key))),
+    );
+    const held = outcomes.filter(({ kind }) => kind === "held");
+    assert.equal(held.length, 37);
+    for (const outcome of outcomes.filter(({ kind }) => kind !== "held")) {
+      assert.deepEqual(outcome, { kind: "exceeds_budget", of: "day", available: 0n });
+    }
+    assert.deepEqual(await standing(key), {
+      day_spent: 0n,
+      day_held: 37n * HOLD,
+      month_spent: 0n,
+      month_held: 37n * HOLD,
+    });
+  });
+
+  test("has room again for what a request did not take, or was given back", async () => {
+    const key = await openKey({ budgetMonth: pico(HOLD + COST) });
+    const first = holdBy(key);
+    assert.deepEqual(await ledger.hold(first), { kind: "held" });
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "month", available: COST });
+    await ledger.settle(settlementOf(first, null));
+    const second = holdBy(key);
+    assert.deepEqual(await ledger.hold(second), { kind: "held" });
+    await ledger.void(second.id);
+    await ledger.idle();
+    const third = holdBy(key);
+    assert.deepEqual(await ledger.hold(third), { kind: "held" });
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [third.id]);
+    assert.equal(await ledger.expire(), 1);
+    assert.deepEqual(await standing(key), { day_spent: COST, day_held: 0n, month_spent: COST, month_held: 0n });
+
+    // Its answer was given all the same: what it cost is spent, as far as there is room.
+    await ledger.settle(settlementOf(third, null));
+    assert.deepEqual(await standing(key), {
+      day_spent: 2n * COST,
+      day_held: 0n,
+      month_spent: 2n * COST,
+      month_held: 0n,
+    });
+  });
+
+  test("a late settlement takes no more than the budget has left", async () => {
+    const key = await openKey({ budgetDay: pico(HOLD) });
+    const lost = holdBy(key);
+    await ledger.hold(lost);
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
+    await ledger.expire();
+    await ledger.hold(holdBy(key));
+    assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+    const { rows } = await db.pool.query("select charge_pico, short_pico from request where id = $1", [lost.id]);
+    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
+  });
+
+  test("counts what was spent and is under way when it is set", async () => {
+    const key = await openKey({});
+    const [spent, underWay] = [holdBy(key), holdBy(key)];
+    await ledger.hold(spent);
+    await ledger.hold(underWay);
+    await ledger.settle(settlementOf(spent, null));
+    assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD + COST) }), true);
+    assert.deepEqual(await standing(key), { day_spent: COST, day_held: HOLD, month_spent: COST, month_held: HOLD });
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "exceeds_budget", of: "day", available: 0n });
+    await ledger.settle(settlementOf(underWay, null));
+    assert.deepEqual(await standing(key), {
+      day_spent: 2n * COST,
+      day_held: 0n,
+      month_spent: 2n * COST,
+      month_held: 0n,
+    });
+
+    assert.equal(await keys.change(key.accountId, key.keyId, { budgetDay: null }), true);
+    assert.equal(await standing(key), undefined);
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
+  });
+
+  test("begins anew with the day; what is of the day before ends without a trace", async () => {
+    const key = await openKey({ budgetDay: pico(HOLD) });
+    const today = holdBy(key);
+    assert.deepEqual(await ledger.hold(today), { kind: "held" });
+    const tomorrow = holdBy(key, systemClock.now() + DAY_MS);
+    assert.deepEqual(await ledger.hold(tomorrow), { kind: "held" });
+    assert.deepEqual(await ledger.hold(holdBy(key, systemClock.now() + DAY_MS)), {
+      kind: "exceeds_budget",
+      of: "day",
+      available: 0n,
+    });
+    await ledger.settle(settlementOf(today, null));
+    const { day_spent, day_held } = await standing(key);
+    assert.deepEqual([day_spent, day_held], [0n, HOLD]);
+    await ledger.settle(settlementOf(tomorrow, null));
+    const after = await standing(key);
+    assert.deepEqual([after.day_spent, after.day_held], [COST, 0n]);
+  });
+
+  test("the balance refuses first, and a budget touches no other key", async () => {
+    const key = await openKey({ budgetDay: pico(0n) });
+    const poor = { ...holdBy(key), amount: pico(dollars(1) + 1n) };
+    assert.deepEqual(await ledger.hold(poor), { kind: "exceeds_balance", available: dollars(1) });
+    const outcomes = await Promise.all([ledger.hold(holdBy(key)), ledger.hold(holdOf(key.accountId, HOLD))]);
+    assert.deepEqual(outcomes, [{ kind: "exceeds_budget", of: "day", available: 0n }, { kind: "held" }]);
+  });
+});
+
+/** An id that was made at another moment. */
+function idAt(ms: number): Uuid {
+  const id = newId();
+  const time = ms.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}` as Uuid;
+}
