@@ -1,5 +1,5 @@
 /** Sending a letter: over SMTP, or, on a development platform, into the log, where its links can be followed. */
-import nodemailer from "nodemailer";
+import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
 export interface Letter {
@@ -22,19 +22,26 @@ interface SmtpOptions {
 }
 
 export function smtpMail({ url, from }: SmtpOptions): Mail {
-  const transport = nodemailer.createTransport(
-    {
-      url,
-      connectionTimeout: CONNECT_MS_MAX,
-      greetingTimeout: CONNECT_MS_MAX,
-      socketTimeout: SOCKET_MS_MAX,
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    },
-    { from },
-  );
+  const open = async (): Promise<Transporter> => {
+    // Loaded with the first letter: most gateways never send one.
+    const { default: nodemailer } = await import("nodemailer");
+    return nodemailer.createTransport(
+      {
+        url,
+        connectionTimeout: CONNECT_MS_MAX,
+        greetingTimeout: CONNECT_MS_MAX,
+        socketTimeout: SOCKET_MS_MAX,
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      },
+      { from },
+    );
+  };
+  let opened: Promise<Transporter> | undefined;
   return {
     async send({ to, subject, text }) {
+      opened ??= open();
+      const transport = await opened;
       // An address as an object is one address, whatever characters are in it.
       await transport.sendMail({ to: { name: "", address: to }, subject, text });
     },

@@ -13,7 +13,6 @@ import { openSpool } from "../ledger/spool.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
-import { valkeyLimits } from "../limits/valkey.ts";
 import { openPayments, type Payments } from "../payments/payments.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { Context } from "./context.ts";
@@ -89,6 +88,7 @@ export async function openLimits(context: Context, facts: LimitsFacts): Promise<
 async function chosenLimits({ config, clock, log }: Context, { gateways, unavailable }: LimitsFacts): Promise<Limits> {
   const { valkeyUrl: url, limitsWhenAway: whenAway } = config;
   if (url === undefined) return memoryLimits({ clock });
+  const { valkeyLimits } = await import("../limits/valkey.ts");
   const shared = await valkeyLimits({ url, clock, log: log.child({ whenAway }), unavailable });
   return whenAway === "local" ? localWhenAway({ shared, clock, gateways }) : shared;
 }

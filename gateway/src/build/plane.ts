@@ -7,7 +7,6 @@ import { absentPlane } from "../dispatch/absent-plane.ts";
 import { joinPlane } from "../dispatch/deployment/join.ts";
 import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
 import { openHub } from "../dispatch/hub/hub.ts";
-import { openNatsPlane } from "../dispatch/nats/plane.ts";
 import type { Plane } from "../dispatch/plane.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import type { Context } from "./context.ts";
@@ -20,6 +19,8 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
   if (nats !== undefined) {
     invariant(accountSeed !== undefined, "the configuration has an account's seed beside NATS_URL");
+    // Loaded where it is used, as every library that few gateways need: a start has enough to read.
+    const { openNatsPlane } = await import("../dispatch/nats/plane.ts");
     const plane = await openNatsPlane({ ...common, ...nats, accountSeed, gatewayId });
     onClose(() => plane.close());
     return plane;
