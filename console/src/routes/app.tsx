@@ -1,11 +1,12 @@
 /** Everything behind the sign-in, and the door to it. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { homeOf } from "../layout/navigation.ts";
 import { Shell } from "../layout/shell.tsx";
 import { isRange, type TimeRange } from "../time-range.ts";
+import { lazyRouteComponent } from "./lazy.ts";
 import { BrokenPage, rootRoute } from "./root.tsx";
 
 /** `/console`: also where browsers land that come back from a sign-in provider or a checkout. */
