@@ -8,8 +8,11 @@ import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Loading } from "../ui/states.tsx";
+import { useFetchAhead } from "./fetch-ahead.ts";
+import { GatewayBanner } from "./gateway-banner.tsx";
 import { Mark } from "./mark.tsx";
 import { navigationOf } from "./navigation.ts";
+import { Palette, PaletteButton, usePalette } from "./palette/palette.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { ThemeMenu } from "./theme-menu.tsx";
 
@@ -18,6 +21,8 @@ export function Shell() {
   const builder = useActing("builder");
   const host = useActing("host");
   useBuilderLive(builder?.id);
+  useFetchAhead(me);
+  const { open: searching, setOpen: setSearching } = usePalette();
   const main = useFocusAfterNavigation();
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
@@ -27,33 +32,38 @@ export function Shell() {
       >
         Skip to content
       </a>
-      <TopBar me={me} />
-      <aside className="sticky top-0 hidden h-dvh flex-col border-r border-line bg-surface px-3 py-4 lg:flex">
+      <TopBar me={me} onSearch={() => setSearching(true)} />
+      <Palette me={me} open={searching} onClose={() => setSearching(false)} />
+      <aside className="sticky top-0 hidden h-dvh flex-col overflow-y-auto border-r border-line bg-surface px-3 py-4 lg:flex">
         <div className="flex items-center justify-between pb-5 pl-2">
           <Mark />
           <ThemeMenu />
         </div>
+        <PaletteButton onOpen={() => setSearching(true)} />
         <Navigation me={me} />
         <div className="mt-auto pt-4">
           <PersonMenu me={me} />
         </div>
       </aside>
-      <main
-        ref={main}
-        id="main"
-        tabIndex={-1}
-        className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
-      >
-        <Suspense fallback={<Loading />}>
-          {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
-          <Outlet key={`${builder?.id} ${host?.id}`} />
-        </Suspense>
-      </main>
+      <div className="min-w-0">
+        <GatewayBanner />
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
+        >
+          <Suspense fallback={<Loading />}>
+            {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
+            <Outlet key={`${builder?.id} ${host?.id}`} />
+          </Suspense>
+        </main>
+      </div>
     </div>
   );
 }
 
-function TopBar({ me }: { me: Me }) {
+function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
   const [open, setOpen] = useState(false);
   return (
     <header className="sticky top-0 z-30 flex h-13 items-center justify-between border-b border-line bg-surface px-3 lg:hidden">
@@ -88,7 +98,10 @@ function TopBar({ me }: { me: Me }) {
           </Dialog.Content>
         </Dialog.Portal>
       </Dialog.Root>
-      <ThemeMenu />
+      <div className="flex items-center gap-1">
+        <PaletteButton narrow onOpen={onSearch} />
+        <ThemeMenu />
+      </div>
     </header>
   );
 }

@@ -7,7 +7,7 @@ import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Meter } from "../../ui/meter.tsx";
-import { Money } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Count, Span } from "../../ui/time.tsx";
 
@@ -44,7 +44,7 @@ const COLUMNS: Column<LiveModel>[] = [
             </span>
           )}
         </span>
-        <span className="mt-1 block md:hidden">
+        <span className="mt-1 block @2xl:hidden">
           <Availability model={model} />
         </span>
       </>
@@ -56,8 +56,8 @@ const COLUMNS: Column<LiveModel>[] = [
     align: "right",
     cell: ({ context_limit }) => (context_limit === null ? <None /> : <Count of={context_limit} />),
   },
-  { title: "Input", align: "right", cell: ({ price_in_micro_1m }) => <Price micro={price_in_micro_1m} /> },
-  { title: "Output", align: "right", cell: ({ price_out_micro_1m }) => <Price micro={price_out_micro_1m} /> },
+  moneyColumn({ title: "Input", of: ({ price_in_micro_1m }) => priceOf(price_in_micro_1m) }),
+  moneyColumn({ title: "Output", of: ({ price_out_micro_1m }) => priceOf(price_out_micro_1m) }),
   {
     title: "First token",
     from: "lg",
@@ -106,17 +106,17 @@ function Availability({ model: { id, status, nodes, slots, busy } }: { model: Li
   if (nodes === 0) return <Badge tone="warn">no nodes online</Badge>;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-3 gap-y-1">
-      <span className="xl:min-w-17">
+      <span className="@5xl:min-w-17">
         <Badge tone="good">
           {nodes} {nodes === 1 ? "node" : "nodes"}
         </Badge>
       </span>
-      <span className="hidden xl:inline-flex">
+      <span className="hidden @5xl:inline-flex">
         <Meter label={`Slots for ${id}`} value={busy} max={slots} word="busy" />
       </span>
     </span>
   );
 }
 
-const Price = ({ micro }: { micro: number | null }) => (micro === null ? <None /> : <Money of={String(micro)} />);
+const priceOf = (micro: number | null): string | null => (micro === null ? null : String(micro));
 const None = () => <span className="text-ink-soft">–</span>;

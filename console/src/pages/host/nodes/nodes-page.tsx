@@ -10,11 +10,11 @@ import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
+import { Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
 
 /** However many nodes a host has, their figures are asked for at most this often, all together. */
 const QUESTIONS_A_SECOND = 2;
@@ -129,7 +129,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
 const COLUMNS: Column<NodeRow>[] = [
   {
     title: "Node",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-56 lg:max-w-80",
+    className: "max-w-0 w-full @lg:w-auto @lg:max-w-56 @4xl:max-w-80",
     cell: (row) => (
       <>
         <span title={row.node.name} className="block truncate font-medium">
@@ -138,7 +138,7 @@ const COLUMNS: Column<NodeRow>[] = [
         <span className="block truncate text-xs text-ink-soft" title={row.node.models.join(", ")}>
           {row.node.models.join(", ") || "no models chosen"}
         </span>
-        <span className="mt-1 block sm:hidden">
+        <span className="mt-1 block @lg:hidden">
           <Slots of={row} />
         </span>
       </>
@@ -148,5 +148,9 @@ const COLUMNS: Column<NodeRow>[] = [
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
   { title: "Speed", from: "lg", align: "right", cell: (row) => <Speed of={row} /> },
   { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
-  { title: "Earned today", from: "md", align: "right", cell: (row) => <EarnedToday of={row} /> },
+  moneyColumn({
+    title: "Earned today",
+    from: "md",
+    of: ({ stats }) => (stats === undefined || stats === null ? stats : stats.today.earned_micro),
+  }),
 ];
