@@ -131,7 +131,11 @@ async function limits(run: AdminRun): Promise<number> {
     });
     const limits = limitsInForce({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
-    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`);
+    run.print(
+      run.json
+        ? JSON.stringify(told)
+        : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`,
+    );
   });
 }
 
