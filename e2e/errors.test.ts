@@ -15,13 +15,17 @@ const CHAT = "/v1/chat/completions";
 const RICH = 5_000_000_000_000n;
 const TOO_LONG = 10 * 1024 * 1024 + 1;
 
+type KeyName =
+  | ("plain" | "poor" | "broke" | "requests" | "tokens" | "inFlight")
+  | ("dayBudget" | "monthBudget" | "expired" | "oneModel");
+
 const script = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 const says = (content: string): { role: string; content: string }[] => [{ role: "user", content }];
 
 describe("golden files", () => {
   let dataDir: string;
   let platform: Platform;
-  let keys: Record<"plain" | "poor" | "broke" | "requests" | "tokens" | "inFlight", string>;
+  let keys: Record<KeyName, string>;
   let letGo: () => Promise<void>;
 
   before(async () => {
@@ -41,6 +45,10 @@ describe("golden files", () => {
       requests: await key(rich, { requests: 0 }),
       tokens: await key(rich, { tokens: 0 }),
       inFlight: await key(rich, { inFlight: 0 }),
+      dayBudget: await key(rich, { budgetDay: 1_500_000n }),
+      monthBudget: await key(rich, { budgetMonth: 1_500_000n }),
+      expired: await key(rich, { expiresInS: -1 }),
+      oneModel: await key(rich, { models: ["embed-m3"] }),
     };
     letGo = await keepBusy(platform, FULL);
   });
@@ -93,6 +101,8 @@ describe("golden files", () => {
       ["401-invalid_api_key", () => ask({ path: CHAT }, null)],
       ["402-insufficient_credits", () => post({}, keys.broke)],
       ["402-hold_exceeds_balance", () => post({ model: "reason-32b" }, keys.poor)],
+      ["402-budget-of-the-day", () => post({ model: "reason-32b" }, keys.dayBudget)],
+      ["402-budget-of-the-month", () => post({ model: "reason-32b" }, keys.monthBudget)],
       ["404-model_not_found", () => post({ model: "no-such-model" })],
       ["404-no-such-model", () => ask({ method: "GET", path: "/v1/models/no-such-model" })],
       ["404-path", () => ask({ path: "/v1/files" })],
@@ -135,6 +145,29 @@ describe("golden files", () => {
   });
 
   describe("one answer for all of them", { concurrency: 8 }, () => {
+    test("a key that has expired is no key", async () => {
+      await assertGoldenAnswer("errors/401-invalid_api_key", await post({}, keys.expired));
+      assert.equal((await ask({ method: "GET", path: "/v1/models" }, keys.expired)).status, 401);
+    });
+
+    test("a model that is none of the key's does not exist for it, in small bodies and large ones", async () => {
+      await assertGoldenAnswer("errors/404-model_not_found", await post({}, keys.oneModel));
+      const large = await post({ messages: says("x"), ignored: "x".repeat(100_000) }, keys.oneModel);
+      await assertGoldenAnswer("errors/404-model_not_found", large);
+      await assertGoldenAnswer(
+        "errors/404-no-such-model",
+        await ask({ method: "GET", path: "/v1/models/tiny-3b" }, keys.oneModel),
+      );
+      const models = await ask({ method: "GET", path: "/v1/models" }, keys.oneModel);
+      const { data } = JSON.parse(models.text) as { data: { id: string }[] };
+      assert.deepEqual(
+        data.map(({ id }) => id),
+        ["embed-m3"],
+      );
+      const body = JSON.stringify({ model: "embed-m3", input: "x".repeat(5) });
+      assert.equal((await ask({ path: "/v1/embeddings", body }, keys.oneModel)).status, 200);
+    });
+
     test("every reserved path, with any method", async () => {
       for (const path of ["/anthropic", "/anthropic/v1/messages", "/v1/messages", "/v1/messages/count_tokens"]) {
         for (const method of ["GET", "POST", "PUT", "DELETE"]) {

@@ -59,6 +59,12 @@ export interface KeyTraits {
   tokens?: number;
   inFlight?: number;
   revoked?: boolean;
+  /** In picodollars. */
+  budgetDay?: bigint;
+  budgetMonth?: bigint;
+  models?: string[];
+  /** In seconds from now; below zero: ago. */
+  expiresInS?: number;
 }
 
 export interface MadeKey {
@@ -78,7 +84,21 @@ export async function makeKey(query: Query, account: string, traits: KeyTraits =
      values (gen_random_uuid(), $1, 'made', $2, $3, $4, $5, $6, case when $7 then now() end) returning id`,
     [account, reference, hash, requests, tokens, inFlight, revoked],
   );
-  return { id: row?.id as string, token };
+  const id = row?.id as string;
+  const { budgetDay, budgetMonth, models, expiresInS } = traits;
+  if (budgetDay !== undefined || budgetMonth !== undefined) {
+    await query("select key_budget_set($1, $2, $3, $4)", [
+      account,
+      id,
+      budgetDay?.toString() ?? null,
+      budgetMonth?.toString() ?? null,
+    ]);
+  }
+  if (models !== undefined) await query("update api_key set models = $2 where id = $1", [id, models]);
+  if (expiresInS !== undefined) {
+    await query("update api_key set expires_at = now() + make_interval(secs => $2) where id = $1", [id, expiresInS]);
+  }
+  return { id, token };
 }
 
 /** Keeps a request of this model in flight, as a stream that is read and does not end, until it is told to stop. */

@@ -1,6 +1,7 @@
 /** An account can never spend what it does not have, and a dying gateway can never charge what it did not finish. */
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, describe, test } from "node:test";
+import { makeKey } from "./fixtures.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
 import {
   chat,
@@ -21,6 +22,13 @@ const LEASE_S = 6;
 const SHORT_LEASE = { HOLD_LEASE_S: String(LEASE_S) };
 /** The lease and the sweep that ends it, with time to spare. */
 const RELEASED_WITHIN_MS = LEASE_S * 1000 + 30_000;
+
+interface Refusal {
+  code: string;
+  message: string;
+  required_micro: number;
+  available_micro: number;
+}
 
 describe("overspending", () => {
   let dataDir: string;
@@ -81,6 +89,42 @@ describe("overspending", () => {
     );
     assert.deepEqual(await builder(platform), { id, balance: price / 2n, held: 0n });
     assert.equal((await platform.query("select id from request")).length, 1 + 37, "a 402 leaves no record");
+    await assertBalanced(platform);
+    await check();
+    await platform.stop();
+  });
+
+  test("200 requests at once on a key with a budget for 37: 37 are served, 163 refused by the budget's name", async () => {
+    const platform = await start([...FLAGS, "--nodes", "2"]);
+    await raiseLimits(platform);
+    const { id } = await builder(platform);
+    const limits = { requests: 1_000_000, tokens: 1_000_000_000, inFlight: 1000 };
+    const orders = { tokens: 40, overrun: true, delta_ms: 1 };
+    const more = { max_tokens: 20 };
+    // The answer runs into its cap, so that the charge is the whole hold.
+    assert.equal((await chat(platform, orders, more)).status, 200);
+    const [record] = await platform.query<{ hold_pico: string }>("select hold_pico from request");
+    const price = BigInt(record?.hold_pico ?? 0);
+    const key = await makeKey(platform.query, id, { ...limits, budgetDay: price * 37n + price / 2n });
+    const before = await builder(platform);
+
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, async () => {
+        const response = await chat({ ready: { ...platform.ready, api_key: key.token } }, orders, more);
+        return { status: response.status, body: (await response.json()) as { error?: Refusal } };
+      }),
+    );
+    const refused = answers.filter(({ status }) => status !== 200).map(({ body }) => body.error as Refusal);
+    assert.deepEqual([answers.length - refused.length, refused.length], [37, 163]);
+    for (const { code, message, required_micro, available_micro } of refused) {
+      assert.equal(code, "hold_exceeds_balance");
+      assert.match(message, /^The daily budget of the API key "made" does not cover this request/);
+      assert.ok(available_micro < required_micro, message);
+    }
+    assert.deepEqual(await builder(platform), { ...before, balance: before.balance - price * 37n });
+    assert.deepEqual(await platform.query("select day_spent, day_held from key_budget"), [
+      { day_spent: String(price * 37n), day_held: "0" },
+    ]);
     await assertBalanced(platform);
     await check();
     await platform.stop();

@@ -162,6 +162,57 @@ describe("two gateways", { skip }, () => {
     });
   });
 
+  test("a key's budget holds over both, and each names it", async () => {
+    const orders = { tokens: 40, overrun: true, delta_ms: 1 };
+    assert.equal((await chat(0, (await newKey()).token, orders, { max_tokens: 20 })).status, 200);
+    const [last] = await query<{ hold_pico: bigint }>("select hold_pico from request order by id desc limit 1");
+    const price = BigInt(last?.hold_pico ?? 0);
+    const { id, token } = await newKey({ budgetMonth: price * 9n + 1n });
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, async (_, n) => {
+        const response = await chat(n, token, orders, { max_tokens: 20 });
+        return { status: response.status, text: await response.text() };
+      }),
+    );
+    const refused = answers.filter(({ status }) => status !== 200);
+    assert.deepEqual([answers.length - refused.length, refused.length], [9, 31]);
+    for (const { status, text } of refused) {
+      assert.equal(status, 402);
+      assert.match(text, /The monthly budget of the API key \\"made\\" does not cover this request/);
+    }
+    await noHolds();
+    const [standing] = await query("select month_spent::text, month_held::text from key_budget where key_id = $1", [
+      id,
+    ]);
+    assert.deepEqual(standing, { month_spent: String(price * 9n), month_held: "0" });
+  });
+
+  test("a key that expires stops on both; with a new secret the old one works as long as was said, and no longer", async () => {
+    const brief = await newKey();
+    const rotated = await newKey();
+    for (const { token } of [brief, rotated]) {
+      for (const n of [0, 1]) assert.equal((await models(n, token)).status, 200);
+    }
+    const gateway = oneMoreGatewaysKeys(db.pool);
+    const soon = new Date(Date.now() + 2_000);
+    assert.equal(await gateway.change(account as Uuid, brief.id as Uuid, { expiresAt: soon }), true);
+    const renewed = await gateway.rotate(account as Uuid, rotated.id as Uuid, 60_000);
+    for (const n of [0, 1]) {
+      assert.equal((await models(n, renewed as string)).status, 200);
+      assert.equal((await models(n, rotated.token)).status, 200, "the old one is kept");
+      await eventually("it has expired", async () => (await models(n, brief.token)).status === 401);
+    }
+    assert.ok(Date.now() >= soon.getTime(), "not before its time");
+    const last = await gateway.rotate(account as Uuid, rotated.id as Uuid, 0);
+    await gateway.close();
+    for (const n of [0, 1]) {
+      for (const gone of [rotated.token, renewed as string]) {
+        await withinASecond("it is refused", async () => (await models(n, gone)).status === 401);
+      }
+      assert.equal((await models(n, last as string)).status, 200);
+    }
+  });
+
   test("a key revoked on one stops on the other within a second", async () => {
     const { id, token } = await newKey();
     for (const n of [0, 1]) assert.equal((await models(n, token)).status, 200);

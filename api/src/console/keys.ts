@@ -19,7 +19,7 @@ export const SecretName = z.object({
 export const tooManySecrets = (max: number, what: string): string =>
   `This account has ${max} ${what}, and may have no more. Revoke one first.`;
 
-const OwnLimit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().default(null);
+const OwnLimit = z.int("must be a whole number or null").min(0, "must be 0 or more").nullable().optional();
 const OwnLimits = z
   .object(
     { requests_per_minute: OwnLimit, tokens_per_minute: OwnLimit, in_flight: OwnLimit },
@@ -104,7 +104,8 @@ const KEY_WORDS = {
   budget_month_micro: "The same for a UTC month.",
   expires_at: "It works until then, in Unix seconds; null: for good.",
   models: "The models it may ask for; null: every one.",
-  limits: "Limits of its own, up to the key's `limits_max`; null, here or within: none of its own.",
+  limits:
+    "Limits of its own, up to the key's `limits_max`. One that is not named stays as it is; null, for one or for all: none of its own.",
 };
 
 export const requests = {

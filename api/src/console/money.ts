@@ -5,7 +5,18 @@ import { codes, refusal } from "../faults.ts";
 import { PageQuery, SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { BUILDER_ENTRY_KINDS } from "../states.ts";
-import { Count, Id, listOf, Money, RequestOutcome, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import {
+  Count,
+  Id,
+  IdField,
+  listOf,
+  Money,
+  RequestOutcome,
+  SAMPLE_TIME,
+  sampleId,
+  sampleList,
+  Time,
+} from "../values.ts";
 
 /** What sums of usage are by. */
 export const USAGE_BY = ["key", "model", "day", "hour", "outcome"] as const;
@@ -14,6 +25,7 @@ export const UsageQuery = z.object({
   ...SpanFields,
   by: z.enum(USAGE_BY, `must be one of ${USAGE_BY.join(", ")}`).default("day"),
   split: z.enum(["key", "model"], "must be key or model").optional(),
+  key: IdField("key", "must be a key's id (key_…)").optional(),
 });
 export const CheckoutFields = z.object({ pack_id: z.string("must be a string") });
 
@@ -130,6 +142,7 @@ export const moneyRoutes = routes({
     words: {
       by: "What each sum is of.",
       split: "What every sum is split by further.",
+      key: "Only requests with this key, `key_…`.",
       from: "The sums' first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in.",
       to: "Where they end, written like `from`. By default now.",
     },

@@ -14,6 +14,7 @@ export type SignInStatus = Schema<"SignInStep">["status"];
 
 // A builder's.
 export type ApiKey = Schema<"ApiKey">;
+export type KeyChange = Sent<"PATCH /console/api/keys/{id}">["body"];
 export type RequestRecord = Schema<"Request">;
 export type RequestList = Schema<"RequestList">;
 export type Balance = Schema<"Balance">;

@@ -1,6 +1,7 @@
 /** A builder's API keys. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
+import type { KeyChange } from "../api/types.ts";
 import { everyPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
@@ -9,18 +10,32 @@ export const keysQuery = queryOptions({
   queryFn: () => everyPage((query) => call("GET /console/api/keys", { query })),
 });
 
+export const keyQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["keys", "one", id],
+    queryFn: () => call("GET /console/api/keys/{id}", { path: { id } }),
+  });
+
 const refresh = (): Promise<void> => queryClient.invalidateQueries({ queryKey: keysQuery.queryKey });
 
 export const useCreateKey = () =>
   useMutation({
-    mutationFn: (name: string) => call("POST /console/api/keys", { body: { name } }),
+    /** Its name alone, or with settings. */
+    mutationFn: (key: string | (KeyChange & { name: string })) =>
+      call("POST /console/api/keys", { body: typeof key === "string" ? { name: key } : key }),
     onSuccess: refresh,
   });
 
-export const useRenameKey = () =>
+export const useChangeKey = (id: string) =>
   useMutation({
-    mutationFn: ({ id, name }: { id: string; name: string }) =>
-      call("PATCH /console/api/keys/{id}", { path: { id }, body: { name } }),
+    mutationFn: (change: KeyChange) => call("PATCH /console/api/keys/{id}", { path: { id }, body: change }),
+    onSuccess: refresh,
+  });
+
+export const useRotateKey = (id: string) =>
+  useMutation({
+    mutationFn: (keep_old_s: number) =>
+      call("POST /console/api/keys/{id}/rotate", { path: { id }, body: { keep_old_s } }),
     onSuccess: refresh,
   });
 

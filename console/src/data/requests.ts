@@ -11,10 +11,11 @@ export const requestsQuery = (filter: RequestFilter) =>
     call("GET /console/api/requests", { query: { ...filter, limit: PAGE, cursor } }),
   );
 
-export const recentRequestsQuery = (limit: number) =>
+/** Of one key, where it is named. */
+export const recentRequestsQuery = (limit: number, key?: string) =>
   queryOptions({
-    queryKey: ["requests", "recent", limit],
-    queryFn: () => call("GET /console/api/requests", { query: { limit } }),
+    queryKey: ["requests", "recent", limit, key],
+    queryFn: () => call("GET /console/api/requests", { query: { limit, key } }),
   });
 
 export const requestQuery = (id: string) =>

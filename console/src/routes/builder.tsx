@@ -16,6 +16,7 @@ const keys = createRoute({
   getParentRoute: () => appRoute,
   path: "/keys",
   ...forBuilders,
+  validateSearch: ({ key }: Record<string, unknown>): { key?: string } => (typeof key === "string" ? { key } : {}),
   component: lazyRouteComponent(() => import("../pages/keys/keys-page.tsx"), "KeysPage"),
 });
 const requests = createRoute({

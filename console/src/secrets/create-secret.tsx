@@ -1,10 +1,10 @@
 /** Creating a secret. It is shown here, once, and nowhere else. */
 import { type ReactNode, useState } from "react";
 import { Button } from "../ui/button.tsx";
-import { Dialog, DialogActions, FormActions } from "../ui/dialog.tsx";
+import { Dialog, FormActions } from "../ui/dialog.tsx";
 import { errorOfField, TextField } from "../ui/field.tsx";
 import { Form, textOf } from "../ui/form.tsx";
-import { Secret } from "../ui/secret.tsx";
+import { NewSecretDialog } from "./new-secret.tsx";
 import type { SecretKind } from "./secret-kind.ts";
 
 interface DialogProps {
@@ -41,24 +41,7 @@ export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogPro
       </Dialog>
     );
   }
-  return (
-    <Dialog
-      open={open}
-      onClose={close}
-      sticky
-      title={`Your new ${noun}`}
-      about="Copy it now: it cannot be shown again."
-    >
-      <div className="mb-4">
-        <Secret text={secret} label={`Copy the ${noun}`} focused />
-      </div>
-      <DialogActions>
-        <Button look="primary" onClick={close}>
-          Done
-        </Button>
-      </DialogActions>
-    </Dialog>
-  );
+  return <NewSecretDialog noun={noun} secret={secret} open={open} onClose={close} />;
 }
 
 interface FormProps {

@@ -30,6 +30,4 @@ export interface SecretKind {
   example: string;
   useCreate: () => Change<string, { secret: string }>;
   useRevoke: () => Change<string, unknown>;
-  /** Where it can be renamed. */
-  useRename?: () => Change<{ id: string; name: string }, { name: string }>;
 }

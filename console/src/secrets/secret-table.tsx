@@ -1,8 +1,7 @@
 /** Secrets, one a row: how each begins, when it was last used, and what can be done with it. */
-import { MoreHorizontal, Pencil, Trash2 } from "lucide-react";
+import type { ReactNode } from "react";
 import { Badge } from "../ui/badge.tsx";
-import { Button, IconButton } from "../ui/button.tsx";
-import { Menu, MenuItem } from "../ui/menu.tsx";
+import { Button } from "../ui/button.tsx";
 import { type Column, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import type { SecretRow } from "./secret-kind.ts";
@@ -13,18 +12,23 @@ interface Props<Row extends SecretRow> {
   /** What else is shown of each, after its name. */
   columns: Column<Row>[];
   onRevoke: (secret: Row) => void;
-  /** Where it can be renamed. */
-  onRename?: ((secret: Row) => void) | undefined;
+  /** One of them opens, in place of the actions in its row. `below`: beneath its name on narrow screens. */
+  opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode } | undefined;
 }
 
-export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRevoke, onRename }: Props<Row>) {
+export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRevoke, opening }: Props<Row>) {
+  const shared = { label, rows, keyOf: ({ id }: Row) => id };
+  if (opening !== undefined) {
+    const { open, onOpen, below } = opening;
+    const all = [nameColumn(below), ...columns, LAST_USED, { ...CREATED, from: "xl" as const }];
+    return <Table {...shared} columns={all} onOpen={onOpen} isOpen={({ id }) => id === open} />;
+  }
   const actions: Column<Row> = {
     title: "Actions",
     hideTitle: true,
     align: "right",
     cell: (secret) => {
       if (secret.revoked_at !== null) return <Badge>revoked</Badge>;
-      if (onRename !== undefined) return <ActionMenu {...{ secret, onRename, onRevoke }} />;
       return (
         <Button look="danger" size="small" aria-label={`Revoke ${secret.name}`} onClick={() => onRevoke(secret)}>
           Revoke
@@ -32,25 +36,25 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
       );
     },
   };
-  const all = [NAME, ...columns, LAST_USED, { ...CREATED, from: columns.length > 0 ? "xl" : "sm" }, actions] as const;
-  return <Table label={label} columns={[...all]} rows={rows} keyOf={({ id }) => id} />;
+  return <Table {...shared} columns={[nameColumn(), ...columns, LAST_USED, { ...CREATED, from: "sm" }, actions]} />;
 }
 
-const NAME: Column<SecretRow> = {
+const nameColumn = <Row extends SecretRow>(below?: (secret: Row) => ReactNode): Column<Row> => ({
   title: "Name",
   className: "max-w-0 w-full @lg:w-auto @lg:max-w-64",
-  cell: ({ name, start, last_used_at }) => (
+  cell: (secret) => (
     <>
-      <span title={name} className="block truncate font-medium">
-        {name}
+      <span title={secret.name} className="block truncate font-medium">
+        {secret.name}
       </span>
-      <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
+      <code className="block truncate font-mono text-xs text-ink-soft">{secret.start}_…</code>
       <span className="text-xs text-ink-soft @2xl:hidden">
-        {last_used_at === null ? "Never used" : <Time at={last_used_at} as="ago" />}
+        {secret.last_used_at === null ? "Never used" : <Time at={secret.last_used_at} as="ago" />}
       </span>
+      {below?.(secret)}
     </>
   ),
-};
+});
 
 const LAST_USED: Column<SecretRow> = {
   title: "Last used",
@@ -63,28 +67,3 @@ const CREATED: Column<SecretRow> = {
   title: "Created",
   cell: ({ created_at }) => <Time at={created_at} as="day" />,
 };
-
-interface ActionProps<Row extends SecretRow> {
-  secret: Row;
-  onRename: (secret: Row) => void;
-  onRevoke: (secret: Row) => void;
-}
-
-const ActionMenu = <Row extends SecretRow>({ secret, onRename, onRevoke }: ActionProps<Row>) => (
-  <Menu
-    button={
-      <IconButton label={`Actions for ${secret.name}`}>
-        <MoreHorizontal aria-hidden className="size-4" />
-      </IconButton>
-    }
-  >
-    <MenuItem onSelect={() => onRename(secret)}>
-      <Pencil aria-hidden />
-      Rename
-    </MenuItem>
-    <MenuItem danger onSelect={() => onRevoke(secret)}>
-      <Trash2 aria-hidden />
-      Revoke
-    </MenuItem>
-  </Menu>
-);

@@ -1,4 +1,4 @@
-/** A page of secrets of one kind: the list, and creating, renaming and revoking them. */
+/** A page of secrets of one kind: the list, and creating, opening and revoking them. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
@@ -7,7 +7,6 @@ import { Card, PageHeader } from "../ui/card.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
 import type { Column } from "../ui/table.tsx";
 import { CreateSecretDialog } from "./create-secret.tsx";
-import { RenameSecretDialog } from "./rename-secret.tsx";
 import { RevokeSecretDialog } from "./revoke-secret.tsx";
 import { isShown, RevokedChoice, type Shown } from "./revoked-choice.tsx";
 import type { SecretKind, SecretRow } from "./secret-kind.ts";
@@ -22,15 +21,19 @@ interface Props<Row extends SecretRow> {
   /** What a first one is for. */
   purpose: string;
   columns?: Column<Row>[];
-  /** What stops working when it is revoked. */
-  revoking: (secret: Row) => ReactNode;
+  /** What stops working when it is revoked; where one opens, revoking is in its details. */
+  revoking?: (secret: Row) => ReactNode;
+  /** One of them opens, in place of the actions in its row. */
+  opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode };
+  /** In place of the dialog that asks for a name alone. */
+  creating?: (dialog: { open: boolean; onClose: () => void }) => ReactNode;
 }
 
-type Task<Row> = { name: "create" } | { name: "rename" | "revoke"; secret: Row };
+type Task<Row> = { name: "create" } | { name: "revoke"; secret: Row };
 
 export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
-  const { kind, query, title, about, icon, purpose, columns = [], revoking } = props;
-  const { noun, fullName, useRename } = kind;
+  const { kind, query, title, about, icon, purpose, columns = [], revoking, opening, creating } = props;
+  const { noun, fullName } = kind;
   const [task, setTask] = useState<Task<Row>>();
   const [shown, setShown] = useState<Shown>("active");
   const done = (): void => setTask(undefined);
@@ -73,18 +76,17 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
                 label={title}
                 rows={rows}
                 columns={columns}
+                opening={opening}
                 onRevoke={(secret) => setTask({ name: "revoke", secret })}
-                onRename={useRename && ((secret) => setTask({ name: "rename", secret }))}
               />
             );
           }}
         </Loaded>
       </Card>
-      <CreateSecretDialog kind={kind} open={task?.name === "create"} onClose={done} />
-      {task?.name === "rename" && useRename !== undefined && (
-        <RenameSecretDialog noun={noun} useRename={useRename} secret={task.secret} onClose={done} />
+      {creating?.({ open: task?.name === "create", onClose: done }) ?? (
+        <CreateSecretDialog kind={kind} open={task?.name === "create"} onClose={done} />
       )}
-      {task?.name === "revoke" && (
+      {task?.name === "revoke" && revoking !== undefined && (
         <RevokeSecretDialog kind={kind} secret={task.secret} onClose={done}>
           {revoking(task.secret)}
         </RevokeSecretDialog>

@@ -10,9 +10,13 @@ declare
   month_begins timestamptz;
 begin
   perform from ledger_account where id = p_account for no key update;
-  -- By the clock that is ahead: a request that is under way belongs to this day or to one before.
-  select date_trunc('day', greatest(now(), max(uuid_time(id))) at time zone 'UTC') into today
-    from hold where account_id = p_account and key_id = p_key;
+  -- By the clock that is ahead, of this database or of a gateway whose requests are under way or have ended: all of them
+  -- belong to this day or to one before. Read after the lock, for it may have been waited for until past midnight.
+  today := date_trunc('day', greatest(
+    clock_timestamp(),
+    (select max(uuid_time(id)) from hold where account_id = p_account and key_id = p_key),
+    (select max(hour) from usage_hour where account_id = p_account and key_id = p_key and hour > now() - interval '1 day')
+  ) at time zone 'UTC');
   day_begins := today at time zone 'UTC';
   month_begins := date_trunc('month', today) at time zone 'UTC';
   update api_key set budget_day_pico = p_day_max, budget_month_pico = p_month_max where id = p_key and account_id = p_account;

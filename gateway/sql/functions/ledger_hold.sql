@@ -3,8 +3,9 @@
 -- Codes: 1 held · 2 held already (a repeat) · 3 this request has ended · 0 available credit is smaller than the amount
 -- · -1 the balance is zero or negative · -2 no such account · -3 the amount passes the key's budget of the day · -4 of the
 -- month. `available` is what each operation found when it was decided: of the balance, or of the budget that refused it.
--- Guarantees: what is held never passes the balance, and what a key spent and has held never passes its budgets; within a batch the first come are the first served; safe to repeat with
--- the same ids; accounts are locked in id order, so batches cannot deadlock.
+-- Guarantees: what is held never passes the balance, and what a key spent and has held never passes its budgets, whichever
+-- day a request was made in; within a batch the first come are the first served; safe to repeat with the same ids; accounts
+-- are locked in id order, so batches cannot deadlock.
 
 create or replace function ledger_hold(
   p_id uuid[], p_oldest uuid, p_newest uuid, p_account uuid[], p_amount bigint[], p_gateway text, p_lease interval,
@@ -22,8 +23,9 @@ declare
   budgeted boolean;
   budget key_budget;
   made date;
-  day_room bigint;
-  month_room bigint;
+  made_month date;
+  day_room numeric;
+  month_room numeric;
 begin
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
@@ -60,21 +62,36 @@ begin
           budget := null;
           if budgeted then
             made := (uuid_time(p_id[i]) at time zone 'UTC')::date;
-            -- A new day or month begins with its first request. One of the day before, by a clock that is behind, is past
-            -- its budget's time: here and when it ends it counts for nothing.
+            made_month := date_trunc('month', made)::date;
+            -- A new day or month begins with its first request.
             update key_budget b
                set day = greatest(b.day, made),
                    day_spent = case when made > b.day then 0 else b.day_spent end,
                    day_held = case when made > b.day then 0 else b.day_held end,
-                   month = greatest(b.month, date_trunc('month', made)::date),
-                   month_spent = case when date_trunc('month', made)::date > b.month then 0 else b.month_spent end,
-                   month_held = case when date_trunc('month', made)::date > b.month then 0 else b.month_held end
+                   month = greatest(b.month, made_month),
+                   month_spent = case when made_month > b.month then 0 else b.month_spent end,
+                   month_held = case when made_month > b.month then 0 else b.month_held end
              where b.key_id = p_key[i] returning b.* into budget;
           end if;
           if budget.key_id is not null then
-            day_room := case when made = budget.day then budget.day_max - budget.day_spent - budget.day_held end;
-            month_room := case when date_trunc('month', made)::date = budget.month
-                               then budget.month_max - budget.month_spent - budget.month_held end;
+            day_room := budget.day_max - budget.day_spent - budget.day_held;
+            month_room := budget.month_max - budget.month_spent - budget.month_held;
+            -- One that was made before midnight and comes after another of the new day, for its body took long or a clock is
+            -- behind: the room of its own day, beside what this batch has given away already.
+            if made < budget.day and budget.day_max is not null then
+              day_room := budget.day_max - key_budget_used(p_account[i], p_key[i], made, made + 1) - (
+                select coalesce(sum(o.amount), 0) from unnest(p_id[:i - 1], p_key[:i - 1], p_amount[:i - 1], codes[:i - 1])
+                    as o (id, key, amount, code)
+                 where code = 1 and key = p_key[i] and (uuid_time(id) at time zone 'UTC')::date = made);
+            end if;
+            if made_month < budget.month and budget.month_max is not null then
+              month_room := budget.month_max - key_budget_used(p_account[i], p_key[i], made_month,
+                                                               (made_month + interval '1 month')::date) - (
+                select coalesce(sum(o.amount), 0) from unnest(p_id[:i - 1], p_key[:i - 1], p_amount[:i - 1], codes[:i - 1])
+                    as o (id, key, amount, code)
+                 where code = 1 and key = p_key[i]
+                   and date_trunc('month', uuid_time(id) at time zone 'UTC')::date = made_month);
+            end if;
             if p_amount[i] > day_room then
               codes[i] := -3;
               available[i] := greatest(0, day_room);
@@ -84,8 +101,7 @@ begin
             else
               update key_budget b
                  set day_held = b.day_held + case when made = b.day then p_amount[i] else 0 end,
-                     month_held = b.month_held
-                                  + case when date_trunc('month', made)::date = b.month then p_amount[i] else 0 end
+                     month_held = b.month_held + case when made_month = b.month then p_amount[i] else 0 end
                where b.key_id = p_key[i];
             end if;
           end if;

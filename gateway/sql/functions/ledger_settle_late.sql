@@ -38,11 +38,15 @@ begin
   end if;
 
   select least(a.balance - a.held,
-               case when b.day = made then b.day_max - b.day_spent - b.day_held end,
-               case when b.month = date_trunc('month', made)::date then b.month_max - b.month_spent - b.month_held end)
+               b.day_max - case when b.day = made then b.day_spent + b.day_held
+                                else key_budget_used(p_account, b.key_id, made, made + 1) end,
+               b.month_max - case when b.month = of_month then b.month_spent + b.month_held
+                                  else key_budget_used(p_account, b.key_id, of_month, (of_month + interval '1 month')::date) end)
     into free
     from ledger_account a left join key_budget b on b.key_id = lost.key_id
-   cross join (select (lost.created_at at time zone 'UTC')::date) m (made) where a.id = p_account;
+   cross join (select (lost.created_at at time zone 'UTC')::date,
+                      date_trunc('month', lost.created_at at time zone 'UTC')::date) m (made, of_month)
+   where a.id = p_account;
   code := 1;
   charged := greatest(0, least(p_charge, free));
   share := case when p_host is null then 0 else host_share(charged) end;

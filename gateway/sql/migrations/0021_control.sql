@@ -104,4 +104,4 @@ create table unfunded_hour (
   requests   bigint not null,
   primary key (account_id, hour, key_id, reason)
 );
--- functions: 581816ecff431586fd1d11b300b3f650c53899db18e21adf0763aaf4a20870f1
+-- functions: e5910e024b6d165bacd6cc67a8ba552e12187798c093429521f8534350fdd2ff

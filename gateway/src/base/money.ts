@@ -25,13 +25,13 @@ export function floorMicro(amount: Pico): bigint {
   return amount < 0n && amount % PICO_PER_MICRO !== 0n ? whole - 1n : whole;
 }
 
-/** The exact amount in microdollars, six decimals: `"9830.400000"`. */
 /** Microdollars as an API takes them: digits, with up to six after a point. */
 export function picoOfMicro(text: string): Pico {
   const [whole = "", fraction = ""] = text.split(".");
   return pico(BigInt(whole + fraction.padEnd(6, "0")));
 }
 
+/** The exact amount in microdollars, six decimals: `"9830.400000"`. */
 export function exactMicro(amount: Pico): string {
   const sign = amount < 0n ? "-" : "";
   const digits = (amount < 0n ? -amount : amount).toString().padStart(7, "0");

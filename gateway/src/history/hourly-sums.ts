@@ -39,6 +39,8 @@ interface HourlySumsQuery {
   to: Date;
   /** Only what this node did; earnings know it. */
   nodeId?: Uuid | undefined;
+  /** Only requests with this key; usage knows it. */
+  keyId?: Uuid | undefined;
 }
 
 /** One answer has no more sums; one more is read, to see that there are. */
@@ -54,10 +56,11 @@ export async function hourlySums(
   pool: pg.Pool,
   rollup: keyof typeof ROLLUPS,
   accountId: Uuid,
-  { by, split, from, to, nodeId }: HourlySumsQuery,
+  { by, split, from, to, nodeId, keyId }: HourlySumsQuery,
 ): Promise<HourlySum[]> {
   const { table, owner, amount, own } = ROLLUPS[rollup];
   const [bucket, part] = [BUCKETS[by], split === undefined ? undefined : BUCKETS[split]];
+  const one = nodeId ?? keyId;
   return await queryRows(
     pool,
     HourlySum,
@@ -67,9 +70,9 @@ export async function hourlySums(
        from (select ${bucket.of} as bucket, ${part?.of ?? "null::text"} as part, sum(requests) as requests,
                     sum(prompt_tokens) as prompt, sum(completion_tokens) as completion, sum(${amount}) as amount, ${own} as own
                from ${table} where ${owner} = $1 and hour >= date_trunc('hour', $2::timestamptz) and hour < $3
-                    ${nodeId === undefined ? "" : "and node_id = $4"}
+                    ${one === undefined ? "" : `and ${nodeId === undefined ? "key_id" : "node_id"} = $4`}
               group by 1, 2) sums
       order by 1, 2 limit ${SUMS_MAX + 1}`,
-    [accountId, from, to, ...(nodeId === undefined ? [] : [nodeId])],
+    [accountId, from, to, ...(one === undefined ? [] : [one])],
   );
 }

@@ -10,6 +10,8 @@ interface UsageQuery {
   to: Date;
   /** Splits every bucket further, for stacked charts. */
   split?: "key" | "model" | undefined;
+  /** Only requests with this key. */
+  keyId?: Uuid | undefined;
 }
 
 export interface Usage {

@@ -114,6 +114,6 @@ export function overBudget(
   const budget = of === "day" ? "daily budget" : "monthly budget";
   return (
     `The ${budget} of the API key "${keyName}" does not cover this request: it can cost up to ${required} microdollars, ` +
-    `and ${left} are left until the ${of} ends (UTC). Raise the key's ${budget}, or lower max_tokens.`
+    `and the budget has ${left} left until the ${of} ends (UTC). Raise the key's ${budget}, or lower max_tokens.`
   );
 }

@@ -10,7 +10,8 @@ export interface KeySettings {
   budgetMonth: Pico | null;
   expiresAt: Date | null;
   models: string[] | null;
-  ownLimits: LimitOverrides;
+  /** One that is not named stays as it is. */
+  ownLimits: Partial<LimitOverrides>;
 }
 
 /** What is not named stays as it is. */
@@ -31,11 +32,10 @@ export async function changeKey(
   if (change.name !== undefined) set("name", change.name);
   if (change.expiresAt !== undefined) set("expires_at", change.expiresAt);
   if (change.models !== undefined) set("models", change.models);
-  if (change.ownLimits !== undefined) {
-    set("own_requests_per_minute", change.ownLimits.requestsPerMinute);
-    set("own_tokens_per_minute", change.ownLimits.tokensPerMinute);
-    set("own_in_flight", change.ownLimits.inFlight);
-  }
+  const { requestsPerMinute, tokensPerMinute, inFlight } = change.ownLimits ?? {};
+  if (requestsPerMinute !== undefined) set("own_requests_per_minute", requestsPerMinute);
+  if (tokensPerMinute !== undefined) set("own_tokens_per_minute", tokensPerMinute);
+  if (inFlight !== undefined) set("own_in_flight", inFlight);
   if (change.budgetDay !== undefined || change.budgetMonth !== undefined) {
     const { rowCount } = await client.query(
       `select key_budget_set(k.account_id, k.id,

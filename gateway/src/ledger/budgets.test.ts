@@ -8,6 +8,7 @@ import { dollars, type Pico, pico } from "../base/money.ts";
 import { systemRandom } from "../base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
+import { checkLedger } from "./check.ts";
 import { type HoldOrder, type Ledger, openLedger } from "./ledger.ts";
 import { COST, holdOf, newId, settlementOf } from "./testing.ts";
 
@@ -159,6 +160,84 @@ describe("a key's budget", () => {
     await ledger.settle(settlementOf(tomorrow, null));
     const after = await standing(key);
     assert.deepEqual([after.day_spent, after.day_held], [COST, 0n]);
+  });
+
+  test("a request of the day before finds the room of its own day, also among others at once", async () => {
+    const yesterday = systemClock.now() - DAY_MS;
+    const key = await openKey({ budgetDay: pico(2n * HOLD) });
+    // The day has begun: the key's counters are of today.
+    assert.deepEqual(await ledger.hold(holdBy(key)), { kind: "held" });
+    const late = Array.from({ length: 5 }, () => holdBy(key, yesterday));
+    const outcomes = await Promise.all(late.map((hold) => ledger.hold(hold)));
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ["held", "held", "exceeds_budget", "exceeds_budget", "exceeds_budget"],
+    );
+    const next = holdBy(key, yesterday);
+    assert.deepEqual(await ledger.hold(next), { kind: "exceeds_budget", of: "day", available: 0n });
+    await ledger.settle(settlementOf(late[0] as HoldOrder, null));
+    assert.deepEqual(await ledger.hold(next), { kind: "exceeds_budget", of: "day", available: HOLD - COST });
+    const { day_spent, day_held } = await standing(key);
+    assert.deepEqual([day_spent, day_held], [0n, HOLD], "today's room is as it was");
+  });
+
+  test("a late settlement of the day before takes no more than that day had left", async () => {
+    const key = await openKey({ budgetDay: pico(HOLD) });
+    const yesterday = systemClock.now() - DAY_MS;
+    await ledger.hold(holdBy(key));
+    const [lost, other] = [holdBy(key, yesterday), holdBy(key, yesterday)];
+    await ledger.hold(lost);
+    await db.pool.query("update hold set expires_at = now() - interval '1 second' where id = $1", [lost.id]);
+    await ledger.expire();
+    assert.deepEqual(await ledger.hold(other), { kind: "held" });
+    assert.equal(await ledger.settle(settlementOf(lost, null)), "late");
+    const { rows } = await db.pool.query("select charge_pico, short_pico from request where id = $1", [lost.id]);
+    assert.deepEqual(rows, [{ charge_pico: 0n, short_pico: COST }]);
+  });
+
+  test("set by a clock that is behind, it counts what was spent in the day that has begun", async () => {
+    const key = await openKey({});
+    const ahead = holdBy(key, systemClock.now() + DAY_MS);
+    await ledger.hold(ahead);
+    await ledger.settle(settlementOf(ahead, null));
+    await keys.change(key.accountId, key.keyId, { budgetDay: pico(HOLD) });
+    assert.deepEqual(await ledger.hold(holdBy(key, systemClock.now() + DAY_MS)), {
+      kind: "exceeds_budget",
+      of: "day",
+      available: HOLD - COST,
+    });
+  });
+
+  test("the proof of the books finds a counter that is off, and a budget without one", async () => {
+    const proof = async () => (await checkLedger(db.pool)).filter(({ name }) => name.includes("budget"));
+    const key = await openKey({ budgetDay: pico(2n * HOLD), budgetMonth: pico(3n * HOLD) });
+    const [first, second] = [holdBy(key), holdBy(key)];
+    await ledger.hold(first);
+    await ledger.settle(settlementOf(first, null));
+    await ledger.hold(second);
+    const [sound] = await proof();
+    assert.ok(sound !== undefined && sound.checked > 0n);
+    assert.deepEqual(sound.differences, []);
+    for (const wrong of [
+      "day_spent = day_spent + 1",
+      "day_held = 0",
+      "month_spent = 0",
+      "month_held = 5",
+      "day_max = null",
+    ]) {
+      const { rows } = await db.pool.query("select * from key_budget where key_id = $1", [key.keyId]);
+      await db.pool.query(`update key_budget set ${wrong} where key_id = $1`, [key.keyId]);
+      assert.equal((await proof())[0]?.differences.length, 1, wrong);
+      const { day_spent, day_held, month_spent, month_held, day_max } = rows[0];
+      await db.pool.query(
+        "update key_budget set day_spent = $2, day_held = $3, month_spent = $4, month_held = $5, day_max = $6 where key_id = $1",
+        [key.keyId, day_spent, day_held, month_spent, month_held, day_max],
+      );
+    }
+    await db.pool.query("delete from key_budget where key_id = $1", [key.keyId]);
+    assert.equal((await proof())[0]?.differences.length, 1, "deleted");
+    await keys.change(key.accountId, key.keyId, { budgetDay: null, budgetMonth: null });
+    assert.deepEqual((await proof())[0]?.differences, []);
   });
 
   test("the balance refuses first, and a budget touches no other key", async () => {

@@ -140,6 +140,24 @@ const CHECKS: Check[] = [
                where p.set_off is distinct from s.amount`,
   },
   {
+    name: "every key with a budget stands at what it spent and holds in its day and month",
+    counts: "select count(*) from key_budget",
+    differs: `select format('key %s: budgets %s, counted with %s; on %s spent %s and holds %s, found %s and %s; in its month %s and %s, found %s and %s',
+                            k.id, (k.budget_day_pico, k.budget_month_pico)::text, (b.day_max, b.month_max)::text, b.day,
+                            b.day_spent, b.day_held, u.day, h.day, b.month_spent, b.month_held, u.month, h.month)
+                from api_key k full join key_budget b on b.key_id = k.id,
+             lateral (select coalesce(sum(charge_pico), 0) as month,
+                             coalesce(sum(charge_pico) filter (where hour >= b.day::timestamp at time zone 'UTC'), 0) as day
+                        from usage_hour
+                       where account_id = b.account_id and hour >= b.month::timestamp at time zone 'UTC' and key_id = b.key_id) u,
+             lateral (select coalesce(sum(amount), 0) as month,
+                             coalesce(sum(amount) filter (where id >= uuid_floor(b.day::timestamp at time zone 'UTC')), 0) as day
+                        from hold where id >= uuid_floor(b.month::timestamp at time zone 'UTC') and key_id = b.key_id) h
+               where (k.budget_day_pico, k.budget_month_pico) is distinct from (b.day_max, b.month_max)
+                  or (b.key_id is not null and (b.account_id, b.day_spent, b.day_held, b.month_spent, b.month_held)
+                                               is distinct from (k.account_id, u.day, h.day, u.month, h.month))`,
+  },
+  {
     name: "the usage rollups are the sums of their requests",
     counts: "select count(*) from usage_hour",
     differs: `select format('account %s, %s, %s, %s: rollup %s, requests %s', coalesce(u.account_id, r.account_id),

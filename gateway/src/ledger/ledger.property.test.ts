@@ -1,11 +1,12 @@
 /**
- * Random histories against a naive model: concurrent holds, settlements, repeats, voids, expiries and transfers on few
- * accounts from several gateways with connections of their own. Whatever the order the database chose, the end must be
+ * Random histories against a naive model: concurrent holds, settlements, repeats, voids, expiries, transfers and changes of
+ * keys' budgets on few accounts from several gateways with connections of their own. Whatever the order the database chose, the end must be
  * one that the model allows, and every invariant must hold. The seed is printed on failure; FC_SEED repeats it.
  */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import fc from "fast-check";
+import type pg from "pg";
 import { systemClock } from "../base/clock.ts";
 import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
@@ -21,6 +22,8 @@ import type { Settlement } from "./settlement.ts";
 
 const GATEWAYS = 3;
 const BUILDERS = 3;
+const BUDGET = 500n;
+const DAY_MS = 86_400_000;
 const newId = newIds(systemClock, systemRandom());
 
 /** One request's script: how much it holds, and what then happens to it. */
@@ -33,6 +36,10 @@ const request = fc.record({
   charged: fc.nat(100),
   end: fc.constantFrom("settle", "settle", "settle", "settle-twice", "void", "expire", "expire-then-settle"),
   paid: fc.boolean(),
+  /** By the builder's key that has a budget, or by one that has none. */
+  budgeted: fc.boolean(),
+  /** Made before the last midnight, and held only now. */
+  yesterday: fc.boolean(),
 });
 const transfer = fc.record({
   kind: fc.constant("transfer" as const),
@@ -41,6 +48,13 @@ const transfer = fc.record({
   amount: fc.bigInt({ min: 1n, max: 300n }),
   what: fc.constantFrom("grant" as const, "refund" as const),
   twice: fc.boolean(),
+});
+const budget = fc.record({
+  kind: fc.constant("budget" as const),
+  builder: fc.nat(BUILDERS - 1),
+  gateway: fc.nat(GATEWAYS - 1),
+  day: fc.option(fc.bigInt({ min: BUDGET, max: 2n * BUDGET })),
+  month: fc.option(fc.bigInt({ min: BUDGET, max: 2n * BUDGET })),
 });
 
 describe("the ledger under random concurrent histories", () => {
@@ -65,7 +79,10 @@ describe("the ledger under random concurrent histories", () => {
 
   test("never overspent, entries sum to zero, balances equal entries, and the sums are the model's", async () => {
     const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 2 ** 31));
-    const steps = fc.array(fc.oneof({ weight: 5, arbitrary: request }, transfer), { minLength: 5, maxLength: 60 });
+    const steps = fc.array(fc.oneof({ weight: 6, arbitrary: request }, transfer, budget), {
+      minLength: 5,
+      maxLength: 60,
+    });
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         await play(history);
@@ -77,9 +94,12 @@ describe("the ledger under random concurrent histories", () => {
   type Step = typeof request extends fc.Arbitrary<infer T> ? T : never;
   type Move = typeof transfer extends fc.Arbitrary<infer T> ? T : never;
 
-  const play = async (history: (Step | Move)[]): Promise<void> => {
+  type Change = typeof budget extends fc.Arbitrary<infer T> ? T : never;
+
+  const play = async (history: (Step | Move | Change)[]): Promise<void> => {
     const builders = await Promise.all(Array.from({ length: BUILDERS }, () => open("builder", 1000n)));
     const host = await open("host", 0n);
+    const keys = await Promise.all(builders.map(openKey));
     // What the model expects of each builder: the credit that came and went, and the charges of what was served.
     const expected = builders.map(() => 1000n);
     let shares = 0n;
@@ -97,7 +117,12 @@ describe("the ledger under random concurrent histories", () => {
             (expected[step.builder] as bigint) + (step.what === "grant" ? step.amount : -step.amount);
           return;
         }
-        const charge = await live(ledger, step, accountId, host);
+        const keyId = keys[step.builder] as Uuid;
+        if (step.kind === "budget") {
+          await (pools[step.gateway] as pg.Pool).query(SET_BUDGET, [accountId, keyId, step.day, step.month]);
+          return;
+        }
+        const charge = await live(ledger, step, { accountId, keyId: step.budgeted ? keyId : newId(), host });
         expected[step.builder] = (expected[step.builder] as bigint) - charge;
         if (step.paid) shares += hostShareOf(charge);
       }),
@@ -112,13 +137,40 @@ describe("the ledger under random concurrent histories", () => {
       (check) => check.differences.length > 0 && !check.name.includes("counts times"),
     );
     assert.deepEqual(differing, []);
+    // Nobody set a smaller one meanwhile, so whatever the order was, no day of a key and no month passed the largest.
+    const { rows: passed } = await db.pool.query(
+      `select key_id, sum(charge_pico) from usage_hour where key_id = any ($1)
+        group by key_id, date_trunc($2, hour at time zone 'UTC') having sum(charge_pico) > $3`,
+      [history.some(({ kind }) => kind === "budget") ? [] : keys, "day", BUDGET],
+    );
+    assert.deepEqual(passed, []);
+  };
+
+  /** A key with a budget of the day. */
+  const openKey = async (accountId: Uuid): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'property')", [accountId]);
+    await db.pool.query(
+      `insert into api_key (id, account_id, name, reference, secret_hash)
+       values ($1, $2, 'k', $3::text, sha256($3::text::bytea))`,
+      [id, accountId, id.replaceAll("-", "").slice(20)],
+    );
+    await db.pool.query(SET_BUDGET, [accountId, id, BUDGET, null]);
+    return id;
   };
 
   /** Plays one request to its end and returns what it was charged. */
-  const live = async (ledger: Ledger, step: Step, accountId: Uuid, host: Uuid): Promise<bigint> => {
-    const order = holdOrder(accountId, step.amount);
+  const live = async (
+    ledger: Ledger,
+    step: Step,
+    { accountId, keyId, host }: { accountId: Uuid; keyId: Uuid; host: Uuid },
+  ): Promise<bigint> => {
+    const order = { ...holdOrder(accountId, step.amount), keyId };
+    if (step.yesterday) order.id = dayBefore(order.id);
     const outcome = await ledger.hold(order);
-    if (outcome.kind === "exceeds_balance") assert.ok(outcome.available < step.amount, "refused although it fitted");
+    if (outcome.kind === "exceeds_balance" || outcome.kind === "exceeds_budget") {
+      assert.ok(outcome.available < step.amount, "refused although it fitted");
+    }
     if (outcome.kind !== "held") return 0n;
     const charge = (step.amount * BigInt(step.charged)) / 100n;
     const ending = settlement(order, charge, step.paid ? host : null);
@@ -169,6 +221,14 @@ describe("the ledger under random concurrent histories", () => {
     return id;
   };
 });
+
+const SET_BUDGET = "select key_budget_set($1, $2, $3, $4)";
+
+function dayBefore(id: Uuid): Uuid {
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) - DAY_MS;
+  const time = ms.toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}${id.slice(13)}` as Uuid;
+}
 
 function holdOrder(accountId: Uuid, amount: bigint): HoldOrder {
   return {

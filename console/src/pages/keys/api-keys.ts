@@ -1,5 +1,5 @@
 /** API keys as a kind of secret. */
-import { useCreateKey, useRenameKey, useRevokeKey } from "../../data/keys.ts";
+import { useCreateKey, useRevokeKey } from "../../data/keys.ts";
 import type { SecretKind } from "../../secrets/secret-kind.ts";
 
 export const API_KEYS: SecretKind = {
@@ -9,5 +9,4 @@ export const API_KEYS: SecretKind = {
   example: "production",
   useCreate: useCreateKey,
   useRevoke: useRevokeKey,
-  useRename: useRenameKey,
 };

@@ -1,36 +1,51 @@
-/** A builder's API keys: what each spent, when it was last used, what it may do. */
+/** A builder's API keys: what each spent of what it may, until when it works, and who made it. One opens in a drawer. */
 import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound } from "lucide-react";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
+import { BudgetBars } from "../../keys/budget-bar.tsx";
+import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count, Time } from "../../ui/time.tsx";
+import { Count } from "../../ui/time.tsx";
 import { API_KEYS } from "./api-keys.ts";
+import { CreateKeyDialog } from "./create-key.tsx";
+import { KeyDrawer } from "./key-drawer.tsx";
 
-export const KeysPage = () => (
-  <SecretsPage
-    kind={API_KEYS}
-    query={useQuery(keysQuery)}
-    title="API keys"
-    about="Spend is reported by key. Use one key per app or environment."
-    icon={<KeyRound aria-hidden />}
-    purpose="Create one to make your first request."
-    columns={COLUMNS}
-    revoking={({ last_used_at }) => (
-      <>
-        Requests with this key are refused from now on.{" "}
-        {last_used_at === null ? (
-          "It was never used."
-        ) : (
-          <>
-            It was last used <Time at={last_used_at} as="ago" />.
-          </>
-        )}
-      </>
-    )}
-  />
+export function KeysPage() {
+  const { key } = useSearch({ from: "/app/keys" });
+  const navigate = useNavigate({ from: "/keys" });
+  const open = (id: string | undefined): void => void navigate({ search: id === undefined ? {} : { key: id } });
+  return (
+    <>
+      <SecretsPage
+        kind={API_KEYS}
+        query={useQuery(keysQuery)}
+        title="API keys"
+        about="Spend is reported by key, and a key can have a budget. Use one key per app or environment."
+        icon={<KeyRound aria-hidden />}
+        purpose="Create one to make your first request."
+        columns={COLUMNS}
+        opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
+        creating={(dialog) => <CreateKeyDialog {...dialog} />}
+      />
+      <KeyDrawer id={key} onClose={() => open(undefined)} mayChange />
+    </>
+  );
+}
+
+/** Beneath the name: what stands in columns of its own where there is room for them. */
+const Below = (key: ApiKey) => (
+  <>
+    <span className="mt-1 flex flex-wrap gap-1 empty:hidden">
+      <KeyBadges of={key} />
+    </span>
+    <span className="mt-1.5 block empty:hidden md:hidden">
+      <BudgetBars of={key} />
+    </span>
+  </>
 );
 
 const COLUMNS: Column<ApiKey>[] = [
@@ -44,15 +59,28 @@ const COLUMNS: Column<ApiKey>[] = [
     ),
   }),
   {
-    title: "Limits",
-    from: "lg",
-    cell: ({ limits }) => (
-      <span className="text-xs text-ink-soft">
-        <Count of={limits.requests_per_minute} /> requests/min · <Count of={limits.tokens_per_minute} /> tokens/min
-        <span className="block">
-          <Count of={limits.in_flight} /> concurrent
+    title: "Budget",
+    from: "md",
+    cell: (key) =>
+      key.budget_day_micro === null && key.budget_month_micro === null ? (
+        <span className="text-ink-soft">None</span>
+      ) : (
+        <BudgetBars of={key} />
+      ),
+  },
+  { title: "Models", from: "lg", cell: ({ models }) => <AllowedModels of={models} /> },
+  { title: "Expires", from: "lg", cell: ({ expires_at }) => <Expiry at={expires_at} /> },
+  {
+    title: "Created by",
+    from: "xl",
+    className: "max-w-40",
+    cell: ({ created_by }) =>
+      created_by === null ? (
+        <span className="text-ink-soft">–</span>
+      ) : (
+        <span title={created_by.email} className="block truncate">
+          {created_by.name}
         </span>
-      </span>
-    ),
+      ),
   },
 ];

@@ -120,6 +120,40 @@ describe("200", () => {
     assert.deepEqual(key?.limits, { requests_per_minute: 600, tokens_per_minute: 0, in_flight: 2 });
   });
 
+  test("settings: what is not named stays, null takes it away, and a limit is the lowest that anybody set", async () => {
+    const { id } = await made(owner);
+    const set = async (body: object) => (await owner.browser.send("PATCH", `${URL}/${id}`, { body })).body as KeyObject;
+    const expires = Math.floor(Date.now() / 1000) + 3600;
+    await set({ budget_month_micro: "0.000001", expires_at: expires, models: ["tiny-3b", "tiny-3b"] });
+    const limited = await set({ limits: { requests_per_minute: 5, in_flight: 6 } });
+    assert.deepEqual(
+      [limited.budget_month_micro, limited.expires_at, limited.models],
+      ["0.000001", expires, ["tiny-3b"]],
+    );
+    await platform.parts.apiKeys.setLimits(parseId("key", id) as Uuid, {
+      requestsPerMinute: 3,
+      tokensPerMinute: null,
+      inFlight: 100,
+    });
+    const { limits, limits_set, limits_max } = await set({ limits: { requests_per_minute: null } });
+    assert.deepEqual(limits_set, { requests_per_minute: null, tokens_per_minute: null, in_flight: 6 });
+    assert.deepEqual(limits_max, { requests_per_minute: 3, tokens_per_minute: 2_000_000, in_flight: 100 });
+    assert.deepEqual(limits, { requests_per_minute: 3, tokens_per_minute: 2_000_000, in_flight: 6 });
+    const bare = await set({ limits: null, budget_month_micro: null, expires_at: null, models: null });
+    assert.deepEqual(
+      [bare.limits, bare.budget_month_micro, bare.expires_at, bare.models],
+      [limits_max, null, null, null],
+    );
+  });
+
+  test("a model that the key has may stay when the catalogue has it no more; no other one may", async () => {
+    const { id } = await made(owner);
+    await platform.pool.query("update api_key set models = '{gone}' where id = $1", [parseId("key", id)]);
+    const set = (models: string[]) => owner.browser.send("PATCH", `${URL}/${id}`, { body: { models } });
+    assert.deepEqual((await set(["gone", "tiny-3b"])).body.models, ["gone", "tiny-3b"]);
+    assertRefused(await set(["gone", "none"]), 400, "models[1]");
+  });
+
   test("a rename is kept; a revocation is for good, and repeating it changes nothing", async () => {
     const { id } = await made(owner, "old name");
     const renamed = await owner.browser.send("PATCH", `${URL}/${id}`, { body: { name: "Neuer Name – “ok” =1+1" } });

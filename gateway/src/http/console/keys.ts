@@ -44,8 +44,9 @@ export function keyHandlers(
     invariant(record !== undefined, "a key that was there is there: none is ever deleted");
     return keyObject(record, await spendOf(accountId));
   };
-  const settings = (fields: Fields, ceiling: KeyLimits): KeyChange =>
-    changeOf(fields, { ceiling, models: new Set(catalogue().entries.map(({ id }) => id)), now: now() });
+  /** Models that the key has already may stay, also when the catalogue has them no more. */
+  const settings = (fields: Fields, ceiling: KeyLimits, had: string[] = []): KeyChange =>
+    changeOf(fields, { ceiling, models: new Set([...had, ...catalogue().entries.map(({ id }) => id)]), now: now() });
   return {
     async listKeys({ account, query }) {
       const spend = await spendOf(account.id);
@@ -72,7 +73,7 @@ export function keyHandlers(
     async changeKey({ account, params, body, refuse }) {
       const found = await find(account.id, params.id);
       if (found === undefined) throw refuse("not_found");
-      const change = settings(body(), limitsCeiling(found.limits));
+      const change = settings(body(), limitsCeiling(found.limits), found.models ?? []);
       if (Object.keys(change).length === 0) throw invalidRequest("name", `name is required, or one of ${SETTINGS}`);
       if (!(await apiKeys.change(account.id, found.id, change))) throw refuse("not_found", REVOKED);
       return await shown(account.id, found.id);
@@ -131,10 +132,11 @@ const LIMIT_FIELDS = [
 function ownLimits(
   limits: NonNullable<z.output<typeof KeyFields>["limits"]> | null,
   ceiling: KeyLimits,
-): LimitOverrides {
-  const own: LimitOverrides = { requestsPerMinute: null, tokensPerMinute: null, inFlight: null };
+): Partial<LimitOverrides> {
+  const own: Partial<LimitOverrides> = {};
   for (const [field, name] of LIMIT_FIELDS) {
-    const limit = limits?.[field] ?? null;
+    const limit = limits === null ? null : limits[field];
+    if (limit === undefined) continue;
     if (limit !== null && limit > ceiling[name]) {
       throw invalidRequest(`limits.${field}`, `limits.${field} must be ${ceiling[name]} or less, or null`);
     }

@@ -118,6 +118,17 @@ describe("200", () => {
     assert.deepEqual([bucket?.model, bucket?.requests, bucket?.charge_micro], ["", 1, "0.000000"]);
   });
 
+  test("usage of one key is that key's alone", async () => {
+    const { data } = (await usage({ by: "key", ...span() })).body as { data: (Bucket & { key: string })[] };
+    assert.ok(data.length > 1);
+    for (const sum of data) {
+      assert.deepEqual((await usage({ by: "key", key: sum.key, ...span() })).body.data, [sum]);
+    }
+    const none = publicId("key", platform.newId());
+    assert.deepEqual((await usage({ key: none, ...span() })).body.data, []);
+    assertRefused(await usage({ key: "none" }), 400, "key");
+  });
+
   test("nobody sees another's usage", async () => {
     const stranger = await signedIn(platform, [{ kind: "builder" }]);
     for (const by of ["key", "model", "day", "hour", "outcome"]) {

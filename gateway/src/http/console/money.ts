@@ -1,7 +1,7 @@
 /** A builder's money: credits and holds, what was spent on what, the statement, and buying more. */
 import type { Balance, LedgerEntry, moneyRoutes } from "@tollgate/api/console/money.ts";
 import type { z } from "zod";
-import { publicId, type Uuid } from "../../base/ids.ts";
+import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { exactMicro, pico } from "../../base/money.ts";
 import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
@@ -28,7 +28,7 @@ export function moneyHandlers(
     },
 
     async getUsage({ account, query }) {
-      const { by, split, to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
+      const { by, split, key, to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
       if (to < from) throw invalidRequest("to", "to must not be before from");
       const days = (to.getTime() - from.getTime()) / DAY_MS;
       if (by === "hour" && days > DAYS_BY_HOUR_MAX) {
@@ -38,7 +38,8 @@ export function moneyHandlers(
         );
       }
       if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
-      const data = bounded(await usage.sums(account.id, { by, split, from, to })).map((row) => ({
+      const keyId = key === undefined ? undefined : parseId("key", key);
+      const data = bounded(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
         [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,
         ...(split !== undefined && { [split]: split === "key" ? publicId("key", row.part as Uuid) : row.part }),
         requests: row.requests,

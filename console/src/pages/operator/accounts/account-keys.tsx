@@ -3,6 +3,8 @@ import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import type { PlatformKey } from "../../../api/types.ts";
 import { accountKeysQuery } from "../../../data/platform-accounts.ts";
+import { BudgetBars } from "../../../keys/budget-bar.tsx";
+import { AllowedModels, Expiry, KeyBadges } from "../../../keys/key-state.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { DrawerSection } from "../../../ui/drawer.tsx";
@@ -53,10 +55,20 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
           )}
         </p>
         <p className="mt-0.5 text-xs text-ink-soft">
+          Models: <AllowedModels of={apiKey.models} /> · Expires: <Expiry at={apiKey.expires_at} />
+          {apiKey.created_by !== null && <> · Created by {apiKey.created_by.name}</>}
+        </p>
+        <p className="mt-0.5 text-xs text-ink-soft">
           <Limit of="requests_per_minute" apiKey={apiKey} /> requests/min ·{" "}
           <Limit of="tokens_per_minute" apiKey={apiKey} /> tokens/min · <Limit of="in_flight" apiKey={apiKey} />{" "}
           concurrent
         </p>
+        <div className="mt-1.5 flex flex-wrap gap-1 empty:hidden">
+          {revoked_at === null && <KeyBadges of={apiKey} />}
+        </div>
+        <div className="mt-1.5 empty:hidden">
+          <BudgetBars of={apiKey} />
+        </div>
       </div>
       {revoked_at === null ? (
         <Button size="small" onClick={onChange} aria-label={`Limits of ${name}`}>
@@ -70,10 +82,12 @@ function Line({ apiKey, onChange }: { apiKey: PlatformKey; onChange: () => void 
 }
 
 /** What holds; darker where it is the key's own. */
-function Limit({ of, apiKey: { limits, own_limits } }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
-  if (own_limits[of] === null) return <Count of={limits[of]} />;
+function Limit({ of, apiKey }: { of: keyof PlatformKey["limits"]; apiKey: PlatformKey }) {
+  const { limits, own_limits, limits_set } = apiKey;
+  if (own_limits[of] === null && limits_set[of] === null) return <Count of={limits[of]} />;
+  const byOwner = limits_set[of] === limits[of];
   return (
-    <span className="font-medium text-ink" title="Set for this key">
+    <span className="font-medium text-ink" title={byOwner ? "Set by the key's owner" : "Set for this key"}>
       <Count of={limits[of]} />
     </span>
   );

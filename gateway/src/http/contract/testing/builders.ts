@@ -51,6 +51,9 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   const changed = (await ask(browser, 200, "changeKey", { id, body: settings })).body;
   assert.deepEqual(changed.limits_set, { requests_per_minute: 5, tokens_per_minute: null, in_flight: null });
   assert.equal(changed.budget_day_micro, "1500000.500000");
+  await ask(browser, 200, "changeKey", { id, body: { limits: { in_flight: 3 } } });
+  const freed = (await ask(browser, 200, "changeKey", { id, body: { limits: { in_flight: null } } })).body;
+  assert.deepEqual(freed, changed, "a limit that is not named stays");
   await ask(browser, 400, "changeKey", { id, body: {} });
   for (const wrong of [
     { models: ["none"] },
@@ -129,6 +132,7 @@ export async function callUsage({ people, make }: Fixture, { ask }: Coverage): P
   for (const span of ["from=2026-01-02&to=2026-01-01", "by=hour&from=2026-01-01&to=2026-03-01"]) {
     await ask(browser, 400, "getUsage", { query: span });
   }
+  await ask(browser, 400, "getUsage", { query: "key=none" });
   await ask(browser, 400, "getUsage", { query: "by=day&from=2025-01-01&to=2026-03-01" });
 }
 

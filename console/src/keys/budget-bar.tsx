@@ -1,0 +1,56 @@
+/** How much of a key's budget is spent: the amounts, and a bar for the eye. */
+import type { ApiKey } from "../api/types.ts";
+import { parseMicro } from "../money.ts";
+import { classes } from "../ui/classes.ts";
+import { Money } from "../ui/money.tsx";
+import { budgetShare } from "./budget-share.ts";
+
+interface Props {
+  /** "Daily budget". */
+  label: string;
+  /** "today". */
+  words: string;
+  spent: string;
+  budget: string;
+}
+
+export function BudgetBar({ label, words, spent, budget }: Props) {
+  const percent = budgetShare(parseMicro(spent), parseMicro(budget));
+  const colour = percent >= 100 ? "bg-bad" : percent >= NEARLY ? "bg-warn" : "bg-accent";
+  return (
+    <div title={label} className="flex min-w-32 flex-col gap-1">
+      <span className="text-xs text-ink-soft">
+        <span className={classes("text-ink", percent >= 100 && "font-medium")}>
+          <Money of={spent} />
+        </span>{" "}
+        of <Money of={budget} /> {words}
+      </span>
+      <span aria-hidden className="block h-1.5 overflow-hidden rounded-full bg-line">
+        <span className={classes("block h-full rounded-full", colour)} style={{ width: `${percent}%` }} />
+      </span>
+    </div>
+  );
+}
+
+const NEARLY = 80;
+
+type Budgets = Pick<
+  ApiKey,
+  "budget_day_micro" | "budget_month_micro" | "spend_today" | "spend_this_month" | "revoked_at"
+>;
+
+/** Those that the key has; nothing where it has none. */
+export function BudgetBars({ of }: { of: Budgets }) {
+  const { budget_day_micro: day, budget_month_micro: month } = of;
+  if (day === null && month === null) return null;
+  return (
+    <div className="flex flex-col gap-2">
+      {day !== null && (
+        <BudgetBar label="Daily budget" words="today" spent={of.spend_today.charge_micro} budget={day} />
+      )}
+      {month !== null && (
+        <BudgetBar label="Monthly budget" words="this month" spent={of.spend_this_month.charge_micro} budget={month} />
+      )}
+    </div>
+  );
+}

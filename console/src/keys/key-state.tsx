@@ -1,0 +1,35 @@
+/** Whether a key works, until when, and for which models. */
+import type { ApiKey } from "../api/types.ts";
+import { Badge } from "../ui/badge.tsx";
+import { Time } from "../ui/time.tsx";
+
+type State = Pick<ApiKey, "revoked_at" | "expires_at" | "old_secret_until">;
+
+export const isExpired = ({ expires_at }: Pick<ApiKey, "expires_at">): boolean =>
+  expires_at !== null && expires_at * 1000 <= Date.now();
+
+/** Nothing where it simply works. */
+export function KeyBadges({ of }: { of: State }) {
+  if (of.revoked_at !== null) return <Badge>revoked</Badge>;
+  return (
+    <>
+      {isExpired(of) && <Badge tone="bad">expired</Badge>}
+      {of.old_secret_until !== null && <Badge tone="warn">old secret still works</Badge>}
+    </>
+  );
+}
+
+export const Expiry = ({ at }: { at: number | null }) =>
+  at === null ? <span className="text-ink-soft">Never</span> : <Time at={at} as="day" />;
+
+/** "All", or the first of them and how many more. */
+export function AllowedModels({ of }: { of: string[] | null }) {
+  if (of === null) return <span className="text-ink-soft">All</span>;
+  const [first, ...more] = of;
+  return (
+    <span title={of.join(", ")} className="whitespace-nowrap">
+      {first}
+      {more.length > 0 && <span className="text-ink-soft"> +{more.length}</span>}
+    </span>
+  );
+}

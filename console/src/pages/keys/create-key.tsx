@@ -1,0 +1,62 @@
+/** Creating a key: a name is enough; what it may do can be set at once. Its secret is shown here, once. */
+import { ChevronRight } from "lucide-react";
+import { useState } from "react";
+import { useCreateKey } from "../../data/keys.ts";
+import { NewSecretDialog } from "../../secrets/new-secret.tsx";
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form } from "../../ui/form.tsx";
+import { API_KEYS } from "./api-keys.ts";
+import { changeIn, formFrom, NEW_KEY } from "./key-form.ts";
+import { SettingsFields, shownParams } from "./settings-fields.tsx";
+
+export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const [secret, setSecret] = useState<string>();
+  const close = (): void => {
+    onClose();
+    setSecret(undefined);
+  };
+  if (secret !== undefined) return <NewSecretDialog noun="key" secret={secret} open={open} onClose={close} />;
+  return (
+    <Dialog open={open} onClose={close} title="Create API key" about={API_KEYS.naming}>
+      <CreateForm onCancel={close} onCreated={setSecret} />
+    </Dialog>
+  );
+}
+
+function CreateForm({ onCancel, onCreated }: { onCancel: () => void; onCreated: (secret: string) => void }) {
+  const create = useCreateKey();
+  const [problem, setProblem] = useState<{ param: string; text: string }>();
+  const submit = (fields: FormData): void => {
+    const form = formFrom(fields);
+    const read = changeIn(form, NEW_KEY);
+    setProblem("problem" in read ? read.problem : undefined);
+    if ("problem" in read) return;
+    create.mutate({ ...read.change, name: form.name }, { onSuccess: ({ secret }) => onCreated(secret) });
+  };
+  return (
+    <Form onSubmit={submit} error={create.error} fields={shownParams(create.error)}>
+      <TextField
+        label="Name"
+        name="name"
+        required
+        maxLength={200}
+        placeholder={API_KEYS.example}
+        autoComplete="off"
+        error={errorOfField(create.error, "name")}
+      />
+      <details className="group rounded-md border border-line">
+        <summary className="flex cursor-pointer items-center gap-1.5 px-3 py-2 font-medium select-none">
+          <ChevronRight aria-hidden className="size-4 text-ink-soft transition-transform group-open:rotate-90" />
+          Budget, expiry, models, limits
+        </summary>
+        <div className="flex flex-col gap-4 border-t border-line p-3">
+          <SettingsFields begin={NEW_KEY} problem={problem} error={create.error} />
+        </div>
+      </details>
+      <FormActions onCancel={onCancel} busy={create.isPending}>
+        Create key
+      </FormActions>
+    </Form>
+  );
+}

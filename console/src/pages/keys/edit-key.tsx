@@ -1,0 +1,52 @@
+/** Changing what a key is called and what it may do. Only what was changed is sent. */
+import { useState } from "react";
+import type { ApiKey } from "../../api/types.ts";
+import { useChangeKey } from "../../data/keys.ts";
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form } from "../../ui/form.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { changeIn, formFrom, formOf } from "./key-form.ts";
+import { SettingsFields, shownParams } from "./settings-fields.tsx";
+
+export function EditKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const change = useChangeKey(apiKey.id);
+  // As it was when the dialog opened: what is read again meanwhile changes nothing that somebody is typing.
+  const [begin] = useState(() => formOf(apiKey));
+  const [problem, setProblem] = useState<{ param: string; text: string }>();
+  const submit = (fields: FormData): void => {
+    const read = changeIn(formFrom(fields), begin);
+    setProblem("problem" in read ? read.problem : undefined);
+    if ("problem" in read) return;
+    if (Object.keys(read.change).length === 0) {
+      onClose();
+      return;
+    }
+    change.mutate(read.change, {
+      onSuccess: ({ name }) => {
+        onClose();
+        toast(`Saved ${name}`);
+      },
+    });
+  };
+  return (
+    <Dialog open onClose={onClose} title={`Edit ${apiKey.name}`} about="Changes apply immediately, on every gateway.">
+      <Form onSubmit={submit} error={change.error} fields={shownParams(change.error)}>
+        <TextField
+          label="Name"
+          name="name"
+          required
+          maxLength={200}
+          autoComplete="off"
+          defaultValue={begin.name}
+          hint="Past requests keep the name they were made with."
+          error={errorOfField(change.error, "name")}
+        />
+        <SettingsFields begin={begin} problem={problem} error={change.error} ceiling={apiKey.limits_max} />
+        <FormActions onCancel={onClose} busy={change.isPending}>
+          Save
+        </FormActions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,137 @@
+/** What a key did: spend by day and model, how its requests ended, and the newest of them. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
+import type { RequestRecord, UsageRow } from "../../api/types.ts";
+import { usageQuery } from "../../data/money.ts";
+import { recentRequestsQuery } from "../../data/requests.ts";
+import { sumMicro } from "../../money.ts";
+import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
+import { CHARGE_COLUMN, MODEL_COLUMN, OUTCOME_COLUMN, timeColumn } from "../../requests/request-columns.tsx";
+import { RANGE_WORDS, spanOf } from "../../time-range.ts";
+import { Chart } from "../../ui/chart/chart.tsx";
+import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
+import { RangeSum } from "../../ui/chart/range-sum.tsx";
+import { DrawerSection } from "../../ui/drawer.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Loaded, Skeleton } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Count, useThisHour } from "../../ui/time.tsx";
+import { stackSpend } from "../overview/spend.ts";
+
+const RANGE = "30d";
+const LATEST = 5;
+
+export function KeySpend({ id }: { id: string }) {
+  const hour = useThisHour();
+  const span = useMemo(() => spanOf(RANGE, hour.getTime()), [hour]);
+  const from = span.from.toISOString();
+  const spend = useQuery(usageQuery({ by: "day", split: "model", key: id, from }));
+  const outcomes = useQuery(usageQuery({ by: "outcome", key: id, from }));
+  return (
+    <>
+      <DrawerSection title="Spend">
+        <Loaded query={spend} loading={<Skeleton className="h-52 w-full" />}>
+          {({ data }) => {
+            const sum = sumMicro(data.map(({ charge_micro }) => charge_micro));
+            if (sum === 0n) return <p className="text-ink-soft">No charges in {RANGE_WORDS[RANGE]}.</p>;
+            const labelOf = (bucket: string): string => bucketTick("day", bucket);
+            const nameOf = (model: string): string => model || "no model";
+            return (
+              <>
+                <RangeSum range={RANGE}>
+                  <Money of={sum} as="balance" />
+                </RangeSum>
+                <Chart
+                  kind="bars"
+                  title={`Spend in ${RANGE_WORDS[RANGE]} by model`}
+                  format={moneyTick}
+                  height={180}
+                  {...stackSpend({ rows: data, span, split: "model", nameOf, labelOf })}
+                />
+              </>
+            );
+          }}
+        </Loaded>
+      </DrawerSection>
+      <DrawerSection title="Requests">
+        <Loaded query={outcomes} loading={<Skeleton className="h-16 w-full" />}>
+          {({ data }) => <Endings id={id} rows={data} />}
+        </Loaded>
+      </DrawerSection>
+    </>
+  );
+}
+
+/** A client that left is no error. */
+const NO_ERRORS = ["ok", "client_closed"];
+
+function Endings({ id, rows }: { id: string; rows: UsageRow[] }) {
+  const count = (some: UsageRow[]): number => some.reduce((sum, { requests }) => sum + requests, 0);
+  const total = count(rows);
+  const failed = count(rows.filter(({ outcome = "" }) => !NO_ERRORS.includes(outcome)));
+  if (total === 0) return <p className="text-ink-soft">No requests in {RANGE_WORDS[RANGE]}.</p>;
+  const others = rows.filter(({ outcome }) => outcome !== "ok").sort((a, b) => b.requests - a.requests);
+  return (
+    <>
+      <p>
+        <Count of={total} /> <span className="text-ink-soft">in {RANGE_WORDS[RANGE]}, errors:</span>{" "}
+        {((failed / total) * 100).toFixed(1)} %
+      </p>
+      {others.length > 0 && (
+        <ul aria-label="Requests that did not complete" className="mt-2.5 flex flex-wrap gap-x-4 gap-y-1.5">
+          {others.map(({ outcome = "", requests }) => (
+            <li key={outcome}>
+              <Link
+                to="/requests"
+                search={{ key: id, outcome }}
+                title={outcomeMeaning(outcome).says}
+                className="inline-flex items-center gap-1.5 rounded-sm hover:underline"
+              >
+                <Outcome of={outcome} />
+                <Count of={requests} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+const COLUMNS: Column<RequestRecord>[] = [timeColumn("ago"), MODEL_COLUMN, OUTCOME_COLUMN, CHARGE_COLUMN];
+
+export function KeyRequests({ id }: { id: string }) {
+  const navigate = useNavigate();
+  const latest = useQuery(recentRequestsQuery(LATEST, id));
+  return (
+    <DrawerSection title="Latest requests">
+      <Loaded query={latest}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p className="text-ink-soft">No requests yet.</p>
+          ) : (
+            <>
+              <div className="overflow-hidden rounded-md border border-line">
+                <Table
+                  label="Latest requests"
+                  columns={COLUMNS}
+                  rows={data}
+                  keyOf={(request) => request.id}
+                  onOpen={(request) => void navigate({ to: "/requests", search: { key: id, request: request.id } })}
+                />
+              </div>
+              <Link
+                to="/requests"
+                search={{ key: id }}
+                className="mt-2.5 inline-block text-accent underline-offset-2 hover:underline"
+              >
+                All requests of this key
+              </Link>
+            </>
+          )
+        }
+      </Loaded>
+    </DrawerSection>
+  );
+}

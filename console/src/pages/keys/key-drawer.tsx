@@ -1,0 +1,149 @@
+/** One key in full: its budgets, what it spent and how its requests ended, what it may do, and what can be done with it. */
+import { useQuery } from "@tanstack/react-query";
+import { Pencil, RefreshCw, Trash2 } from "lucide-react";
+import { useState } from "react";
+import type { ApiKey } from "../../api/types.ts";
+import { keyQuery } from "../../data/keys.ts";
+import { BudgetBars } from "../../keys/budget-bar.tsx";
+import { Expiry, KeyBadges } from "../../keys/key-state.tsx";
+import { RevokeSecretDialog } from "../../secrets/revoke-secret.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../ui/drawer.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Count, Time } from "../../ui/time.tsx";
+import { API_KEYS } from "./api-keys.ts";
+import { EditKeyDialog } from "./edit-key.tsx";
+import { KeyRequests, KeySpend } from "./key-activity.tsx";
+import { RotateKeyDialog } from "./rotate-key.tsx";
+
+interface Props {
+  id: string | undefined;
+  onClose: () => void;
+  /** Who may not sees the same, without the buttons. */
+  mayChange: boolean;
+}
+
+export function KeyDrawer({ id, onClose, mayChange }: Props) {
+  const key = useQuery({ ...keyQuery(id ?? ""), enabled: id !== undefined });
+  return (
+    <Drawer open={id !== undefined} onClose={onClose} title={key.data?.name ?? "API key"}>
+      <Loaded query={key}>{(record) => <Details apiKey={record} mayChange={mayChange} />}</Loaded>
+    </Drawer>
+  );
+}
+
+function Details({ apiKey, mayChange }: { apiKey: ApiKey; mayChange: boolean }) {
+  const { id, start, created_by, revoked_at, old_secret_until } = apiKey;
+  const hasBudget = apiKey.budget_day_micro !== null || apiKey.budget_month_micro !== null;
+  return (
+    <div className="flex flex-col gap-7">
+      <div>
+        <IdLine id={id} of="key" />
+        <p className="mt-2 flex flex-wrap items-center gap-2">
+          <code className="font-mono text-xs text-ink-soft">{start}_…</code>
+          <KeyBadges of={apiKey} />
+        </p>
+        {mayChange && revoked_at === null && <Actions apiKey={apiKey} />}
+      </div>
+      <DrawerSection title="Budget">
+        {hasBudget ? (
+          <BudgetBars of={apiKey} />
+        ) : (
+          <p className="text-ink-soft">None: this key can spend all the account's credit.</p>
+        )}
+      </DrawerSection>
+      <KeySpend id={id} />
+      <DrawerSection title="Settings">
+        <Facts>
+          <Fact name="Models">{apiKey.models === null ? "All" : apiKey.models.join(", ")}</Fact>
+          <Fact name="Expires">
+            {apiKey.expires_at === null ? <Expiry at={null} /> : <Time at={apiKey.expires_at} as="full" />}
+          </Fact>
+          {old_secret_until !== null && (
+            <Fact name="Old secret until">
+              <Time at={old_secret_until} as="full" />
+            </Fact>
+          )}
+          <LimitFact name="Requests per minute" of="requests_per_minute" apiKey={apiKey} />
+          <LimitFact name="Tokens per minute" of="tokens_per_minute" apiKey={apiKey} />
+          <LimitFact name="Concurrent" of="in_flight" apiKey={apiKey} />
+          <Fact name="Created">
+            <Time at={apiKey.created_at} as="full" />
+            {created_by !== null && <span className="text-ink-soft"> by {created_by.name}</span>}
+          </Fact>
+          <Fact name="Last used">
+            {apiKey.last_used_at === null ? (
+              <span className="text-ink-soft">Never</span>
+            ) : (
+              <Time at={apiKey.last_used_at} as="ago" />
+            )}
+          </Fact>
+          {revoked_at !== null && (
+            <Fact name="Revoked">
+              <Time at={revoked_at} as="full" />
+            </Fact>
+          )}
+        </Facts>
+      </DrawerSection>
+      <KeyRequests id={id} />
+    </div>
+  );
+}
+
+interface LimitProps {
+  name: string;
+  of: keyof ApiKey["limits"];
+  apiKey: ApiKey;
+}
+
+/** What holds, and up to where its owner may set it. */
+function LimitFact({ name, of, apiKey: { limits, limits_max } }: LimitProps) {
+  return (
+    <Fact name={name}>
+      <Count of={limits[of]} />
+      {limits[of] < limits_max[of] && (
+        <span className="text-ink-soft">
+          {" "}
+          of at most <Count of={limits_max[of]} />
+        </span>
+      )}
+    </Fact>
+  );
+}
+
+type Task = "edit" | "rotate" | "revoke";
+
+function Actions({ apiKey }: { apiKey: ApiKey }) {
+  const [task, setTask] = useState<Task>();
+  const done = (): void => setTask(undefined);
+  return (
+    <div className="mt-3 flex flex-wrap gap-2">
+      <Button size="small" onClick={() => setTask("edit")}>
+        <Pencil aria-hidden className="size-3.5" />
+        Edit
+      </Button>
+      <Button size="small" onClick={() => setTask("rotate")}>
+        <RefreshCw aria-hidden className="size-3.5" />
+        Rotate
+      </Button>
+      <Button size="small" look="danger" onClick={() => setTask("revoke")}>
+        <Trash2 aria-hidden className="size-3.5" />
+        Revoke
+      </Button>
+      {task === "edit" && <EditKeyDialog apiKey={apiKey} onClose={done} />}
+      {task === "rotate" && <RotateKeyDialog apiKey={apiKey} onClose={done} />}
+      {task === "revoke" && (
+        <RevokeSecretDialog kind={API_KEYS} secret={apiKey} onClose={done}>
+          Requests with this key are refused from now on.{" "}
+          {apiKey.last_used_at === null ? (
+            "It was never used."
+          ) : (
+            <>
+              It was last used <Time at={apiKey.last_used_at} as="ago" />.
+            </>
+          )}
+        </RevokeSecretDialog>
+      )}
+    </div>
+  );
+}

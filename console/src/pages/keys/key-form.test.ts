@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { ApiKey } from "../../api/types.ts";
+import { budgetShare } from "../../keys/budget-share.ts";
+import { changeIn, formOf, NEW_KEY } from "./key-form.ts";
+
+const KEY = {
+  name: "production",
+  budget_day_micro: "1500000.500000",
+  budget_month_micro: null,
+  expires_at: new Date("2026-12-01T09:30:17").getTime() / 1000,
+  models: ["a", "b"],
+  limits_set: { requests_per_minute: 60, tokens_per_minute: null, in_flight: null },
+} as ApiKey;
+
+describe("the form of a key", () => {
+  test("begins with what the key has; left alone, nothing changes, not even what it cannot show whole", () => {
+    const form = formOf(KEY);
+    assert.deepEqual(form, {
+      name: "production",
+      budget_day_micro: "1.5000005",
+      budget_month_micro: "",
+      expires_at: "2026-12-01T09:30",
+      models: ["a", "b"],
+      requests_per_minute: "60",
+      tokens_per_minute: "",
+      in_flight: "",
+    });
+    assert.deepEqual(changeIn(form, form), { change: {} });
+  });
+
+  test("says what changed, and that alone; empty takes it away", () => {
+    const before = formOf(KEY);
+    const form = { ...before, budget_month_micro: "$1,200.25", models: null, requests_per_minute: "", in_flight: "4" };
+    assert.deepEqual(changeIn(form, before), {
+      change: { budget_month_micro: "1200250000", models: null, limits: { requests_per_minute: null, in_flight: 4 } },
+    });
+    assert.deepEqual(changeIn({ ...before, budget_day_micro: "", expires_at: "" }, before), {
+      change: { budget_day_micro: null, expires_at: null },
+    });
+    const moved = { ...before, expires_at: "2026-12-02T10:00" };
+    assert.deepEqual(changeIn(moved, before), {
+      change: { expires_at: new Date("2026-12-02T10:00").getTime() / 1000 },
+    });
+    assert.deepEqual(changeIn({ ...NEW_KEY, name: "new" }, NEW_KEY), { change: { name: "new" } });
+  });
+
+  test("names the field that cannot be read", () => {
+    const problemOf = (part: Partial<typeof NEW_KEY>) => {
+      const read = changeIn({ ...NEW_KEY, ...part }, NEW_KEY);
+      return "problem" in read ? read.problem.param : undefined;
+    };
+    assert.equal(problemOf({ budget_day_micro: "ten" }), "budget_day_micro");
+    assert.equal(problemOf({ budget_month_micro: "-1" }), "budget_month_micro");
+    assert.equal(problemOf({ models: [] }), "models");
+    assert.equal(problemOf({ in_flight: "1.5" }), "limits.in_flight");
+  });
+});
+
+test("a budget's share is never shown as full before it is, nor above", () => {
+  assert.equal(budgetShare(0n, 3n), 0);
+  assert.equal(budgetShare(999n, 1000n), 99);
+  assert.equal(budgetShare(1000n, 1000n), 100);
+  assert.equal(budgetShare(5n, 3n), 100);
+  assert.equal(budgetShare(0n, 0n), 100);
+});

@@ -1,0 +1,105 @@
+/**
+ * The settings of a key as they stand in a form, and what of them changed. Fields have the API's names. Empty means none: no
+ * budget, no end, no limit of its own. Pure.
+ */
+import type { ApiKey, KeyChange } from "../../api/types.ts";
+import { exactDollars, parseDollars, parseMicro, wholeMicro } from "../../money.ts";
+import { wholeNumber } from "../../whole-number.ts";
+
+const BUDGETS = ["budget_day_micro", "budget_month_micro"] as const;
+export const LIMITS = ["requests_per_minute", "tokens_per_minute", "in_flight"] as const;
+
+export interface KeyForm {
+  name: string;
+  budget_day_micro: string;
+  budget_month_micro: string;
+  /** As `datetime-local` writes it, in the reader's time: `2026-12-01T09:30`. */
+  expires_at: string;
+  /** null: every one. */
+  models: string[] | null;
+  requests_per_minute: string;
+  tokens_per_minute: string;
+  in_flight: string;
+}
+
+export const NEW_KEY: KeyForm = {
+  name: "",
+  budget_day_micro: "",
+  budget_month_micro: "",
+  expires_at: "",
+  models: null,
+  requests_per_minute: "",
+  tokens_per_minute: "",
+  in_flight: "",
+};
+
+/** What the form of a key that there is begins with. */
+export function formOf(key: ApiKey): KeyForm {
+  return {
+    name: key.name,
+    budget_day_micro: dollarsOf(key.budget_day_micro),
+    budget_month_micro: dollarsOf(key.budget_month_micro),
+    expires_at: key.expires_at === null ? "" : localMinute(key.expires_at),
+    models: key.models,
+    requests_per_minute: textOf(key.limits_set.requests_per_minute),
+    tokens_per_minute: textOf(key.limits_set.tokens_per_minute),
+    in_flight: textOf(key.limits_set.in_flight),
+  };
+}
+
+export function formFrom(fields: FormData): KeyForm {
+  const text = (name: string): string => String(fields.get(name) ?? "").trim();
+  return {
+    name: text("name"),
+    budget_day_micro: text("budget_day_micro"),
+    budget_month_micro: text("budget_month_micro"),
+    expires_at: text("expires_at"),
+    models: text("models_allowed") === "some" ? fields.getAll("models").map(String) : null,
+    requests_per_minute: text("requests_per_minute"),
+    tokens_per_minute: text("tokens_per_minute"),
+    in_flight: text("in_flight"),
+  };
+}
+
+interface Problem {
+  /** As the API would name it. */
+  param: string;
+  text: string;
+}
+
+/** What differs from before, as the API takes it; or what cannot be read. What the API alone can judge is left to it. */
+export function changeIn(form: KeyForm, before: KeyForm): { change: KeyChange } | { problem: Problem } {
+  const change: KeyChange = {};
+  if (form.name !== before.name) change.name = form.name;
+  for (const name of BUDGETS) {
+    if (form[name] === before[name]) continue;
+    const pico = form[name] === "" ? null : parseDollars(form[name]);
+    if (pico === undefined) return { problem: { param: name, text: "An amount in dollars, such as 12.50." } };
+    change[name] = pico === null ? null : wholeMicro(pico);
+  }
+  if (form.expires_at !== before.expires_at) {
+    change.expires_at = form.expires_at === "" ? null : Math.floor(new Date(form.expires_at).getTime() / 1000);
+  }
+  if (String(form.models) !== String(before.models)) {
+    if (form.models?.length === 0) return { problem: { param: "models", text: "Choose at least one model." } };
+    change.models = form.models;
+  }
+  for (const name of LIMITS) {
+    if (form[name] === before[name]) continue;
+    const limit = form[name] === "" ? null : wholeNumber(form[name]);
+    if (limit === undefined) return { problem: { param: `limits.${name}`, text: "A whole number, 0 or more." } };
+    change.limits = { ...change.limits, [name]: limit };
+  }
+  return { change };
+}
+
+const dollarsOf = (micro: string | null): string =>
+  micro === null ? "" : exactDollars(parseMicro(micro)).replaceAll(/[$,]/g, "");
+const textOf = (limit: number | null): string => (limit === null ? "" : String(limit));
+
+function localMinute(unixSeconds: number): string {
+  const at = new Date(unixSeconds * 1000);
+  const two = (value: number): string => String(value).padStart(2, "0");
+  const day = `${String(at.getFullYear()).padStart(4, "0")}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
+  return `${day}T${two(at.getHours())}:${two(at.getMinutes())}`;
+}

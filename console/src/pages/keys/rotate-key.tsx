@@ -1,0 +1,83 @@
+/** A new secret for a key that stays what it is. The old one works on for as long as is chosen, so that nothing stands still. */
+import { useState } from "react";
+import type { ApiKey } from "../../api/types.ts";
+import { useRotateKey } from "../../data/keys.ts";
+import { NewSecretDialog } from "../../secrets/new-secret.tsx";
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
+import { errorOfField, SelectField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { Time } from "../../ui/time.tsx";
+import { wholeNumber } from "../../whole-number.ts";
+
+const HOUR_S = 3600;
+const OWN = "own";
+const KEEP = [
+  { value: "0", label: "Ends now" },
+  { value: String(HOUR_S), label: "Works for 1 more hour" },
+  { value: String(24 * HOUR_S), label: "Works for 24 more hours" },
+  { value: String(7 * 24 * HOUR_S), label: "Works for 7 more days" },
+  { value: OWN, label: "Works for a time of my own" },
+];
+
+export function RotateKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
+  const rotate = useRotateKey(apiKey.id);
+  const [keep, setKeep] = useState(String(24 * HOUR_S));
+  const [problem, setProblem] = useState<string>();
+  const submit = (fields: FormData): void => {
+    const hours = wholeNumber(textOf(fields, "hours"));
+    const seconds = keep === OWN ? hours && hours * HOUR_S : Number(keep);
+    setProblem(seconds === undefined ? "A whole number of hours." : undefined);
+    if (seconds !== undefined) rotate.mutate(seconds);
+  };
+  if (rotate.data !== undefined) {
+    const { secret, old_secret_until: until } = rotate.data;
+    return (
+      <NewSecretDialog noun="key" secret={secret} open onClose={onClose}>
+        {until === null ? (
+          "The old secret has ended."
+        ) : (
+          <>
+            The old secret works until <Time at={until} as="full" />.
+          </>
+        )}
+      </NewSecretDialog>
+    );
+  }
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Rotate ${apiKey.name}`}
+      about="The key gets a new secret and keeps its name, settings and history."
+    >
+      <Form onSubmit={submit} error={rotate.error} fields={["keep_old_s"]}>
+        <SelectField
+          label="Old secret"
+          value={keep}
+          onChange={(event) => setKeep(event.target.value)}
+          options={KEEP}
+          hint={
+            apiKey.old_secret_until === null
+              ? undefined
+              : "The secret before it, kept by an earlier rotation, ends at once."
+          }
+          error={keep === OWN ? undefined : errorOfField(rotate.error, "keep_old_s")}
+        />
+        {keep === OWN && (
+          <TextField
+            label="Hours"
+            name="hours"
+            inputMode="numeric"
+            required
+            autoComplete="off"
+            hint="Up to 720, which is 30 days."
+            error={problem ?? errorOfField(rotate.error, "keep_old_s")}
+          />
+        )}
+        <FormActions onCancel={onClose} busy={rotate.isPending}>
+          Rotate key
+        </FormActions>
+      </Form>
+    </Dialog>
+  );
+}

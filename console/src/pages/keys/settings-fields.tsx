@@ -1,0 +1,132 @@
+/** What an owner sets for a key, as fields of a form: when it is made, and later. */
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { ApiFault } from "../../api/fault.ts";
+import type { ApiKey } from "../../api/types.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { CheckField, errorOfField, TextField } from "../../ui/field.tsx";
+import { count } from "../../ui/time.tsx";
+import { type KeyForm, LIMITS } from "./key-form.ts";
+
+const LIMIT_LABELS = {
+  requests_per_minute: "Requests per minute",
+  tokens_per_minute: "Tokens per minute",
+  in_flight: "Concurrent requests",
+} as const;
+
+/** The fields that show what the API says of them. */
+export const shownParams = (error: unknown): string[] => [
+  "name",
+  "budget_day_micro",
+  "budget_month_micro",
+  "expires_at",
+  ...LIMITS.map((name) => `limits.${name}`),
+  // It names the one of the list that it refuses: `models[2]`.
+  ...(error instanceof ApiFault && isOfModels(error.param) ? [error.param ?? ""] : []),
+];
+
+const isOfModels = (param: string | undefined): boolean => param === "models" || param?.startsWith("models[") === true;
+
+interface Props {
+  begin: KeyForm;
+  /** What cannot be read of it, by the API's names. */
+  problem: { param: string; text: string } | undefined;
+  error: unknown;
+  /** Up to where the limits go, where that is known. */
+  ceiling?: ApiKey["limits_max"] | undefined;
+}
+
+export function SettingsFields({ begin, problem, error, ceiling }: Props) {
+  const wrongWith = (param: string): string | undefined =>
+    problem?.param === param ? problem.text : errorOfField(error, param);
+  const money = { inputMode: "decimal", autoComplete: "off", placeholder: "No budget" } as const;
+  return (
+    <>
+      <div className="grid gap-4 sm:grid-cols-2">
+        <TextField
+          label="Daily budget ($)"
+          name="budget_day_micro"
+          {...money}
+          defaultValue={begin.budget_day_micro}
+          hint="Starts anew at 00:00 UTC."
+          error={wrongWith("budget_day_micro")}
+        />
+        <TextField
+          label="Monthly budget ($)"
+          name="budget_month_micro"
+          {...money}
+          defaultValue={begin.budget_month_micro}
+          hint="Starts anew on the 1st, UTC."
+          error={wrongWith("budget_month_micro")}
+        />
+      </div>
+      <TextField
+        label="Expires"
+        name="expires_at"
+        type="datetime-local"
+        defaultValue={begin.expires_at}
+        hint="In your time zone. Leave it empty for a key that does not expire."
+        error={wrongWith("expires_at")}
+      />
+      <ModelChoice begin={begin.models} problem={problem?.param === "models" ? problem.text : modelsError(error)} />
+      <fieldset className="grid gap-4 sm:grid-cols-3">
+        <legend className="mb-1.5 font-medium">Limits</legend>
+        {LIMITS.map((name) => (
+          <TextField
+            key={name}
+            label={LIMIT_LABELS[name]}
+            name={name}
+            inputMode="numeric"
+            autoComplete="off"
+            defaultValue={begin[name]}
+            placeholder={ceiling === undefined ? "Default" : count(ceiling[name])}
+            hint={ceiling === undefined ? undefined : `At most ${count(ceiling[name])}.`}
+            error={wrongWith(`limits.${name}`)}
+          />
+        ))}
+      </fieldset>
+    </>
+  );
+}
+
+const modelsError = (error: unknown): string | undefined =>
+  error instanceof ApiFault && isOfModels(error.param) ? error.message : undefined;
+
+/** Every model, also those to come, or the ones that are ticked. */
+function ModelChoice({ begin, problem }: { begin: string[] | null; problem: string | undefined }) {
+  const [some, setSome] = useState(begin !== null);
+  const { data: rates } = useQuery(ratesQuery);
+  // What the key has stays a choice when the catalogue has it no more.
+  const ids = [...new Set([...(rates?.data.map(({ sku_id }) => sku_id) ?? []), ...(begin ?? [])])];
+  return (
+    <fieldset className="flex flex-col gap-2">
+      <legend className="mb-1.5 font-medium">Models</legend>
+      <div className="flex flex-wrap gap-x-6 gap-y-2">
+        <CheckField
+          type="radio"
+          name="models_allowed"
+          value="all"
+          checked={!some}
+          onChange={() => setSome(false)}
+          label="All models"
+        />
+        <CheckField
+          type="radio"
+          name="models_allowed"
+          value="some"
+          checked={some}
+          onChange={() => setSome(true)}
+          label="Only some"
+        />
+      </div>
+      {some && (
+        <div className="flex flex-wrap gap-x-5 gap-y-2 rounded-md border border-line p-3">
+          {ids.map((id) => (
+            <CheckField key={id} name="models" value={id} defaultChecked={begin?.includes(id) === true} label={id} />
+          ))}
+        </div>
+      )}
+      {problem !== undefined && <p className="text-xs text-bad">{problem}</p>}
+    </fieldset>
+  );
+}
