@@ -76,6 +76,7 @@ export const keyRoutes = routes({
     summary: "Create an API key",
     description: "An account has at most 500 that work.",
     guard: "builder",
+    needs: "work",
     body: { fields: SecretName, example: { name: "production" } },
     answer: {
       status: 201,
@@ -90,6 +91,7 @@ export const keyRoutes = routes({
     summary: "Rename an API key",
     description: "Requests that were made under the old name keep it in the history.",
     guard: "builder",
+    needs: "work",
     path: KEY_PATH,
     body: { fields: SecretName, example: { name: "production" } },
     answer: { description: "The key.", json: ApiKey, example: sampleKey },
@@ -100,6 +102,7 @@ export const keyRoutes = routes({
     summary: "Revoke an API key",
     description: "For good. Revoking what is revoked changes nothing and is no mistake.",
     guard: "builder",
+    needs: "work",
     path: KEY_PATH,
     answer: {
       description: "The key.",

@@ -1,9 +1,11 @@
-/** Builder and host accounts. Their money is the ledger's business; here is only who they are. */
+/** Builder and host accounts. Their money is the ledger's business; here is only who they are, and whose. */
+import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
-import { column, queryRow, row } from "../db/rows.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import { PEOPLE } from "./team-rows.ts";
 
 export type { AccountKind };
 
@@ -14,6 +16,10 @@ export const Account = row({
   suspended: z.boolean(),
 });
 export type Account = z.infer<typeof Account>;
+
+/** An account and the role that somebody has in it. */
+export const Membership = row({ ...Account.shape, role: z.enum(ROLES) });
+export type Membership = z.infer<typeof Membership>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
@@ -32,6 +38,18 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
         [id],
       ),
   };
+}
+
+/** What an identity owns and what it was invited to, oldest first. */
+export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
+  return queryRows(
+    db,
+    Membership,
+    `select a.id, a.kind, a.name, a.suspended_at is not null as suspended, p.role
+       from ${PEOPLE} p join account a on a.id = p.account_id where p.identity_id = $1
+      order by a.created_at, a.id`,
+    [identityId],
+  );
 }
 
 /** One statement: an account without its books cannot exist. */

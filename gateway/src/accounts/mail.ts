@@ -10,6 +10,8 @@ export interface Letter {
 
 export interface Mail {
   send(letter: Letter): Promise<void>;
+  /** Whether letters go to whom they are for. */
+  delivers: boolean;
 }
 
 const CONNECT_MS_MAX = 10_000;
@@ -34,6 +36,7 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
     { from },
   );
   return {
+    delivers: true,
     async send({ to, subject, text }) {
       // An address as an object is one address, whatever characters are in it.
       await transport.sendMail({ to: { name: "", address: to }, subject, text });
@@ -44,6 +47,7 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
 /** Letters hold links that let people in: nothing but a development platform may log them. */
 export function developmentMail(log: Log): Mail {
   return {
+    delivers: false,
     async send({ to, subject, text }) {
       log.warn({ to, subject, text }, "a letter that was not sent: this platform has no SMTP_URL");
     },

@@ -15,7 +15,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     flags: ["q", "kind"],
     run: list,
   },
-  "account show": { help: "one account with its balance and owners", args: ["ACCOUNT"], run: show },
+  "account show": { help: "one account with its balance, owners and team", args: ["ACCOUNT"], run: show },
   "account open": { help: "open an account; KIND is builder or host", args: ["KIND", "NAME"], run: open },
   "account suspend": {
     help: "stop an account's keys and tokens at once",
@@ -138,8 +138,9 @@ async function report(run: AdminRun, account: string): Promise<number> {
   return 0;
 }
 
-function line({ id, kind, name, balance, held, suspendedAt, owners }: AccountEntry): string {
-  const parts = [publicId("acc", id), kind.padEnd(7), `${exactMicro(balance)} µ`, name, owners.join(" ")];
+function line({ id, kind, name, balance, held, suspendedAt, owners, members }: AccountEntry): string {
+  const team = [...owners, ...members.map(({ email, role }) => `${email} (${role})`)];
+  const parts = [publicId("acc", id), kind.padEnd(7), `${exactMicro(balance)} µ`, name, team.join(" ")];
   if (held > 0n) parts.push(`(${exactMicro(held)} µ held)`);
   if (suspendedAt !== null) parts.push("SUSPENDED");
   return parts.join("  ").trimEnd();
