@@ -1,6 +1,6 @@
 /** Who is let in to a route, and what everybody else is told, in the order of the checks. */
 import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
-import { type Need, needOf, rolesFor, ROLES, roleNeeded } from "./roles.ts";
+import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 
 /** Names the account to act for, `acc_…`. Needed by those who have several of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";

@@ -74,7 +74,10 @@ export const operatorAccountRoutes = routes({
     description: "The newest first.",
     guard: "operator",
     query: Search,
-    words: { q: "A part of the account's name or of the e-mail address of somebody in its team.", kind: "Only accounts of this kind." },
+    words: {
+      q: "A part of the account's name or of the e-mail address of somebody in its team.",
+      kind: "Only accounts of this kind.",
+    },
     answer: { description: "A page of accounts.", json: PlatformAccountList, example: sampleList(sampleAccount) },
     faults: codes("invalid_cursor"),
   },

@@ -12,7 +12,8 @@ interface Props<Row extends SecretRow> {
   rows: Row[];
   /** What else is shown of each, after its name. */
   columns: Column<Row>[];
-  onRevoke: (secret: Row) => void;
+  /** Where their role allows it; also to rename. */
+  onRevoke: ((secret: Row) => void) | undefined;
   /** Where it can be renamed. */
   onRename?: ((secret: Row) => void) | undefined;
 }
@@ -24,6 +25,7 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
     align: "right",
     cell: (secret) => {
       if (secret.revoked_at !== null) return <Badge>revoked</Badge>;
+      if (onRevoke === undefined) return null;
       if (onRename !== undefined) return <ActionMenu {...{ secret, onRename, onRevoke }} />;
       return (
         <Button look="danger" size="small" aria-label={`Revoke ${secret.name}`} onClick={() => onRevoke(secret)}>

@@ -61,7 +61,12 @@ const ROWS: Row[] = [
 
 test("an identity acts for the account it names, or for its only active one of the kind", () => {
   for (const { accounts, kind = "builder", named, operator = false, outcome } of ROWS) {
-    const acting = chooseActing({ accounts, kind: kind === "either" ? undefined : kind, named: named as Uuid | undefined, operator });
+    const acting = chooseActing({
+      accounts,
+      kind: kind === "either" ? undefined : kind,
+      named: named as Uuid | undefined,
+      operator,
+    });
     const got = acting.kind === "acts" ? acting.account.name : acting.why;
     assert.equal(got, outcome, JSON.stringify({ accounts: accounts.map(({ name }) => name), kind, named, operator }));
   }

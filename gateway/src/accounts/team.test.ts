@@ -23,7 +23,14 @@ before(async () => {
   database = await openTestDatabase();
   const { pool } = database;
   const secret = "a secret of tests, 32 characters or more";
-  const shared = { pool, newId, secret, log: createLog("silent"), publicUrl: "https://gate.test", passwordHash: cheapHash };
+  const shared = {
+    pool,
+    newId,
+    secret,
+    log: createLog("silent"),
+    publicUrl: "https://gate.test",
+    passwordHash: cheapHash,
+  };
   const mail = { delivers: true, send: async (letter: Letter) => void letters.push(letter) };
   identities = await openIdentities(shared);
   mailing = await openIdentities({ ...shared, mail, verifyEmails: true });

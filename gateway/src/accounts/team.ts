@@ -11,7 +11,7 @@ import { TEAM_ACTIONS } from "../base/states.ts";
 import { announce, TEAM_TOPIC } from "../db/broadcast.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { accountsOf, Membership } from "./accounts.ts";
+import { accountsOf, type Membership } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
 import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } from "./invitations.ts";
 import { type Actor, lockAccount, note, PEOPLE, sizeOf } from "./team-rows.ts";

@@ -10,6 +10,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { type Need, needOf } from "@tollgate/api/roles.ts";
 import {
   type BodyOf,
   type CodesOf,
@@ -19,7 +20,6 @@ import {
   type QueryOf,
   type Route,
 } from "@tollgate/api/route.ts";
-import { type Need, needOf } from "@tollgate/api/roles.ts";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Fault, type FaultOptions, fault } from "../faults.ts";
 import { type DoorOptions, type OpenCall, takeOver } from "./door.ts";

@@ -1,6 +1,7 @@
 /** Every account, as operators see it: found by name, e-mail address or id; suspended and restored. Every node stands beside them. */
-import type pg from "pg";
+
 import { ROLES } from "@tollgate/api/roles.ts";
+import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";

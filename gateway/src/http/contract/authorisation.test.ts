@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import { ACTING, type Guard as AnyGuard, accessOf as refusalsOf, GUARDS } from "@tollgate/api/guards.ts";
+import { ACTING, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
 import { type Need, needOf, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
@@ -43,7 +43,13 @@ const TOLD: Record<Who, Record<Guard, string>> = {
   "no account": noneOf("no_account"),
   builder,
   host,
-  operator: { ...EVERYBODY_PASSES, builder: "member_only", buyer: "member_only", host: "host_only", account: "no_account" },
+  operator: {
+    ...EVERYBODY_PASSES,
+    builder: "member_only",
+    buyer: "member_only",
+    host: "host_only",
+    account: "no_account",
+  },
   "suspended builder": noneOf("account_suspended"),
   "suspended host": noneOf("account_suspended"),
   "other builder": builder,

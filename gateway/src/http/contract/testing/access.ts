@@ -52,7 +52,13 @@ const ROWS: Record<string, Row> = {
   readInvitation: NOTHING,
   acceptInvitation: NOTHING,
   // Everybody may leave; only owners remove others.
-  removeFromTeam: { except: Object.fromEntries(Object.values(TEAMS).flat().map((who) => [who, "role_required"])) },
+  removeFromTeam: {
+    except: Object.fromEntries(
+      Object.values(TEAMS)
+        .flat()
+        .map((who) => [who, "role_required"]),
+    ),
+  },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
   // Less is owed here than the example asks for.

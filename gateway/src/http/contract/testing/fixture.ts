@@ -74,7 +74,10 @@ export async function openFixture(): Promise<Fixture> {
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
   const inTeams = async () => {
-    const [builder, host] = [await signedIn(platform, [{ kind: "builder" }]), await signedIn(platform, [{ kind: "host" }])];
+    const [builder, host] = [
+      await signedIn(platform, [{ kind: "builder" }]),
+      await signedIn(platform, [{ kind: "host" }]),
+    ];
     const member = (of: Person, role: string) => joined(platform, of.accountIds[0] as Uuid, role);
     return {
       builder,

@@ -56,7 +56,9 @@ export async function callTeam(fixture: Fixture, { ask }: Coverage): Promise<voi
   for (const name of ["changeRole", "removeFromTeam"]) {
     await ask(second.browser, 409, name, { id: idOf(owner), body: { role: "viewer" } });
   }
-  const { data: events = [] } = { data: (await ask(owner.browser, 200, "getTeam")).body.events as { action: string }[] };
+  const { data: events = [] } = {
+    data: (await ask(owner.browser, 200, "getTeam")).body.events as { action: string }[],
+  };
   assert.deepEqual(
     events.map(({ action }) => action),
     ["joined", "invited", "role_changed", "joined", "invited", "withdrawn", "invited"],
