@@ -14,7 +14,7 @@ import { Account } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
 import type { Letters } from "./letters.ts";
 import { linkTo } from "./links.ts";
-import { type Actor, lockAccount, note, roleOf, sizeOf } from "./team-rows.ts";
+import { type Actor, lockForOwner, note, roleOf, sizeOf } from "./team-rows.ts";
 
 const SECRET_BYTES = 32;
 const TOKEN = /^(inv_[0-9a-z]{26})\.[\w-]{43}$/;
@@ -39,11 +39,10 @@ export interface Invitations {
     accountId: Uuid,
     offer: { email: string; role: Role },
     by: Actor,
-  ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached">;
+  ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached" | "role_required">;
   /** The newest first. */
   open(accountId: Uuid): Promise<Invitation[]>;
-  /** False where there is no such open one. */
-  withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<boolean>;
+  withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<"withdrawn" | "not_found" | "role_required">;
   sweep(): Promise<void>;
 }
 
@@ -72,7 +71,7 @@ export function openInvitations(options: InvitationsOptions): Invitations {
       const id = newId();
       const token = `${publicId("inv", id)}.${randomBytes(SECRET_BYTES).toString("base64url")}`;
       const sent = await inTransaction(pool, async (client) => {
-        await lockAccount(client, accountId);
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
         const present = await roleOf(client, accountId, to);
         // Who is in the team can still be asked to become an owner.
         if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
@@ -104,14 +103,14 @@ export function openInvitations(options: InvitationsOptions): Invitations {
 
     withdraw: (accountId, id, by) =>
       inTransaction(pool, async (client) => {
-        await lockAccount(client, accountId);
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
         const text = `select ${COLUMNS} from ${FROM} where v.id = $2 and v.account_id = $1 and ${IS_OPEN}`;
         const found = await queryRow(client, Invitation, text, [accountId, id]);
-        if (found === undefined) return false;
+        if (found === undefined) return "not_found";
         const { email, role } = found;
         await client.query("update account_invitation set revoked_at = now() where id = $1", [id]);
         await note(client, { id: newId(), accountId, by: by.identityId, action: "withdrawn", email, role });
-        return true;
+        return "withdrawn";
       }),
 
     async sweep() {

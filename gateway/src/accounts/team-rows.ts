@@ -24,6 +24,17 @@ export async function lockAccount(client: pg.PoolClient, accountId: Uuid): Promi
   await client.query("select from account where id = $1 for no key update", [accountId]);
 }
 
+/** The same for an owner's act: false where they are one no more. They may have been removed since they were let in. */
+export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { identityId }: Actor): Promise<boolean> {
+  await lockAccount(client, accountId);
+  const values = [accountId, identityId];
+  const { rowCount } = await client.query(
+    "select from account_owner where account_id = $1 and identity_id = $2",
+    values,
+  );
+  return rowCount === 1;
+}
+
 /** The role of whoever has the address; undefined where nobody in the account has it. */
 export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
   const text = `select p.role from ${PEOPLE} p join identity i on i.id = p.identity_id

@@ -101,8 +101,9 @@ test("a link ends with its week, with its withdrawal, with another to the same a
   const [open] = await identities.team.invitations.open(accountId);
   assert.equal(open?.role, "member");
   const { accountId: elsewhere, owner: stranger } = await owned();
-  assert.equal(await identities.team.invitations.withdraw(elsewhere, open?.id as Uuid, stranger), false);
-  assert.equal(await identities.team.invitations.withdraw(accountId, open?.id as Uuid, owner), true);
+  assert.equal(await identities.team.invitations.withdraw(elsewhere, open?.id as Uuid, stranger), "not_found");
+  assert.equal(await identities.team.invitations.withdraw(accountId, open?.id as Uuid, stranger), "role_required");
+  assert.equal(await identities.team.invitations.withdraw(accountId, open?.id as Uuid, owner), "withdrawn");
   assert.equal(await identities.team.accept(withdrawn, guest), "not_found");
 
   const second = await joined(accountId, "owner", owner);
@@ -117,6 +118,26 @@ test("an account keeps an owner, however many leave at once", async () => {
   const left = await Promise.all(owners.map((who) => identities.team.remove(accountId, who.identityId, who)));
   assert.deepEqual(left.sort(), ["last_owner", "removed", "removed"]);
   assert.deepEqual(await rolesIn(accountId), ["owner"]);
+});
+
+test("who was let in as an owner and is one no more changes nothing", async () => {
+  const { owner, accountId } = await owned();
+  const second = await joined(accountId, "owner", owner);
+  const member = await joined(accountId, "member", owner);
+  const each = await Promise.all([
+    identities.team.remove(accountId, second.identityId, owner),
+    identities.team.remove(accountId, owner.identityId, second),
+  ]);
+  assert.deepEqual(each.sort(), ["removed", "role_required"], "of two who remove each other, one is quicker");
+  const left = (await identities.team.members(accountId)).map(({ email }) => email);
+  const [gone] = [owner, second].filter(({ email }) => !left.includes(email));
+  const { invitations } = identities.team;
+  assert.equal(
+    await invitations.send(accountId, { email: "x@example.test", role: "owner" }, gone as Person),
+    "role_required",
+  );
+  assert.equal(await identities.team.setRole(accountId, member.identityId, "viewer", gone as Person), "role_required");
+  assert.equal(await identities.team.remove(accountId, member.identityId, gone as Person), "role_required");
 });
 
 test("nobody becomes an owner but by accepting it, and an owner has no other role", async () => {

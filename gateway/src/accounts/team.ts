@@ -14,7 +14,7 @@ import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
 import { accountsOf, type Membership } from "./accounts.ts";
 import type { Attempts } from "./attempts.ts";
 import { findOffer, type Invitations, type Offer, revokeOpen, revokeOpenOf } from "./invitations.ts";
-import { type Actor, lockAccount, note, PEOPLE, sizeOf } from "./team-rows.ts";
+import { type Actor, lockAccount, lockForOwner, note, PEOPLE, sizeOf } from "./team-rows.ts";
 
 const EVENTS_SHOWN = 50;
 
@@ -56,8 +56,9 @@ export interface Team {
     memberId: Uuid,
     role: Exclude<Role, "owner">,
     by: Actor,
-  ): Promise<Member | OwnerStays | "not_found">;
-  remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found">;
+  ): Promise<Member | OwnerStays | "not_found" | "role_required">;
+  /** Somebody else, or oneself. */
+  remove(accountId: Uuid, memberId: Uuid, by: Actor): Promise<"removed" | OwnerStays | "not_found" | "role_required">;
   /** What the link of an invitation offers to this person. */
   look(token: string, by: Joining): Promise<Offer | NotOffered>;
   accept(token: string, by: Joining): Promise<Membership | NotOffered | "limit_reached">;
@@ -103,7 +104,7 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
     async setRole(accountId, memberId, role, by) {
       await attempts.take("teamChanges", by.identityId);
       const outcome = await inTransaction(pool, async (client) => {
-        await lockAccount(client, accountId);
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
         const member = await findMember(client, accountId, memberId);
         if (member === undefined) return "not_found";
         if (member.role === role) return member;
@@ -125,7 +126,8 @@ export function openTeam({ pool, newId, attempts, invitations, verifyEmails }: T
 
     async remove(accountId, memberId, by) {
       const outcome = await inTransaction(pool, async (client) => {
-        await lockAccount(client, accountId);
+        const isOwner = await lockForOwner(client, accountId, by);
+        if (!isOwner && memberId !== by.identityId) return "role_required";
         const member = await findMember(client, accountId, memberId);
         if (member === undefined) return "not_found";
         const stays = member.role === "owner" ? await ownerStays(client, accountId) : undefined;

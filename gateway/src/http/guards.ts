@@ -97,8 +97,10 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
 
 /** Refuses whoever's role in the account does not allow it. */
 export function requireRole({ role }: Membership, need: Need): void {
-  if (!mayDo(role, need)) throw fault("role_required", { message: roleNeeded(need) });
+  if (!mayDo(role, need)) throw roleRequired(need);
 }
+
+export const roleRequired = (need: Need): Fault => fault("role_required", { message: roleNeeded(need) });
 
 export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<Checks, "hostToken"> {
   return {

@@ -52,28 +52,34 @@ const SignInFirst = () => (
 );
 
 function Invited({ me, token }: { me: Me; token: string }) {
-  const invitation = useQuery(invitationQuery(token));
-  if (invitation.data !== undefined) return <Offer me={me} token={token} offer={invitation.data} />;
+  const accept = useAccept();
+  // Once accepted it opens nothing more, and is not asked about again.
+  const invitation = useQuery({ ...invitationQuery(token), enabled: !accept.isSuccess });
+  if (invitation.data !== undefined) return <Offer {...{ me, token, accept }} offer={invitation.data} />;
   if (invitation.error !== null) return <Refusal me={me} token={token} error={invitation.error} />;
   return <Loading />;
 }
 
 const HOME = { builder: "/overview", host: "/host" } as const;
 
-function Offer({ me, token, offer }: { me: Me; token: string; offer: InvitedTo }) {
+interface OfferProps {
+  me: Me;
+  token: string;
+  offer: InvitedTo;
+  accept: ReturnType<typeof useAccept>;
+}
+
+function Offer({ me, token, offer, accept }: OfferProps) {
   const navigate = useNavigate();
-  const accept = useAccept();
   const { account, role, invited_by } = offer;
   const join = (): void =>
-    accept.mutate(token, {
-      async onSuccess(joined) {
-        forgetToken();
-        actFor(joined);
-        await refreshSession();
-        await navigate({ to: HOME[joined.kind] });
-        toast(`You are in the team of ${joined.name}`);
-      },
-    });
+    void accept.mutateAsync(token).then(async (joined) => {
+      forgetToken();
+      actFor(joined);
+      await refreshSession();
+      await navigate({ to: HOME[joined.kind] });
+      toast(`You are in the team of ${joined.name}`);
+    }, showsItself);
   return (
     <AuthCard
       title={`Join ${account.name}`}
@@ -125,6 +131,9 @@ function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) 
     </AuthCard>
   );
 }
+
+/** The error of a change is shown where it is asked for. */
+const showsItself = (): void => {};
 
 const NotNow = ({ me, children }: { me: Me; children: string }) => (
   <Link to={homeOf(me)} onClick={forgetToken} className={buttonClasses("plain")}>

@@ -8,7 +8,6 @@ import { teamQuery } from "../../data/team.ts";
 import { meaningOf, ROLES } from "../../team/roles.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
-import { Fact, Facts } from "../../ui/drawer.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Changes } from "./changes.tsx";
 import { Invitations } from "./invitations.tsx";
@@ -56,13 +55,14 @@ function TeamPage({ account }: { account: Account }) {
         )}
         <div className="grid gap-5 lg:grid-cols-2">
           <Card title="Roles">
-            <Facts>
+            <dl className="flex flex-col gap-2.5">
               {ROLES.map((role) => (
-                <Fact key={role} name={role}>
-                  {meaningOf(role, account.kind)}
-                </Fact>
+                <div key={role} className="sm:grid sm:grid-cols-[5rem_minmax(0,1fr)] sm:gap-3">
+                  <dt className="font-medium">{role}</dt>
+                  <dd className="text-ink-soft">{meaningOf(role, account.kind)}</dd>
+                </div>
               ))}
-            </Facts>
+            </dl>
           </Card>
           <Card title="Recent changes" flush>
             <Loaded query={team}>{({ events }) => <Changes events={events} />}</Loaded>

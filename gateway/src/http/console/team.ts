@@ -4,7 +4,7 @@ import type { Invitation } from "../../accounts/invitations.ts";
 import type { Member, TeamEvent } from "../../accounts/team.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
-import { requireRole } from "../guards.ts";
+import { requireRole, roleRequired } from "../guards.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
 import { accountObject } from "./accounts.ts";
@@ -30,13 +30,16 @@ export function teamHandlers({ identities }: Pick<Parts, "identities">): Handler
 
     async inviteToTeam({ who, account, body, refuse }) {
       const sent = await team.invitations.send(account.id, body(), who);
+      if (sent === "role_required") throw roleRequired("own");
       if (typeof sent === "string") throw refuse(sent);
       return { ...invitationObject(sent.invitation), link: sent.link };
     },
 
     async withdrawInvitation({ who, account, params, refuse }) {
       const id = parseId("inv", params.id);
-      if (id === undefined || !(await team.invitations.withdraw(account.id, id, who))) throw refuse("not_found");
+      const outcome = id === undefined ? "not_found" : await team.invitations.withdraw(account.id, id, who);
+      if (outcome === "role_required") throw roleRequired("own");
+      if (outcome === "not_found") throw refuse(outcome);
       return { removed: true };
     },
 
@@ -44,6 +47,7 @@ export function teamHandlers({ identities }: Pick<Parts, "identities">): Handler
       const id = await memberIn(account.id, params.id);
       if (id === undefined) throw refuse("not_found");
       const changed = await team.setRole(account.id, id, body().role, who);
+      if (changed === "role_required") throw roleRequired("own");
       if (typeof changed === "string") throw refuse(changed);
       return memberObject(changed, who.identityId);
     },

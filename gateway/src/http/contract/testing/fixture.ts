@@ -167,9 +167,8 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
     },
     member: async () => publicId("usr", (await joined(platform, builderId, "viewer")).identityId),
     async invitation() {
-      const inviter = await platform.person();
       const offer = { email: `guest${made++}@example.test`, role: "viewer" } as const;
-      const sent = await platform.identities.team.invitations.send(builderId, offer, inviter);
+      const sent = await platform.identities.team.invitations.send(builderId, offer, builder);
       return publicId("inv", (sent as Exclude<typeof sent, string>).invitation.id);
     },
     async batch() {
