@@ -2,6 +2,13 @@
 
 /** Accounts of one identity. */
 export const ACCOUNTS_MAX = 20;
+/** Accounts of others that one identity was invited to. */
+export const MEMBERSHIPS_MAX = 50;
+/** People of one account, its owners among them. */
+export const TEAM_MAX = 50;
+/** Invitations to one account that nobody has answered. */
+export const OPEN_INVITATIONS_MAX = 20;
+export const INVITATION_DAYS = 7;
 /** Secrets of one account that work at once. */
 export const OPEN_KEYS_MAX = 500;
 export const OPEN_HOST_TOKENS_MAX = 100;

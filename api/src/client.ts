@@ -16,6 +16,7 @@ import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
 import type * as requests from "./console/requests.ts";
 import type * as signIn from "./console/sign-in.ts";
+import type * as team from "./console/team.ts";
 import type * as nodes from "./nodes/answers.ts";
 import type { nodeRoutes } from "./nodes/routes.ts";
 import type { Rate } from "./public/answers.ts";
@@ -36,6 +37,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof requests.requestRoutes &
   typeof signIn.signInRoutes &
+  typeof team.teamRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
 type Answers = typeof accounts.answers &
@@ -50,7 +52,8 @@ type Answers = typeof accounts.answers &
   typeof operatorPayouts.answers &
   typeof operatorPlatform.answers &
   typeof requests.answers &
-  typeof signIn.answers & {
+  typeof signIn.answers &
+  typeof team.answers & {
     NodeTry: typeof nodes.NodeTry;
     NodeCredentials: typeof nodes.NodeCredentials;
     Rate: typeof Rate;

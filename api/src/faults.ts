@@ -62,6 +62,27 @@ export const faults = {
   no_account: { status: 403, retry: "never", text: "You are signed in, but you have no account yet." },
   account_suspended: { status: 403, retry: "never", text: "Your account is suspended." },
   member_only: { status: 403, retry: "never", text: "This needs a builder account, and this sign-in has none." },
+  role_required: { status: 403, retry: "never", text: "Your role in this account does not allow this." },
+  invitation_not_yours: {
+    status: 403,
+    retry: "never",
+    text: "This invitation is for another e-mail address. Sign in with the one that it was sent to.",
+  },
+  already_in_team: {
+    status: 409,
+    retry: "never",
+    text: "Somebody with this e-mail address is in the team already. Change their role instead.",
+  },
+  last_owner: {
+    status: 409,
+    retry: "never",
+    text: "An account keeps at least one owner, and this is the only one. Invite another owner first.",
+  },
+  account_owes: {
+    status: 409,
+    retry: "never",
+    text: "The account's balance is below zero. Nobody stops being its owner until that is paid.",
+  },
   cross_site_blocked: {
     status: 403,
     retry: "never",

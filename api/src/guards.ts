@@ -1,7 +1,8 @@
 /** Who is let in to a route, and what everybody else is told, in the order of the checks. */
-import { codes, type Refusal, wrongField } from "./faults.ts";
+import { codes, type Refusal, refusal, wrongField } from "./faults.ts";
+import { type Need, needOf, ROLES, roleNeeded, rolesFor } from "./roles.ts";
 
-/** Names the account to act for, `acc_…`. Needed by those who own several of a kind. */
+/** Names the account to act for, `acc_…`. Needed by those who have several of a kind. */
 export const ACCOUNT_HEADER = "x-tollgate-account";
 
 interface Access {
@@ -40,6 +41,8 @@ export const GUARDS = {
   buyer: actingFor(...codes("member_only", "not_a_builder")),
   /** Acts for a host account. */
   host: actingFor(...codes("host_only")),
+  /** Acts for an account of either kind. */
+  account: actingFor(),
   operator: { open: false, parameters: [], faults: codes("not_authenticated", "operator_only") },
   /** A host's agent or command line, by its token. */
   hostToken: { open: false, parameters: [], faults: codes("invalid_host_token") },
@@ -57,9 +60,18 @@ export type Guard = keyof typeof GUARDS;
 /** Credentials that no browser sends by itself: no other site can make use of them. */
 const BEARERS: readonly Guard[] = ["hostToken", "apiKey"];
 
+/** Those that act for an account: what a person may do there depends on their role. */
+export const ACTING: readonly Guard[] = ["builder", "buyer", "host", "account"];
+
 /** What the guard refuses; before the console's, what changes something has to come from our own pages. */
-export function accessOf({ at, guard }: { at: string; guard: Guard }): Access {
-  const access: Access = GUARDS[guard];
+export function accessOf(route: { at: string; guard: Guard; needs?: Need }): Access {
+  const { at, guard } = route;
+  const access: Access = ACTING.includes(guard) ? forRole(GUARDS[guard], needOf(route)) : GUARDS[guard];
   if (BEARERS.includes(guard) || at.startsWith("GET ")) return access;
   return { ...access, faults: [...codes("cross_site_blocked"), ...access.faults] };
+}
+
+function forRole(access: Access, need: Need): Access {
+  if (rolesFor(need).length === ROLES.length) return access;
+  return { ...access, faults: [...access.faults, refusal("role_required", roleNeeded(need))] };
 }

@@ -6,6 +6,7 @@ import type { z } from "zod";
 import type { FaultCode, Refusal } from "./faults.ts";
 import type { Guard } from "./guards.ts";
 import type { Example } from "./openapi/openapi.ts";
+import type { Need } from "./roles.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -13,6 +14,8 @@ export interface Route {
   /** As OpenAPI writes it: `GET /console/api/keys/{id}`. */
   at: `${Method} /${string}`;
   guard: Guard;
+  /** What of the account's roles it takes, where its guard acts for an account. A GET reads, unless it says otherwise. */
+  needs?: Need;
   /** Where it is not that of its table. */
   tag?: string;
   summary: string;

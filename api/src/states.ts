@@ -56,3 +56,7 @@ export const MODEL_KINDS = ["generation", "embedding"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 export const MODEL_CLASSES = ["tiny", "small", "mid", "reasoning", "embed", "large"] as const;
 export const MODEL_STATUSES = ["active", "coming"] as const;
+
+/** What happens to a team. */
+export const TEAM_ACTIONS = ["invited", "withdrawn", "joined", "role_changed", "removed", "left"] as const;
+export type TeamAction = (typeof TEAM_ACTIONS)[number];

@@ -47,8 +47,9 @@ onSignedOut(() => {
 
 /** Where rights were lost the door is asked again: it leads to what is left, and what was shown of the rest goes. */
 onForbidden(async () => {
-  if (!(await readRightsAgain())) return;
-  toast("Your access has changed: some pages are no longer available to you.", "bad");
+  const changed = await readRightsAgain();
+  if (changed === undefined) return;
+  toast(changed, "bad");
   await router.invalidate();
   await forgetAll();
 });

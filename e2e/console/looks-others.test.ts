@@ -47,6 +47,7 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
         there: "tht_live_",
         open: (page) => row(page, /Create token/),
       },
+      { path: "/host/team", heading: "Team", there: "Recent changes", open: (page) => row(page, /Invite/) },
     ],
   },
   {

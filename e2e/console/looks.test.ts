@@ -13,6 +13,7 @@ const OUTSIDE = [
   { path: "/forgot-password", heading: "Reset password" },
   { path: "/reset-password#token=x", heading: "Set a new password" },
   { path: "/sign-in/code", heading: "Enter your code" },
+  { path: "/join#token=x", heading: "You are invited to a team" },
   { path: "/no-such-page", heading: "Page not found" },
 ];
 const INSIDE = [
@@ -21,6 +22,7 @@ const INSIDE = [
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
+  { path: "/team", heading: "Team", there: "Recent changes" },
 ];
 const SCREENS = [
   { width: 360, height: 740 },

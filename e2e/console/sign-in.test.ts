@@ -8,7 +8,14 @@ import { openTestIssuer, type TestIssuer } from "../../gateway/src/accounts/test
 import { openTestMailbox, type TestMailbox } from "../../gateway/src/accounts/testing/smtp.ts";
 import { totp } from "../../gateway/src/accounts/testing/totp.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { axeFindings, type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
+import {
+  assertLooksRight,
+  axeFindings,
+  type BrowserSession,
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBrowser,
+} from "./browser.ts";
 
 const EMAIL = "grace@example.com";
 const [FIRST, SECOND] = ["a long enough password", "another long password"];
@@ -49,9 +56,9 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
-  const linkOfNextLetter = async (): Promise<string> => {
+  const linkOfNextLetter = async (email = EMAIL): Promise<string> => {
     const { text, to } = await mailbox.next();
-    assert.deepEqual(to, [EMAIL]);
+    assert.deepEqual(to, [email]);
     return /http:\S+#token=\S+/.exec(text)?.[0] ?? assert.fail(`the letter has no link:\n${text}`);
   };
   const enter = async (password: string): Promise<void> => {
@@ -188,6 +195,111 @@ describe("signing in to the console", NEEDS_CHROMIUM, () => {
       complaints().filter((said) => said !== `request to ${issuer.provider.issuer}`),
       [],
     );
+  });
+
+  describe("a team", () => {
+    const GUEST = "guest@example.com";
+    let guest: BrowserSession;
+    before(async () => {
+      // On a telephone.
+      guest = await openBrowser({ baseUrl: platform.ready.base_url, width: 390, height: 800 });
+    });
+    after(() => guest?.close());
+
+    const invite = async (email: string, role: string): Promise<string> => {
+      await page.goto("/console/team");
+      await page.getByRole("button", { name: "Invite" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByLabel("E-mail").fill(email);
+      await dialog.getByRole("radio", { name: new RegExp(`^${role}`) }).check();
+      await dialog.getByRole("button", { name: "Send invitation" }).click();
+      await page.getByRole("status").getByText(`Invitation sent to ${email}`).waitFor();
+      return linkOfNextLetter(email);
+    };
+    const change = async (item: string): Promise<void> => {
+      await page.getByRole("button", { name: `Actions for ${GUEST}` }).click();
+      await page.getByRole("menuitem", { name: item }).click();
+    };
+    /** Past the page, which does not offer it to everybody. */
+    const createKey = async (): Promise<unknown[]> => {
+      const more = { data: { name: "by hand" }, headers: { "sec-fetch-site": "same-origin" } };
+      const answer = await guest.page.request.post("/console/api/keys", more);
+      const { error } = (await answer.json()) as { error?: { code: string } };
+      return [answer.status(), error?.code];
+    };
+
+    test("an invitation by mail, to somebody who has to sign up first; nobody else can use it", async () => {
+      await page.getByLabel("Name", { exact: true }).fill("Compilers");
+      await page.getByRole("button", { name: "Create builder account" }).click();
+      await page.getByRole("heading", { name: "Overview" }).waitFor();
+      const link = await invite(GUEST, "viewer");
+      await page.getByRole("table", { name: "Pending invitations" }).getByText(GUEST).waitFor();
+      await assertLooksRight(browser, "the team page");
+      await page.goto(link);
+      await page.getByRole("heading", { name: "You cannot join with this link" }).waitFor();
+      await page.getByText("This invitation is for another e-mail address").waitFor();
+      assert.equal(new URL(page.url()).hash, "", "the token does not stay in the address");
+      assert.deepEqual(complaints(), []);
+
+      const { page: theirs } = guest;
+      await theirs.goto(link);
+      await theirs.getByRole("heading", { name: "You are invited to a team" }).waitFor();
+      await assertLooksRight(guest, "an invitation, signed out");
+      await theirs.getByRole("link", { name: "Create account" }).click();
+      await theirs.getByLabel("Your name").fill("Guest");
+      await theirs.getByLabel("E-mail").fill(GUEST);
+      await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
+      await theirs.getByRole("button", { name: "Create account" }).click();
+      await theirs.goto(await linkOfNextLetter(GUEST));
+      await theirs.getByRole("button", { name: "Confirm" }).click();
+      await theirs.getByRole("link", { name: "Sign in" }).click();
+      await theirs.getByLabel("E-mail").fill(GUEST);
+      await theirs.getByLabel("Password", { exact: true }).fill(FIRST);
+      await theirs.getByRole("button", { name: "Sign in", exact: true }).click();
+      // This tab still knows where they were going.
+      await theirs.getByRole("heading", { name: "Join Compilers" }).waitFor();
+      await theirs.getByText("hopper@example.com invites you").waitFor();
+      await assertLooksRight(guest, "an invitation");
+      await theirs.getByRole("button", { name: "Accept" }).click();
+      await theirs.getByRole("heading", { name: "Overview" }).waitFor();
+    });
+
+    test("a viewer creates no key, a member does", async () => {
+      const { page: theirs } = guest;
+      await theirs.goto("/console/keys");
+      await theirs.getByText("Your role in Compilers is viewer").waitFor();
+      assert.equal(await theirs.getByRole("button", { name: "Create key" }).count(), 0);
+      await assertLooksRight(guest, "what a viewer sees of keys");
+      assert.deepEqual(await createKey(), [403, "role_required"]);
+
+      await page.goto("/console/team");
+      await change("Change role");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("radio", { name: /^member/ }).check();
+      await assertLooksRight(browser, "the dialog for a role");
+      await dialog.getByRole("button", { name: "Change role" }).click();
+      await page.getByText(`changed the role of ${GUEST} to member`).waitFor();
+
+      await theirs.reload();
+      await theirs.getByRole("button", { name: "Create key" }).first().click();
+      await theirs.getByRole("dialog").getByLabel("Name").fill("theirs");
+      await theirs.getByRole("dialog").getByRole("button", { name: "Create key" }).click();
+      await theirs.getByTestId("secret").waitFor();
+      await theirs.getByRole("button", { name: "Done" }).click();
+      await theirs.goto("/console/team");
+      await theirs.getByRole("button", { name: "Leave" }).waitFor();
+      await assertLooksRight(guest, "what a member sees of the team");
+    });
+
+    test("who is removed is told so by the page that is open", async () => {
+      await change("Remove");
+      await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+      await page.getByText(`hopper@example.com removed ${GUEST}`).waitFor();
+      await guest.page.getByText("You are no longer in the team of Compilers").first().waitFor();
+      await guest.page.getByRole("heading", { name: "Choose an account type" }).waitFor();
+      assert.deepEqual(await createKey(), [403, "no_account"]);
+      assert.deepEqual(complaints(), []);
+    });
   });
 });
 

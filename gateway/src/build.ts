@@ -13,7 +13,7 @@ import { openDispatch, openTrust } from "./build/fleet.ts";
 import { openLimits, openMoney, openPurchases } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
-import { NODE_TOPIC, openBroadcast } from "./db/broadcast.ts";
+import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import type { History } from "./history/history.ts";
 import { openUsage } from "./history/usage.ts";
@@ -153,6 +153,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const trust = await openTrust(context, { gateway, plane, fleet, roster, peers, broadcast, enforce, secretCanaries });
   const live = new Live({ clock, log });
   onClose(() => live.close());
+  for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
   const nodes: ConnectedNodes = {
     count: () => roster.nodes().length,
     find: (id) => roster.find(id),

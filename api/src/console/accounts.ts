@@ -1,7 +1,8 @@
-/** Who is signed in, the accounts they own, and where else they are signed in. */
+/** Who is signed in, their accounts, and where else they are signed in. */
 import { z } from "zod";
 import { ACCOUNTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
+import { NEEDS, ROLES, roleNeeded } from "../roles.ts";
 import { routes } from "../route.ts";
 import { ACCOUNT_KINDS } from "../states.ts";
 import { AccountKind, Count, Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
@@ -24,7 +25,20 @@ export const Identity = z
   })
   .describe("A person who signs in.");
 
-export const Account = z.strictObject({ id: Id("acc"), kind: AccountKind, name: z.string(), suspended: z.boolean() });
+export const Role = z
+  .enum(ROLES)
+  .describe(
+    "What a person may do in an account. `owner`: everything. `member`: keys, host tokens and nodes. `billing`: buys credit. `viewer`: sees. All of them see what the others see.",
+  );
+
+export const Account = z.strictObject({
+  id: Id("acc"),
+  kind: AccountKind,
+  name: z.string(),
+  suspended: z.boolean(),
+  role: Role.describe("The caller's."),
+  may: z.array(z.enum(NEEDS)).describe("What the role allows: `read`, `work`, `pay`, `own`."),
+});
 
 const Me = z.strictObject({ identity: Identity, accounts: z.array(Account).describe("The oldest first.") });
 
@@ -40,7 +54,7 @@ const Session = z.strictObject({
 const SessionList = listOf(Session);
 const SessionsEnded = z.strictObject({ ended: Count.describe("How many were ended.") });
 
-export const answers = { Identity, Account, AccountKind, Me, Session, SessionList, SessionsEnded };
+export const answers = { Identity, Account, AccountKind, Role, Me, Session, SessionList, SessionsEnded };
 
 export const requests = {
   OpenAccountRequest: {
@@ -58,7 +72,14 @@ export const sampleIdentity = {
   email_verified: true,
   two_factor: false,
 };
-export const sampleAccount = { id: sampleId("acc"), kind: "builder", name: "Work", suspended: false };
+export const sampleAccount = {
+  id: sampleId("acc"),
+  kind: "builder",
+  name: "Work",
+  suspended: false,
+  role: "owner",
+  may: NEEDS,
+};
 const sampleSession = {
   id: sampleId("ses"),
   current: true,
@@ -71,7 +92,7 @@ const sampleSession = {
 export const accountRoutes = routes({
   getMe: {
     at: "GET /console/api/me",
-    summary: "Read who is signed in and what they own",
+    summary: "Read who is signed in and which accounts they have",
     guard: "signedIn",
     answer: {
       description: "The identity and its accounts.",
@@ -93,11 +114,16 @@ export const accountRoutes = routes({
   renameAccount: {
     at: "PATCH /console/api/accounts/{id}",
     summary: "Rename an account",
+    description: "For its owners.",
     guard: "signedIn",
     path: { id: "The account's id, `acc_…`." },
     body: { fields: RenameFields, example: { name: "Work" } },
     answer: { description: "The account.", json: Account, example: sampleAccount },
-    faults: [refusal("not_found", "No such account of yours."), ...codes("account_suspended")],
+    faults: [
+      refusal("not_found", "No such account of yours."),
+      refusal("role_required", roleNeeded("own")),
+      ...codes("account_suspended"),
+    ],
   },
   listSessions: {
     at: "GET /console/api/sessions",

@@ -15,9 +15,10 @@ import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPlatform from "./operator-platform.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
+import * as team from "./team.ts";
 
 const INTRODUCTION = [
-  "What the browser's console speaks to. A person signs in and acts for the accounts they own: a builder account calls models, a host account serves them. Operators run the platform.",
+  "What the browser's console speaks to. A person signs in and acts for the accounts that they own or were invited to: a builder account calls models, a host account serves them. What they may do there is told by their role. Operators run the platform.",
   "A call that changes something is refused unless `Sec-Fetch-Site` says that it comes from the console's own pages, or, where that header is missing, `Origin` is the console's own. A program sends `Origin`.",
   "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB, and of at most 64 KiB where no session is needed. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know. No answer may be kept by a cache.",
   "Money is in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are pages: where `next_cursor` is not null, send it as `cursor` for the next one.",
@@ -30,7 +31,8 @@ export const consoleApi: Api = {
   description: INTRODUCTION,
   tags: [
     { name: "Sign-in", description: "Sign up, in and out; passwords and the second factor." },
-    { name: "Accounts", description: "Who is signed in, and what they own." },
+    { name: "Accounts", description: "Who is signed in, and which accounts they have." },
+    { name: "Team", description: "Who belongs to an account, and who is invited." },
     { name: "Keys", description: "A builder's API keys." },
     { name: "Requests", description: "A builder's history." },
     { name: "Money", description: "A builder's credit." },
@@ -55,6 +57,7 @@ export const consoleApi: Api = {
   requests: {
     ...signIn.requests,
     ...accounts.requests,
+    ...team.requests,
     ...keys.requests,
     ...money.requests,
     ...models.requests,
@@ -65,6 +68,7 @@ export const consoleApi: Api = {
   answers: {
     ...signIn.answers,
     ...accounts.answers,
+    ...team.answers,
     ...keys.answers,
     ...requests.answers,
     ...money.answers,
@@ -80,6 +84,7 @@ export const consoleApi: Api = {
   tables: [
     { tag: "Sign-in", routes: signIn.signInRoutes },
     { tag: "Accounts", routes: accounts.accountRoutes },
+    { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
     { tag: "Money", routes: money.moneyRoutes },
@@ -99,7 +104,7 @@ export const consoleApi: Api = {
       in: "header",
       required: false,
       description:
-        "The account to act for, `acc_…`. Needed by those who own several of the kind; the others act for the one they have.",
+        "The account to act for, `acc_…`. Needed by those who have several of the kind; the others act for the one they have.",
       schema: { type: "string" },
     },
   },

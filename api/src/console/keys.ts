@@ -159,6 +159,7 @@ export const keyRoutes = routes({
     summary: "Create an API key",
     description: "An account has at most 500 that work.",
     guard: "builder",
+    needs: "work",
     body: { fields: KeyFields, example: { name: "production", budget_day_micro: "2000000", models: ["small-8b"] } },
     answer: {
       status: 201,
@@ -182,6 +183,7 @@ export const keyRoutes = routes({
     description:
       "What is not named stays as it is. Requests that were made under an old name keep it in the history. What is under way when a budget is set counts against it.",
     guard: "builder",
+    needs: "work",
     path: KEY_PATH,
     body: { fields: KeyChangeFields, example: { budget_day_micro: "2000000" } },
     answer: { description: "The key.", json: ApiKey, example: sampleKey },
@@ -193,6 +195,7 @@ export const keyRoutes = routes({
     description:
       "The key keeps its id, its name and its settings. The secret before works for `keep_old_s` more seconds; one that was kept by an earlier rotation ends at once.",
     guard: "builder",
+    needs: "work",
     path: KEY_PATH,
     body: { fields: RotateFields, example: { keep_old_s: 3600 } },
     answer: {
@@ -207,6 +210,7 @@ export const keyRoutes = routes({
     summary: "Revoke an API key",
     description: "For good. Revoking what is revoked changes nothing and is no mistake.",
     guard: "builder",
+    needs: "work",
     path: KEY_PATH,
     answer: {
       description: "The key.",

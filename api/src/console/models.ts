@@ -85,6 +85,7 @@ export const modelRoutes = routes({
     description:
       "Counted by the model's own tokenizer, as if it were sent: the hold is the one that it would take. Nothing is held, and nothing is recorded. Other fields of a chat request are ignored.",
     guard: "builder",
+    needs: "read",
     body: {
       fields: QuoteFields,
       example: { model: "small-8b", messages: [{ role: "user", content: "Hello" }], max_tokens: 256 },

@@ -190,6 +190,7 @@ export const creditRoutes = routes({
     description:
       "The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.",
     guard: "buyer",
+    needs: "pay",
     body: { fields: CheckoutFields, example: { pack_id: "pack_20" } },
     answer: {
       description: "Where to pay.",

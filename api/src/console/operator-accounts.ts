@@ -5,6 +5,7 @@ import { PageFields } from "../lists.ts";
 import { routes } from "../route.ts";
 import { ACCOUNT_KINDS } from "../states.ts";
 import { AccountKind, Id, listOf, Money, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Role } from "./accounts.ts";
 import { Reason, ReasonFields, SearchText } from "./operator-fields.ts";
 import * as keys from "./operator-keys.ts";
 import { ACCOUNT_PATH, NO_ACCOUNT } from "./operator-keys.ts";
@@ -26,6 +27,9 @@ export const PlatformAccount = z
     kind: AccountKind,
     name: z.string(),
     owners: z.array(z.string()).describe("E-mail addresses."),
+    members: z
+      .array(z.strictObject({ email: z.string(), role: Role }))
+      .describe("Who else is in its team, by e-mail address."),
     balance_micro: Money.describe("A builder's credit, or what a host is owed."),
     held_micro: Money,
     suspended_at: Time.nullable(),
@@ -56,6 +60,7 @@ const sampleAccount = {
   kind: "builder",
   name: "Work",
   owners: ["ada@example.com"],
+  members: [{ email: "grace@example.com", role: "viewer" }],
   balance_micro: "5000000.000000",
   held_micro: "0.000000",
   suspended_at: null,
@@ -69,7 +74,10 @@ export const operatorAccountRoutes = routes({
     description: "The newest first.",
     guard: "operator",
     query: Search,
-    words: { q: "A part of the account's name or of an owner's e-mail address.", kind: "Only accounts of this kind." },
+    words: {
+      q: "A part of the account's name or of the e-mail address of somebody in its team.",
+      kind: "Only accounts of this kind.",
+    },
     answer: { description: "A page of accounts.", json: PlatformAccountList, example: sampleList(sampleAccount) },
     faults: codes("invalid_cursor"),
   },

@@ -27,7 +27,7 @@ const TwoFactorEnabled = statusIs("enabled");
 const TwoFactorDisabled = statusIs("disabled");
 const CurrentSession = z.strictObject({
   identity: Identity.nullable().describe("null: nobody is signed in."),
-  accounts: z.array(Account).describe("What they own, the oldest first."),
+  accounts: z.array(Account).describe("What they own or were invited to, the oldest first."),
 });
 const OpenIdStart = z.strictObject({ url: z.string().describe("Where to send the browser.") });
 const BackupCodes = z.array(z.string()).describe("Each is good for one sign-in without the app. Shown once.");

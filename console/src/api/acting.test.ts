@@ -12,7 +12,14 @@ Object.defineProperty(globalThis, "localStorage", {
   },
 });
 
-const account = (id: string, kind: Account["kind"], suspended = false): Account => ({ id, kind, name: id, suspended });
+const account = (id: string, kind: Account["kind"], suspended = false): Account => ({
+  id,
+  kind,
+  name: id,
+  suspended,
+  role: "owner",
+  may: ["read"],
+});
 const [one, two, host] = [account("acc_1", "builder"), account("acc_2", "builder"), account("acc_3", "host")];
 
 beforeEach(() => kept.clear());

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { knowAccounts } from "./acting.ts";
-import { ACCOUNT_HEADER, call } from "./client.ts";
-import { ApiFault } from "./fault.ts";
+import { call, callFor } from "./client.ts";
+import { ACCOUNT_HEADER, ApiFault } from "./fault.ts";
 import { reach, Unreachable } from "./gateway.ts";
+import type { Account } from "./types.ts";
 
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
 const fetched = mock.method(globalThis, "fetch");
@@ -36,12 +37,21 @@ test("of a query only what is given is sent", async () => {
 
 test("the account is named where there are several of the kind", async () => {
   const asked = answering(200, "{}");
-  const account = (id: string) => ({ id, kind: "builder" as const, name: id, suspended: false });
+  const account = (id: string): Account => ({
+    id,
+    kind: "builder",
+    name: id,
+    suspended: false,
+    role: "owner",
+    may: ["read"],
+  });
   knowAccounts([account("acc_1"), account("acc_2")]);
   await call("GET /console/api/balance");
   assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_1" });
   await call("GET /console/api/nodes");
   assert.deepEqual(asked()[1].headers, {});
+  await callFor("acc_2", "GET /console/api/team");
+  assert.deepEqual(asked()[1].headers, { [ACCOUNT_HEADER]: "acc_2" });
 });
 
 test("a refusal is thrown with its status, code and field, whatever refused", async () => {

@@ -4,10 +4,8 @@
  */
 import type { ConsoleCalls, Got, Place, SentAs } from "@tollgate/api/client.ts";
 import { actingFor } from "./acting.ts";
-import { faultOf } from "./fault.ts";
+import { ACCOUNT_HEADER, faultOf } from "./fault.ts";
 import { askGateway } from "./gateway.ts";
-
-export const ACCOUNT_HEADER = "x-tollgate-account";
 
 type At = keyof ConsoleCalls & Place;
 type Values = Record<string, string | number | undefined>;
@@ -19,9 +17,16 @@ interface Parts {
   body?: object;
 }
 
-export async function call<Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> {
+export const call = <Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
+  send(at, sent, accountHeader(at));
+
+/** As `call`, for what is asked of an account of either kind: which one is not told by the path. */
+export const callFor = <Of extends At>(accountId: string, at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> =>
+  send(at, sent, { [ACCOUNT_HEADER]: accountId });
+
+async function send<Of extends At>(at: Of, sent: unknown, account: Record<string, string>): Promise<Got<Of>> {
   const { body } = (sent ?? {}) as Parts;
-  const headers = { ...accountHeader(at), ...(body !== undefined && { "content-type": "application/json" }) };
+  const headers = { ...account, ...(body !== undefined && { "content-type": "application/json" }) };
   const response = await askGateway(addressOf(at, sent), {
     method: methodOf(at),
     headers,

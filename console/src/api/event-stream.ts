@@ -4,6 +4,8 @@
  */
 const RETRY_MS_MIN = 2_000;
 const RETRY_MS_MAX = 60_000;
+/** 400: the account that was named is none of theirs any more. */
+const REFUSED = [400, 401, 403];
 
 export interface ServerEvent {
   event: string;
@@ -16,7 +18,7 @@ interface StreamOptions {
   on: (event: ServerEvent) => void;
   /** Whether the stream is open at the moment: said when it opens, and whenever it ended or could not be opened. */
   onState: (open: boolean) => void;
-  /** 401 and 403 end it for good: asking again would get the same. */
+  /** 400, 401 and 403 end it for good: asking again would get the same. */
   onRefused: (status: number) => void;
 }
 
@@ -33,7 +35,7 @@ async function keepReading(options: StreamOptions, over: AbortSignal): Promise<v
     try {
       const { url, headers } = options;
       const response = await fetch(url, { headers: { accept: "text/event-stream", ...headers }, signal: over });
-      if (response.status === 401 || response.status === 403) return options.onRefused(response.status);
+      if (REFUSED.includes(response.status)) return options.onRefused(response.status);
       if (!response.ok || response.body === null) throw new Error(`the stream was answered ${response.status}`);
       options.onState(true);
       retryMs = RETRY_MS_MIN;

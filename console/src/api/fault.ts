@@ -1,6 +1,9 @@
 /** A refusal of the API as the pages meet it: an Error whose message is meant for people. */
 import type { FaultBody } from "@tollgate/api/faults.ts";
 
+/** Names the account that a call acts for. */
+export const ACCOUNT_HEADER = "x-tollgate-account";
+
 export class ApiFault extends Error {
   override name = "ApiFault";
   readonly status: number;
@@ -27,8 +30,12 @@ export function faultOf(status: number, body: unknown): ApiFault {
 export const isSignedOut = (error: unknown): boolean =>
   error instanceof ApiFault && error.status === 401 && error.code === "not_authenticated";
 
-/** They may not, or no longer: an account was suspended, or the rights of an operator taken. */
-export const isForbidden = (error: unknown): boolean => error instanceof ApiFault && error.status === 403;
+/**
+ * They may not, or no longer: an account was suspended, or the rights of an operator taken. Who was removed from an account
+ * and has others is told that the one they named is none of theirs.
+ */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof ApiFault && (error.status === 403 || error.param === ACCOUNT_HEADER);
 
 /** A sentence for any error: the API's own, or that the gateway was not reached. */
 export function sentenceOf(error: unknown): string {

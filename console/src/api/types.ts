@@ -6,10 +6,15 @@ import type { Place, Schema, Sent } from "@tollgate/api/client.ts";
 
 type Query<At extends Place> = Sent<At> extends { query?: infer Fields } ? NonNullable<Fields> : never;
 
-export type { AccountKind, NodeState } from "@tollgate/api/states.ts";
+export type { Need, Role } from "@tollgate/api/roles.ts";
+export type { AccountKind, NodeState, TeamAction } from "@tollgate/api/states.ts";
 export type Account = Schema<"Account">;
 export type Me = Schema<"Me">;
 export type Session = Schema<"Session">;
+export type TeamMember = Schema<"TeamMember">;
+export type TeamEvent = Schema<"TeamEvent">;
+export type Invitation = Schema<"Invitation">;
+export type InvitedTo = Schema<"InvitedTo">;
 export type SignInStatus = Schema<"SignInStep">["status"];
 
 // A builder's.

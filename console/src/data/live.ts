@@ -5,13 +5,13 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { actingFor } from "../api/acting.ts";
-import { ACCOUNT_HEADER } from "../api/client.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
+import { ACCOUNT_HEADER } from "../api/fault.ts";
 import { reach } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
 import { pagesIn } from "./pages.ts";
-import { noticeSignedOut, queryClient } from "./query-client.ts";
+import { noticeForbidden, noticeSignedOut, queryClient } from "./query-client.ts";
 import { useAway } from "./reach.ts";
 
 const LIVE_REQUESTS = ["live requests"];
@@ -51,6 +51,7 @@ export function useEventStream(
       onRefused: (status) => {
         setOpen(false);
         if (status === 401) noticeSignedOut();
+        else noticeForbidden();
       },
     });
     return () => {

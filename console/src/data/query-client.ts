@@ -18,10 +18,11 @@ export function onForbidden(call: () => Promise<void>): void {
   whenForbidden = call;
 }
 export const noticeSignedOut = (): void => whenSignedOut();
+export const noticeForbidden = (): void => void whenForbidden();
 
 function onError(error: unknown): void {
   if (isSignedOut(error)) whenSignedOut();
-  if (isForbidden(error)) void whenForbidden();
+  if (isForbidden(error)) noticeForbidden();
 }
 
 export const queryClient = new QueryClient({

@@ -4,7 +4,7 @@ import { useSyncExternalStore } from "react";
 import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../api/acting.ts";
 import { call } from "../api/client.ts";
 import { Unreachable } from "../api/gateway.ts";
-import type { Account, AccountKind, Me } from "../api/types.ts";
+import type { Account, AccountKind, Me, Need } from "../api/types.ts";
 import { noticeSignedOut, queryClient } from "./query-client.ts";
 
 const STORED_AS = "tollgate.me";
@@ -70,6 +70,12 @@ export function useActing(kind: AccountKind): Account | undefined {
   return actingAccount(kind, data?.accounts ?? []);
 }
 
+/** `may("work")`: whether their role in the account that the page acts for allows it. The API has the last word. */
+export function useMay(kind: AccountKind): (need: Need) => boolean {
+  const account = useActing(kind);
+  return (need) => account?.may.includes(need) ?? false;
+}
+
 /** Everything shown so far belonged to another account. */
 export async function switchAccount(account: Account): Promise<void> {
   actFor(account);
@@ -79,15 +85,19 @@ export async function switchAccount(account: Account): Promise<void> {
 export const forgetAll = (): Promise<void> =>
   queryClient.resetQueries({ predicate: ({ queryKey }) => queryKey[0] !== "me" });
 
-/** Says whether what they may do is another than when it was last read. */
-export async function readRightsAgain(): Promise<boolean> {
-  const rights = (): string => {
-    const me = queryClient.getQueryData(meQuery.queryKey);
-    return `${me?.identity.operator} ${me?.accounts.map(({ suspended }) => suspended)}`;
-  };
-  const before = rights();
+/** What they may do, where it is another than when it was last read: in a sentence. */
+export async function readRightsAgain(): Promise<string | undefined> {
+  const read = () => queryClient.getQueryData(meQuery.queryKey);
+  const rights = (me: Me | null | undefined): string =>
+    `${me?.identity.operator} ${me?.accounts.map(({ id, role, suspended }) => `${id} ${role} ${suspended}`)}`;
+  const before = read();
   await queryClient.refetchQueries({ queryKey: meQuery.queryKey });
-  return rights() !== before;
+  const now = read();
+  if (rights(now) === rights(before)) return undefined;
+  const lost = before?.accounts.find(({ id }) => !now?.accounts.some((account) => account.id === id));
+  return lost === undefined
+    ? "Your access has changed: some pages are no longer available to you."
+    : `You are no longer in the team of ${lost.name}.`;
 }
 
 /** After a sign-in, a sign-out or a new account: asks again who this is, and forgets everything else. */

@@ -17,6 +17,7 @@ import {
   ServerCog,
   Ticket,
   Users,
+  UsersRound,
 } from "lucide-react";
 import { actingAccount } from "../api/acting.ts";
 import type { Me } from "../api/types.ts";
@@ -43,6 +44,7 @@ const BUILD: NavGroup = {
     { to: "/playground", label: "Playground", icon: MessageSquare },
     { to: "/models", label: "Models", icon: Boxes },
     { to: "/credits", label: "Credits", icon: CreditCard },
+    { to: "/team", label: "Team", icon: UsersRound },
   ],
 };
 
@@ -52,6 +54,7 @@ const HOST: NavGroup = {
     { to: "/host", label: "Nodes", icon: Cpu, exact: true },
     { to: "/host/earnings", label: "Earnings", icon: HandCoins },
     { to: "/host/tokens", label: "Host tokens", icon: Ticket },
+    { to: "/host/team", label: "Team", icon: UsersRound },
   ],
 };
 

@@ -68,7 +68,15 @@ function AccountChoice({ me, kind, title }: { me: Me; kind: AccountKind; title: 
       <MenuChoice
         label={title}
         value={acting.id}
-        options={accounts.map(({ id, name }) => ({ value: id, label: <span className="truncate">{name}</span> }))}
+        options={accounts.map(({ id, name, role }) => ({
+          value: id,
+          label: (
+            <>
+              <span className="truncate">{name}</span>
+              {role !== "owner" && <span className="text-xs text-ink-soft">{role}</span>}
+            </>
+          ),
+        }))}
         onChange={(id) => {
           const next = accounts.find((account) => account.id === id);
           if (next !== undefined) switchAccount(next).catch(toastError);

@@ -1,6 +1,7 @@
 /** Everything behind the sign-in, and the door to it. */
 import { createRoute, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
+import { isJoining } from "../data/joining.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { homeOf } from "../layout/navigation.ts";
@@ -24,6 +25,8 @@ export const homeRoute = createRoute({
     if (me === null) {
       throw redirect({ to: "/sign-in", search: search.sign_in === undefined ? {} : { sign_in: search.sign_in } });
     }
+    // Who went to a sign-in provider on the way to an invitation comes back here.
+    if (isJoining()) throw redirect({ to: "/join" });
     if (search.purchase !== undefined) throw redirect({ to: "/credits", search });
     throw redirect({ to: homeOf(me) });
   },

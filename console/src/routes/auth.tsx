@@ -68,4 +68,11 @@ const verify = createRoute({
   component: lazyRouteComponent(() => import("../pages/sign-in/verify-page.tsx"), "VerifyPage"),
 });
 
-export const authRoutes = [signIn, code, signUp, forgot, reset, verify] as const;
+/** For both: who is not signed in is sent to do that first. */
+const join = createRoute({
+  getParentRoute: () => authRoute,
+  path: "/join",
+  component: lazyRouteComponent(() => import("../pages/join/join-page.tsx"), "JoinPage"),
+});
+
+export const authRoutes = [signIn, code, signUp, forgot, reset, verify, join] as const;

@@ -50,4 +50,11 @@ const credits = createRoute({
   component: lazyRouteComponent(() => import("../pages/credits/credits-page.tsx"), "CreditsPage"),
 });
 
-export const builderRoutes = [overview, keys, requests, playground, models, credits] as const;
+const team = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/team",
+  ...forBuilders,
+  component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "BuilderTeamPage"),
+});
+
+export const builderRoutes = [overview, keys, requests, playground, models, credits, team] as const;

@@ -38,4 +38,11 @@ const tokens = createRoute({
   component: lazyRouteComponent(() => import("../pages/host/tokens/tokens-page.tsx"), "TokensPage"),
 });
 
-export const hostRoutes = [nodes, add, node, earnings, tokens] as const;
+const team = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/team",
+  ...forHosts,
+  component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "HostTeamPage"),
+});
+
+export const hostRoutes = [nodes, add, node, earnings, tokens, team] as const;

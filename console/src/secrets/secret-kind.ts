@@ -1,3 +1,5 @@
+import type { AccountKind } from "../api/types.ts";
+
 /**
  * API keys and host tokens are two kinds of one thing: a named secret that is shown once and works until it is revoked. What
  * differs between them is said here.
@@ -20,6 +22,8 @@ interface Change<Variables, Data> {
 }
 
 export interface SecretKind {
+  /** Whose they are. */
+  of: AccountKind;
   /** "key", as in "Create key". */
   noun: string;
   /** "API key". */

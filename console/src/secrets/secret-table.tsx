@@ -11,7 +11,8 @@ interface Props<Row extends SecretRow> {
   rows: Row[];
   /** What else is shown of each, after its name. */
   columns: Column<Row>[];
-  onRevoke: (secret: Row) => void;
+  /** Where their role allows it. */
+  onRevoke: ((secret: Row) => void) | undefined;
   /** One of them opens, in place of the actions in its row. `below`: beneath its name on narrow screens. */
   opening?: { open: string | undefined; onOpen: (secret: Row) => void; below: (secret: Row) => ReactNode } | undefined;
 }
@@ -29,6 +30,7 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
     align: "right",
     cell: (secret) => {
       if (secret.revoked_at !== null) return <Badge>revoked</Badge>;
+      if (onRevoke === undefined) return null;
       return (
         <Button look="danger" size="small" aria-label={`Revoke ${secret.name}`} onClick={() => onRevoke(secret)}>
           Revoke

@@ -2,6 +2,8 @@
 import type { UseQueryResult } from "@tanstack/react-query";
 import { Plus } from "lucide-react";
 import { type ReactNode, useState } from "react";
+import { useMay } from "../data/session.ts";
+import { RoleNote } from "../team/role-note.tsx";
 import { Button } from "../ui/button.tsx";
 import { Card, PageHeader } from "../ui/card.tsx";
 import { Empty, Loaded } from "../ui/states.tsx";
@@ -37,7 +39,8 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
   const [task, setTask] = useState<Task<Row>>();
   const [shown, setShown] = useState<Shown>("active");
   const done = (): void => setTask(undefined);
-  const create = (
+  const mayWork = useMay(kind.of)("work");
+  const create = mayWork && (
     <Button look="primary" onClick={() => setTask({ name: "create" })}>
       <Plus aria-hidden className="size-4" />
       Create {noun}
@@ -60,6 +63,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
           </>
         }
       />
+      <RoleNote kind={kind.of} need="work" />
       <Card flush>
         <Loaded query={query}>
           {({ data }) => {
@@ -67,7 +71,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
             if (rows.length === 0 && shown === "active") {
               return (
                 <Empty icon={icon} title={`No ${fullName}s yet`} action={create}>
-                  {purpose} Its secret is shown once.
+                  {mayWork && `${purpose} Its secret is shown once.`}
                 </Empty>
               );
             }
@@ -77,7 +81,7 @@ export function SecretsPage<Row extends SecretRow>(props: Props<Row>) {
                 rows={rows}
                 columns={columns}
                 opening={opening}
-                onRevoke={(secret) => setTask({ name: "revoke", secret })}
+                onRevoke={mayWork ? (secret) => setTask({ name: "revoke", secret }) : undefined}
               />
             );
           }}

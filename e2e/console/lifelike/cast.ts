@@ -18,6 +18,13 @@ const OTHERS = [
   { person: "Jo Tanaka", email: "jo@example.com", account: "Copper Loop", credit: "5000000" },
 ];
 
+/** Who shares the account of the person. */
+const TEAM = [
+  { name: "Ines Haddad", email: "ines@example.com", role: "member" },
+  { name: "Theo Brandt", email: "theo@example.com", role: "billing" },
+];
+const INVITED = { email: "noor@example.com", role: "viewer" };
+
 const GIB = 1024 ** 3;
 const CARD = { maker: "nvidia", driver: "570.86" };
 const MACHINES = [
@@ -60,6 +67,7 @@ export async function assemble(platform: Platform): Promise<Cast> {
   const person = new ConsoleClient(platform);
   await person.send("POST", "auth/sign-up/email", PERSON);
   await openBuilder({ person, operator, name: "Lantern Notes", credit: "10000000" });
+  await gather(platform, person);
   await person.send("POST", "accounts", { kind: "host", name: "Fern Street Compute" });
   const keys = new Map<string, string>();
   for (const name of KEYS) keys.set(name, await newKey(person, name, operator));
@@ -72,6 +80,17 @@ export async function assemble(platform: Platform): Promise<Cast> {
   }
   const nodes = await startMachines(platform, person);
   return { operator, person, keys, otherKeys, nodes };
+}
+
+/** This platform sends no mail: the links are handed over. */
+async function gather(platform: Platform, person: ConsoleClient): Promise<void> {
+  for (const { name, email, role } of TEAM) {
+    const { link } = await person.send<{ link: string }>("POST", "team/invitations", { email, role });
+    const joins = new ConsoleClient(platform);
+    await joins.send("POST", "auth/sign-up/email", { name, email, password: PERSON.password });
+    await joins.send("POST", "team/accept", { token: decodeURIComponent(link.split("#token=")[1] ?? "") });
+  }
+  await person.send("POST", "team/invitations", INVITED);
 }
 
 interface NewBuilder {

@@ -52,6 +52,7 @@ const BUILDER: Chapter = {
     },
     { name: "models", path: "/models", there: "reason-32b" },
     { name: "credits", path: "/credits", there: "$20", open: buy },
+    { name: "team", path: "/team", there: "Ines Haddad" },
     { name: "nodes", path: "/host", there: "workshop is quarantined" },
     { name: "node", path: "/host", there: "attic", open: openNode },
     { name: "add-node", path: "/host/add", there: "Log in" },

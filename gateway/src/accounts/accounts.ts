@@ -1,11 +1,13 @@
-/** Builder and host accounts. Their money is the ledger's business; here is only who they are. */
+/** Builder and host accounts. Their money is the ledger's business; here is only who they are, and whose. */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
+import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
-import { column, queryRow, row } from "../db/rows.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import { PEOPLE } from "./team-rows.ts";
 
 export type { AccountKind };
 
@@ -19,6 +21,9 @@ export type Account = z.infer<typeof Account>;
 
 const Owner = row({ id: column.uuid });
 const Owned = row({ accounts: z.number() });
+/** An account and the role that somebody has in it. */
+export const Membership = row({ ...Account.shape, role: z.enum(ROLES) });
+export type Membership = z.infer<typeof Membership>;
 
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
@@ -54,6 +59,18 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
   };
 }
 
+/** What an identity owns and what it was invited to, oldest first. */
+export function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Membership[]> {
+  return queryRows(
+    db,
+    Membership,
+    `select a.id, a.kind, a.name, a.suspended_at is not null as suspended, p.role
+       from ${PEOPLE} p join account a on a.id = p.account_id where p.identity_id = $1
+      order by a.created_at, a.id`,
+    [identityId],
+  );
+}
+
 /** One statement: an account without its books cannot exist. */
 export async function insertAccount(
   db: pg.Pool | pg.PoolClient,
@@ -67,9 +84,11 @@ export async function insertAccount(
   return id;
 }
 
+/** An owner has no other role: whichever they had is gone. */
 export async function addOwner(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
-  await db.query("insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing", [
-    identityId,
-    accountId,
-  ]);
+  await db.query(
+    `with before as (delete from account_member where identity_id = $1 and account_id = $2)
+     insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing`,
+    [identityId, accountId],
+  );
 }

@@ -1,24 +1,26 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Uuid } from "../base/ids.ts";
-import type { Account, AccountKind } from "./accounts.ts";
+import type { AccountKind, Membership } from "./accounts.ts";
 import { chooseActing } from "./acting.ts";
 
-const account = (name: string, kind: AccountKind, suspended = false): Account => ({
+const account = (name: string, kind: AccountKind, suspended = false): Membership => ({
   id: name as Uuid,
   kind,
   name,
   suspended,
+  role: "owner",
 });
 const builder = account("builder", "builder");
+const shared: Membership = { ...account("shared", "builder"), role: "viewer" };
 const second = account("second", "builder");
 const host = account("host", "host");
 const suspendedBuilder = account("suspended builder", "builder", true);
 const suspendedHost = account("suspended host", "host", true);
 
 interface Row {
-  accounts: Account[];
-  kind?: AccountKind;
+  accounts: Membership[];
+  kind?: AccountKind | "either";
   named?: string;
   operator?: boolean;
   outcome: string;
@@ -30,6 +32,14 @@ const ROWS: Row[] = [
   { accounts: [], named: "builder", outcome: "no_account" },
   { accounts: [builder], outcome: "builder" },
   { accounts: [builder], operator: true, outcome: "builder" },
+  { accounts: [shared], outcome: "shared" },
+  { accounts: [suspendedBuilder, shared], outcome: "shared" },
+  { accounts: [builder, shared], outcome: "several_accounts" },
+  { accounts: [builder, shared], named: "shared", outcome: "shared" },
+  { accounts: [host], kind: "either", outcome: "host" },
+  { accounts: [builder, host], kind: "either", outcome: "several_accounts" },
+  { accounts: [builder, host], kind: "either", named: "host", outcome: "host" },
+  { accounts: [], kind: "either", operator: true, outcome: "other_kind" },
   { accounts: [host, builder], outcome: "builder" },
   { accounts: [host, builder], kind: "host", outcome: "host" },
   { accounts: [suspendedBuilder, builder], outcome: "builder" },
@@ -51,7 +61,12 @@ const ROWS: Row[] = [
 
 test("an identity acts for the account it names, or for its only active one of the kind", () => {
   for (const { accounts, kind = "builder", named, operator = false, outcome } of ROWS) {
-    const acting = chooseActing({ accounts, kind, named: named as Uuid | undefined, operator });
+    const acting = chooseActing({
+      accounts,
+      kind: kind === "either" ? undefined : kind,
+      named: named as Uuid | undefined,
+      operator,
+    });
     const got = acting.kind === "acts" ? acting.account.name : acting.why;
     assert.equal(got, outcome, JSON.stringify({ accounts: accounts.map(({ name }) => name), kind, named, operator }));
   }

@@ -1,10 +1,10 @@
 /**
- * Which of its accounts a signed-in identity acts for, and why it can for none. The caller may name one; otherwise it is
- * the only one of the kind that is not suspended.
+ * Which of its accounts, owned or shared, a signed-in identity acts for, and why it can for none. The caller may name one;
+ * otherwise it is the only one of the kind that is not suspended.
  */
 import type { Uuid } from "../base/ids.ts";
 import type { AccountKind } from "../base/states.ts";
-import type { Account } from "./accounts.ts";
+import type { Membership } from "./accounts.ts";
 
 /**
  * `no_account`: there is none at all. `account_suspended`: the one named is, or all are. `other_kind`: none of this kind
@@ -12,11 +12,12 @@ import type { Account } from "./accounts.ts";
  */
 type CannotAct = "no_account" | "account_suspended" | "other_kind" | "unknown_account" | "several_accounts";
 
-type Acting = { kind: "acts"; account: Account } | { kind: "cannot"; why: CannotAct };
+type Acting = { kind: "acts"; account: Membership } | { kind: "cannot"; why: CannotAct };
 
 interface ActingQuestion {
-  accounts: Account[];
-  kind: AccountKind;
+  accounts: Membership[];
+  /** Undefined: of either. */
+  kind: AccountKind | undefined;
   /** The account that the caller named. */
   named: Uuid | undefined;
   operator: boolean;
@@ -32,15 +33,18 @@ export function chooseActing({ accounts, kind, named, operator }: ActingQuestion
       accounts.find(({ id }) => id === named),
       kind,
     );
-  const [first, second] = active.filter((account) => account.kind === kind);
+  const [first, second] = active.filter((account) => isOf(account, kind));
   if (first === undefined) return cannot("other_kind");
   return second === undefined ? { kind: "acts", account: first } : cannot("several_accounts");
 }
 
-function actAs(account: Account | undefined, kind: AccountKind): Acting {
+function actAs(account: Membership | undefined, kind: AccountKind | undefined): Acting {
   if (account === undefined) return cannot("unknown_account");
-  if (account.kind !== kind) return cannot("other_kind");
+  if (!isOf(account, kind)) return cannot("other_kind");
   return account.suspended ? cannot("account_suspended") : { kind: "acts", account };
 }
+
+const isOf = (account: Membership, kind: AccountKind | undefined): boolean =>
+  kind === undefined || account.kind === kind;
 
 const cannot = (why: CannotAct): Acting => ({ kind: "cannot", why });

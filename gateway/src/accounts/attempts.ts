@@ -23,6 +23,11 @@ export const RULES = {
   secondFactor: { attempts: 10, windowS: 15 * 60 },
   lettersFromAddress: { attempts: 10, windowS: 15 * 60 },
   lettersToEmail: { attempts: 3, windowS: 15 * 60 },
+  /** By who invites; strangers get these letters, so an address gets few, whoever sends them. */
+  invitations: { attempts: 20, windowS: 60 * 60 },
+  invitationsToEmail: { attempts: 5, windowS: 24 * 60 * 60 },
+  invitationLinks: { attempts: 20, windowS: 15 * 60 },
+  teamChanges: { attempts: 60, windowS: 60 * 60 },
   /** A code of the second factor is good for three steps of 30 s; it is taken once. */
   usedCode: { attempts: 1, windowS: 120 },
 } as const satisfies Record<string, Rule>;

@@ -198,8 +198,8 @@ test("an identity owns accounts, oldest first, each once", async () => {
   await identities.own(id, builder);
   await database.pool.query("update account set suspended_at = now() where id = $1", [host]);
   assert.deepEqual(await identities.accountsOf(id), [
-    { id: builder, kind: "builder", name: "Work", suspended: false },
-    { id: host, kind: "host", name: "Farm", suspended: true },
+    { id: builder, kind: "builder", name: "Work", suspended: false, role: "owner" },
+    { id: host, kind: "host", name: "Farm", suspended: true, role: "owner" },
   ]);
 });
 

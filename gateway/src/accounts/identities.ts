@@ -1,5 +1,5 @@
 /**
- * Identities: the people who sign in to the console, their sessions, and which accounts they own. The rest of the gateway
+ * Identities: the people who sign in to the console, their sessions, and which accounts they have. The rest of the gateway
  * sees only this port; better-auth stays behind it.
  */
 import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
@@ -8,12 +8,12 @@ import type { NewId, Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
-import { queryRows } from "../db/rows.ts";
-import { Account, addOwner, insertAccount } from "./accounts.ts";
+import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import { openAuth, originOf } from "./auth.ts";
 import { createIdentity, type NewIdentity } from "./enrolment.ts";
+import { openInvitations } from "./invitations.ts";
 import { openLetters } from "./letters.ts";
 import type { Mail } from "./mail.ts";
 import type { OidcProvider } from "./oidc.ts";
@@ -22,6 +22,7 @@ import { type PasswordHash, scryptHash } from "./password-hash.ts";
 import { openPasswords, type Passwords } from "./passwords.ts";
 import { openSessions, type Sessions, sweepExpired } from "./sessions.ts";
 import { openSignIn, type SignIn } from "./sign-in.ts";
+import { openTeam, type Team } from "./team.ts";
 import { openTwoFactor, type TwoFactor } from "./two-factor.ts";
 import { openWitness } from "./witness.ts";
 
@@ -43,14 +44,15 @@ export interface Identities {
   own(identityId: Uuid, accountId: Uuid): Promise<void>;
   /** Who sent these headers; undefined without a session that is still good. Only reads. */
   session(headers: Headers): Promise<SignedIn | undefined>;
-  /** Oldest first. */
-  accountsOf(identityId: Uuid): Promise<Account[]>;
-  /** An account with its books and its owner. Not beside one that is suspended, and not without end. */
+  /** What they own and what they were invited to, oldest first. */
+  accountsOf(identityId: Uuid): Promise<Membership[]>;
+  /** An account with its books and its owner. Not beside one of theirs that is suspended, and not without end. */
   openAccount(
     identityId: Uuid,
     account: { kind: AccountKind; name: string },
-  ): Promise<Account | "account_suspended" | "too_many">;
+  ): Promise<Membership | "account_suspended" | "too_many">;
   renameAccount(accountId: Uuid, name: string): Promise<void>;
+  team: Team;
   signIn: SignIn;
   passwords: Passwords;
   twoFactor: TwoFactor;
@@ -95,6 +97,8 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   await checkSchema?.();
   const ask = openAsk(auth, witness);
   const attempts = openAttempts({ pool, secret });
+  const canMail = mail?.delivers ?? false;
+  const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
   const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
 
   return {
@@ -120,16 +124,17 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       inTransaction(pool, async (client) => {
         // One at a time for each identity, so that the count holds.
         await client.query("select from identity where id = $1 for update", [identityId]);
-        const owned = await accountsOf(client, identityId);
+        const owned = (await accountsOf(client, identityId)).filter(({ role }) => role === "owner");
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
         if (owned.length >= ACCOUNTS_MAX) return "too_many";
         const id = await insertAccount(client, { id: newId(), ...account });
         await addOwner(client, identityId, id);
-        return { id, ...account, suspended: false };
+        return { id, ...account, suspended: false, role: "owner" };
       }),
     async renameAccount(accountId, name) {
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
+    team: openTeam({ pool, newId, attempts, invitations, verifyEmails }),
     signIn: openSignIn({ ask, attempts, pool, verifyEmails }),
     passwords,
     twoFactor: openTwoFactor({ ask, attempts }),
@@ -138,6 +143,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     offers: { resetByMail: mail !== undefined, verifiesEmails: verifyEmails },
     async sweep() {
       await sweepExpired(pool);
+      await invitations.sweep();
       await attempts.sweep();
     },
     async idle() {
@@ -145,15 +151,4 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await letters?.idle();
     },
   };
-}
-
-function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Account[]> {
-  return queryRows(
-    db,
-    Account,
-    `select a.id, a.kind, a.name, a.suspended_at is not null as suspended
-       from account_owner o join account a on a.id = o.account_id where o.identity_id = $1
-      order by a.created_at, a.id`,
-    [identityId],
-  );
 }

@@ -2,7 +2,10 @@
  * What identities are written. Letters go out behind the request's back, so that the time an answer takes tells nothing
  * about who is known here. They hold no name: whoever signs up chooses it, and we would say it to a stranger.
  */
+import { INVITATION_DAYS } from "@tollgate/api/bounds.ts";
+import type { Role } from "@tollgate/api/roles.ts";
 import type { Log } from "../base/log.ts";
+import { linkTo } from "./links.ts";
 import type { Letter, Mail } from "./mail.ts";
 
 export interface Letters {
@@ -10,6 +13,8 @@ export interface Letters {
   verifyEmail(to: string, token: string): void;
   /** Somebody signed up with the address of an identity that exists. */
   alreadyHere(to: string): void;
+  /** To a team. `by` is the address of who invites: proven, and not chosen to be read, as a name is. */
+  invitation(to: string, invitation: { token: string; role: Role; by: string }): void;
   /** Resolves when nothing is on its way. */
   idle(): Promise<void>;
 }
@@ -30,8 +35,7 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
       .finally(() => underWay.delete(sending));
     underWay.add(sending);
   };
-  // What follows the # stays in the browser: no proxy and no log sees the token.
-  const link = (page: string, token: string): string => `${origin}/console/${page}#token=${encodeURIComponent(token)}`;
+  const link = (page: string, token: string): string => linkTo(origin, page, token);
   return {
     resetPassword: (to, token) =>
       post({
@@ -63,10 +67,27 @@ export function openLetters({ mail, log, origin }: LettersOptions): Letters {
           "If it was not you, do nothing.",
         ),
       }),
+    invitation: (to, { token, role, by }) =>
+      post({
+        to,
+        subject: "You are invited to a team on Tollgate",
+        text: lines(
+          `${by} invites this e-mail address to the team of an account on Tollgate, as ${ROLE_WORDS[role]}. To see which, and to accept it, open:`,
+          link("join", token),
+          `The link works once, for ${INVITATION_DAYS} days, for who signs in or signs up with this address. If you do not expect it, do nothing.`,
+        ),
+      }),
     async idle() {
       await Promise.all(underWay);
     },
   };
 }
+
+const ROLE_WORDS: Record<Role, string> = {
+  owner: "an owner, who may do everything in it and answers for what it owes",
+  member: "a member, who works with its keys and machines",
+  billing: "billing, which buys credit for it",
+  viewer: "a viewer, who sees it and changes nothing",
+};
 
 const lines = (...paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;

@@ -10,6 +10,8 @@ export interface Letter {
 
 export interface Mail {
   send(letter: Letter): Promise<void>;
+  /** Whether letters go to whom they are for. */
+  delivers: boolean;
 }
 
 const CONNECT_MS_MAX = 10_000;
@@ -39,6 +41,7 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
   };
   let opened: Promise<Transporter> | undefined;
   return {
+    delivers: true,
     async send({ to, subject, text }) {
       opened ??= open();
       const transport = await opened;
@@ -51,6 +54,7 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
 /** Letters hold links that let people in: nothing but a development platform may log them. */
 export function developmentMail(log: Log): Mail {
   return {
+    delivers: false,
     async send({ to, subject, text }) {
       log.warn({ to, subject, text }, "a letter that was not sent: this platform has no SMTP_URL");
     },

@@ -22,6 +22,8 @@ export {
   type PayoutState,
   REQUEST_OUTCOMES,
   type RequestOutcome,
+  TEAM_ACTIONS,
+  type TeamAction,
   TRANSFER_KINDS,
   type TransferKind,
 } from "@tollgate/api/states.ts";

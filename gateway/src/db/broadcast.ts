@@ -16,6 +16,8 @@ const RETRY_MS = 1_000;
 export const CATALOGUE_TOPIC = "catalogue";
 /** An account was suspended or restored: its id. */
 export const ACCOUNT_TOPIC = "account";
+/** Who belongs to an account changed: its id. */
+export const TEAM_TOPIC = "team";
 /** The records of a node changed: `node_…`. */
 export const NODE_TOPIC = "node";
 

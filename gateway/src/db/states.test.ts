@@ -1,6 +1,7 @@
 /** The words of base/states.ts and those that the database allows are the same. */
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { ROLES } from "@tollgate/api/roles.ts";
 import { z } from "zod";
 import {
   ACCOUNT_KINDS,
@@ -13,6 +14,7 @@ import {
   PAYMENT_EVENT_OUTCOMES,
   PAYMENT_MOVE_KINDS,
   REVERSAL_KINDS,
+  TEAM_ACTIONS,
   TRANSFER_KINDS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
@@ -20,6 +22,10 @@ import { openTestDatabase, type TestDatabase } from "./testing.ts";
 
 const WORDS: Record<string, readonly string[]> = {
   "account.kind": ACCOUNT_KINDS,
+  "account_member.role": ROLES.filter((role) => role !== "owner"),
+  "account_invitation.role": ROLES,
+  "account_event.role": ROLES,
+  "account_event.action": TEAM_ACTIONS,
   "ledger_account.kind": LEDGER_ACCOUNT_KINDS,
   "ledger_entry.kind": ENTRY_KINDS,
   "transfer.kind": TRANSFER_KINDS,

@@ -1,10 +1,12 @@
 /**
  * Who is let in to a route, before anything of its body is read. Checks come in a fixed order: route, method, other site
- * (403), session or token (401), account (403). A route names its guard; what the guard found out is handed to its handler.
+ * (403), session or token (401), account (403), role in it (403). A route names its guard and what it needs; what the guard
+ * found out is handed to its handler.
  */
 import type { Guard } from "@tollgate/api/guards.ts";
 import { ACCOUNT_HEADER } from "@tollgate/api/guards.ts";
-import type { Account, AccountKind } from "../accounts/accounts.ts";
+import { mayDo, type Need, roleNeeded } from "@tollgate/api/roles.ts";
+import type { AccountKind, Membership } from "../accounts/accounts.ts";
 import { chooseActing } from "../accounts/acting.ts";
 import type { Identities, SignedIn } from "../accounts/identities.ts";
 import { parseId, type Uuid } from "../base/ids.ts";
@@ -19,7 +21,7 @@ interface Person {
   payer: string;
 }
 interface Acting extends Person {
-  account: Account;
+  account: Membership;
 }
 
 /** What each guard finds out. */
@@ -29,13 +31,14 @@ export interface Found extends Record<Guard, object> {
   builder: Acting;
   buyer: Acting;
   host: Acting;
+  account: Acting;
   operator: Person;
   hostToken: { accountId: Uuid; payer: string };
 }
 
 /** Inference authenticates by itself: a key's limits are counted in the same step (inference/serve.ts). */
 export type CheckedGuard = Exclude<Guard, "apiKey">;
-export type Checks = { [G in CheckedGuard]: (call: OpenCall) => Promise<Found[G]> };
+export type Checks = { [G in CheckedGuard]: (call: OpenCall, need?: Need) => Promise<Found[G]> };
 
 interface ConsoleGuardOptions {
   identities: Identities;
@@ -59,13 +62,16 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     return { who, payer: who.identityId };
   };
   const acting =
-    (kind: AccountKind, otherKind: (accounts: Account[]) => Fault) =>
-    async (call: OpenCall): Promise<Acting> => {
+    (kind: AccountKind | undefined, otherKind: (accounts: Membership[]) => Fault) =>
+    async (call: OpenCall, need: Need = "read"): Promise<Acting> => {
       const person = await signedIn(call);
       const { identityId, operator } = person.who;
       const accounts = await identities.accountsOf(identityId);
       const choice = chooseActing({ accounts, kind, named: namedAccount(call), operator });
-      if (choice.kind === "acts") return { ...person, account: choice.account };
+      if (choice.kind === "acts") {
+        requireRole(choice.account, need);
+        return { ...person, account: choice.account };
+      }
       if (choice.why === "other_kind") throw otherKind(accounts);
       if (choice.why === "unknown_account") throw notYours();
       if (choice.why === "several_accounts") throw whichAccount(kind);
@@ -80,6 +86,7 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     builder: acting("builder", () => fault("member_only")),
     buyer: acting("builder", (accounts) => (accounts.length === 0 ? fault("member_only") : fault("not_a_builder"))),
     host: acting("host", () => fault("host_only")),
+    account: acting(undefined, () => fault("no_account")),
     async operator(call) {
       const person = await signedIn(call);
       if (!person.who.operator) throw fault("operator_only");
@@ -87,6 +94,13 @@ export function consoleGuards({ identities, publicUrl }: ConsoleGuardOptions): C
     },
   };
 }
+
+/** Refuses whoever's role in the account does not allow it. */
+export function requireRole({ role }: Membership, need: Need): void {
+  if (!mayDo(role, need)) throw roleRequired(need);
+}
+
+export const roleRequired = (need: Need): Fault => fault("role_required", { message: roleNeeded(need) });
 
 export function hostTokenGuard(hostTokens: Pick<Secrets, "authenticate">): Pick<Checks, "hostToken"> {
   return {
@@ -110,5 +124,7 @@ function namedAccount({ request }: OpenCall): Uuid | undefined {
 const notYours = (): Fault =>
   invalidRequest(ACCOUNT_HEADER, `${ACCOUNT_HEADER} must name an account of yours (acc_…).`);
 
-const whichAccount = (kind: AccountKind): Fault =>
-  invalidRequest(ACCOUNT_HEADER, `You have several ${kind} accounts: ${ACCOUNT_HEADER} must name one (acc_…).`);
+const whichAccount = (kind: AccountKind | undefined): Fault => {
+  const several = kind === undefined ? "several accounts" : `several ${kind} accounts`;
+  return invalidRequest(ACCOUNT_HEADER, `You have ${several}: ${ACCOUNT_HEADER} must name one (acc_…).`);
+};

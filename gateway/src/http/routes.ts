@@ -10,6 +10,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { faultsOf } from "@tollgate/api/openapi/fault-answers.ts";
+import { type Need, needOf } from "@tollgate/api/roles.ts";
 import {
   type BodyOf,
   type CodesOf,
@@ -82,14 +83,15 @@ export function serveRoutes<Table extends Guarded>(
   const guards = options.guards as Partial<Checks>;
   for (const [id, route] of Object.entries(table)) {
     const handle = handlers[id as keyof Table] as unknown as AnyHandler;
-    const guard = guards[route.guard] as (call: OpenCall) => Promise<object>;
+    const guard = guards[route.guard] as (call: OpenCall, need: Need) => Promise<object>;
+    const need = needOf(route);
     const check = door.checkAnswers === true ? contractOf(id, route) : undefined;
     const readsBody = route.body !== undefined && !ownBody.includes(id as keyof Table);
     const found = new WeakMap<FastifyRequest, object>();
     const sent = new WeakMap<FastifyRequest, object>();
     app.route({
       ...methodAndUrl(route),
-      onRequest: async (request) => void found.set(request, await guard(request.call)),
+      onRequest: async (request) => void found.set(request, await guard(request.call, need)),
       preValidation: async (request) => {
         const query = queryOf(route, request.call);
         // Until a guard has found who is asking, he is a stranger.

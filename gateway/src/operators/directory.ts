@@ -1,4 +1,6 @@
-/** Every account, as operators see it: found by name, owner or id; suspended and restored. Every node stands beside them. */
+/** Every account, as operators see it: found by name, e-mail address or id; suspended and restored. Every node stands beside them. */
+
+import { ROLES } from "@tollgate/api/roles.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
@@ -19,11 +21,13 @@ const AccountEntry = row({
   held: column.pico,
   /** Their e-mail addresses. */
   owners: z.array(z.string()),
+  /** Those who were invited. */
+  members: z.array(z.object({ email: z.string(), role: z.enum(ROLES) })),
 });
 export type AccountEntry = z.infer<typeof AccountEntry>;
 
 interface AccountSearch {
-  /** A part of the account's name or of an owner's address. */
+  /** A part of the account's name or of the address of somebody in its team. */
   text?: string | undefined;
   kind?: AccountKind | undefined;
   before?: Uuid | undefined;
@@ -43,7 +47,9 @@ export interface Directory {
 const ENTRY = `select a.id, a.kind, a.name, a.suspended_at as "suspendedAt", a.created_at as "createdAt",
   l.balance, l.held,
   array(select i.email from account_owner o join identity i on i.id = o.identity_id where o.account_id = a.id
-         order by i.email) as owners
+         order by i.email) as owners,
+  (select coalesce(json_agg(json_build_object('email', i.email, 'role', m.role) order by i.email), '[]')
+     from account_member m join identity i on i.id = m.identity_id where m.account_id = a.id) as members
   from account a join ledger_account l on l.id = a.id`;
 
 export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rules?: NodeRules }): Directory {
@@ -57,8 +63,10 @@ export function openDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool; rul
         AccountEntry,
         `${ENTRY} where ($1::uuid is null or a.id < $1) and ($2::text is null or a.kind = $2)
             and ($3::text is null or a.name ilike $3 or exists (
-                  select from account_owner o join identity i on i.id = o.identity_id
-                   where o.account_id = a.id and i.email ilike $3))
+                  select from (select account_id, identity_id from account_owner
+                               union all select account_id, identity_id from account_member) p
+                    join identity i on i.id = p.identity_id
+                   where p.account_id = a.id and i.email ilike $3))
           order by a.id desc limit $4`,
         [before ?? null, kind ?? null, partOf(text), limit],
       ),

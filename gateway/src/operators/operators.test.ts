@@ -60,7 +60,7 @@ describe("operators", () => {
     }
   });
 
-  test("accounts are found by name, owner and kind, in pages; suspension is told and undone", async () => {
+  test("accounts are found by name, people and kind, in pages; suspension is told and undone", async () => {
     const directory = openDirectory({ pool: db.pool });
     const ada = await open("builder", "Ada's 100% under_score");
     await open("host", "Barn");
@@ -75,6 +75,13 @@ describe("operators", () => {
     assert.deepEqual(await found("100_"), [], "a wildcard is a plain character");
     assert.deepEqual((await directory.search({ kind: "host", text: "Barn", limit: 10 })).length, 1);
     assert.deepEqual((await directory.find(ada))?.owners, ["ada@example.com"]);
+    await db.pool.query(
+      `with grace as (insert into identity (id, email, name) values ($1, 'grace@example.com', 'Grace') returning id)
+       insert into account_member (account_id, identity_id, role) select $2, id, 'viewer' from grace`,
+      [newId(), ada],
+    );
+    assert.deepEqual(await found("grace@"), [ada]);
+    assert.deepEqual((await directory.find(ada))?.members, [{ email: "grace@example.com", role: "viewer" }]);
     assert.equal(await directory.setSuspended(ada, true), true);
     const since = (await directory.find(ada))?.suspendedAt;
     assert.ok(since instanceof Date);

@@ -29,7 +29,7 @@ export function AccountsPage() {
   const [kind, setKind] = useState<AccountKind>(asked);
   const navigate = useNavigate();
   const first = accounts.length === 0;
-  const suspended = accounts.some((account) => account.suspended);
+  const suspended = accounts.some((account) => account.suspended && account.role === "owner");
   const create = useMutation({
     mutationFn: async (fields: FormData) => {
       const body = { kind, name: textOf(fields, "name").trim() };
@@ -66,7 +66,7 @@ export function AccountsPage() {
                 required
                 maxLength={200}
                 defaultValue={kind === "builder" ? identity.name : `${identity.name}'s nodes`}
-                hint="Visible to you and to the platform's operators."
+                hint="Visible to you, your team and the platform's operators."
                 error={errorOfField(create.error, "name")}
               />
               <Button type="submit" look="primary" className="self-start" busy={create.isPending}>
@@ -123,7 +123,7 @@ function OwnAccounts({ accounts }: { accounts: Account[] }) {
     <AccountList
       title="Your accounts"
       accounts={accounts}
-      about={({ kind }) => KINDS[kind].title}
+      about={({ kind, role }) => (role === "owner" ? KINDS[kind].title : `${KINDS[kind].title} · ${role}`)}
       action={(account) => (
         <Button size="small" aria-label={`Switch to ${account.name}`} onClick={() => choose(account)}>
           Switch

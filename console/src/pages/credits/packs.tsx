@@ -2,6 +2,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { CreditCard } from "lucide-react";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
+import { useMay } from "../../data/session.ts";
+import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
@@ -11,6 +13,7 @@ import { toastError } from "../../ui/toast.tsx";
 export function Packs() {
   const packs = useQuery(packsQuery);
   const checkout = useCheckout();
+  const mayPay = useMay("builder")("pay");
   const buy = (packId: string): void =>
     checkout.mutate(packId, { onSuccess: ({ url }) => location.assign(url), onError: toastError });
   // The button stays busy until the other page is there.
@@ -25,6 +28,7 @@ export function Packs() {
         <Loaded query={packs}>
           {({ data }) => (
             <>
+              <RoleNote kind="builder" need="pay" />
               <ul className="grid grid-cols-2 gap-3 lg:grid-cols-4">
                 {data.map(({ id, name, credit_micro, price_micro }) => (
                   <li key={id} className="flex flex-col gap-3 rounded-md border border-line p-4">
@@ -40,7 +44,7 @@ export function Packs() {
                     </div>
                     <Button
                       busy={under === id}
-                      disabled={under !== undefined}
+                      disabled={under !== undefined || !mayPay}
                       onClick={() => buy(id)}
                       aria-label={`Buy ${name}`}
                     >

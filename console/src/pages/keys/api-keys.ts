@@ -3,6 +3,7 @@ import { useCreateKey, useRevokeKey } from "../../data/keys.ts";
 import type { SecretKind } from "../../secrets/secret-kind.ts";
 
 export const API_KEYS: SecretKind = {
+  of: "builder",
   noun: "key",
   fullName: "API key",
   naming: "Name it after the app or environment that uses it.",

@@ -6,9 +6,11 @@ import { useEffect, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { liveModelsQuery } from "../../data/live-models.ts";
 import { balanceQuery } from "../../data/money.ts";
+import { useMay } from "../../data/session.ts";
 import { parseMicro } from "../../money.ts";
 import { CreateSecretDialog } from "../../secrets/create-secret.tsx";
 import { snippetsOf } from "../../snippets.ts";
+import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
@@ -27,6 +29,7 @@ export function FirstCall({ none }: { none: boolean }) {
 }
 
 function HowTo() {
+  const may = useMay("builder");
   const [creating, setCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   const { data: keys } = useQuery(keysQuery);
@@ -66,10 +69,13 @@ function HowTo() {
                 ? "You have one: replace the placeholder with it, or create another."
                 : "Its secret is shown once and filled into the example."}
           </p>
-          <Button look={hasKey ? "plain" : "primary"} onClick={() => setCreating(true)}>
-            <KeyRound aria-hidden className="size-4" />
-            {hasKey ? "Create another key" : "Create a key"}
-          </Button>
+          <RoleNote kind="builder" need="work" />
+          {may("work") && (
+            <Button look={hasKey ? "plain" : "primary"} onClick={() => setCreating(true)}>
+              <KeyRound aria-hidden className="size-4" />
+              {hasKey ? "Create another key" : "Create a key"}
+            </Button>
+          )}
         </li>
         <li className="min-w-0">
           <p className="mb-3 font-medium">2. Run this example</p>

@@ -2,6 +2,7 @@
 import { KeyRound } from "lucide-react";
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";
+import { useMay } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { PasswordField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
@@ -12,6 +13,7 @@ const KEY_NAME = "playground";
 
 export function KeyGate({ onKey }: { onKey: (key: string) => void }) {
   const create = useCreateKey();
+  const may = useMay("builder");
   const [problem, setProblem] = useState<string>();
   const paste = (fields: FormData): void => {
     const key = textOf(fields, "key").trim();
@@ -27,16 +29,18 @@ export function KeyGate({ onKey }: { onKey: (key: string) => void }) {
           It calls the same API as your programs. The key stays in this tab until you close it or sign out.
         </p>
       </div>
-      <Button
-        look="primary"
-        busy={create.isPending}
-        onClick={() => create.mutate(KEY_NAME, { onSuccess: ({ secret }) => onKey(secret), onError: toastError })}
-      >
-        Create a key for the playground
-      </Button>
+      {may("work") && (
+        <Button
+          look="primary"
+          busy={create.isPending}
+          onClick={() => create.mutate(KEY_NAME, { onSuccess: ({ secret }) => onKey(secret), onError: toastError })}
+        >
+          Create a key for the playground
+        </Button>
+      )}
       <Form onSubmit={paste} className="w-full max-w-sm text-left">
         <PasswordField
-          label="Or use an existing key"
+          label={may("work") ? "Or use an existing key" : "Use an existing key"}
           name="key"
           required
           autoComplete="off"

@@ -14,16 +14,18 @@ export function AccountNames({ accounts }: { accounts: Account[] }) {
       <AccountList
         title="Accounts"
         accounts={accounts}
-        about={({ kind, id }) => (
+        about={({ kind, id, role }) => (
           <>
-            {kind === "builder" ? "Builder" : "Host"} · <code className="font-mono">{id}</code>
+            {kind === "builder" ? "Builder" : "Host"} · {role} · <code className="font-mono">{id}</code>
           </>
         )}
-        action={(account) => (
-          <Button size="small" aria-label={`Rename ${account.name}`} onClick={() => setRenaming(account)}>
-            Rename
-          </Button>
-        )}
+        action={(account) =>
+          account.may.includes("own") && (
+            <Button size="small" aria-label={`Rename ${account.name}`} onClick={() => setRenaming(account)}>
+              Rename
+            </Button>
+          )
+        }
       />
       {renaming !== undefined && (
         <RenameDialog title="Rename account" of={renaming} rename={rename} onClose={() => setRenaming(undefined)} />

@@ -1,6 +1,7 @@
 /** What follows a step of the sign-in: the page that was asked for, the code, or nothing while an e-mail is confirmed. */
 import { useNavigate } from "@tanstack/react-router";
 import type { SignInStatus } from "../../api/types.ts";
+import { isJoining } from "../../data/joining.ts";
 import { refreshSession } from "../../data/session.ts";
 import { homeOf } from "../../layout/navigation.ts";
 
@@ -13,7 +14,8 @@ export function useGoOn(next: string | undefined): (status: SignInStatus) => Pro
     }
     if (status !== "signed_in") return;
     const me = await refreshSession();
-    if (me !== null) await navigate({ to: next ?? homeOf(me) });
+    // Who came by an invitation and had to confirm an address meanwhile goes on to it.
+    if (me !== null) await navigate({ to: next ?? (isJoining() ? "/join" : homeOf(me)) });
   };
 }
 

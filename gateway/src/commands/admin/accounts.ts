@@ -33,7 +33,7 @@ export const accountCommands: Record<string, AdminCommand> = {
     run: list,
   },
   "account show": {
-    help: "one account with its balance and owners",
+    help: "one account with its balance, owners and team",
     args: ACCOUNT,
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: show,
@@ -210,7 +210,7 @@ const COLUMNS: Column<AccountEntry>[] = [
 ];
 
 function told(entry: AccountEntry): Record<string, string> {
-  const { id, kind, name, balance, held, suspendedAt, createdAt, owners } = entry;
+  const { id, kind, name, balance, held, suspendedAt, createdAt, owners, members } = entry;
   return {
     Account: publicId("acc", id),
     Kind: kind,
@@ -218,6 +218,7 @@ function told(entry: AccountEntry): Record<string, string> {
     Balance: dollarsText(balance),
     Held: `${dollarsText(held)} by running requests`,
     Owners: owners.join(", ") || "nobody",
+    Team: members.map(({ email, role }) => `${email} (${role})`).join(", ") || "nobody",
     Opened: createdAt.toISOString(),
     State: suspendedAt === null ? "active" : `SUSPENDED since ${suspendedAt.toISOString()}`,
   };

@@ -19,8 +19,10 @@ async function signedIn(accounts: Accounts = [], more?: { operator: boolean }) {
   return { ...person, browser };
 }
 
+const OWNER = { role: "owner", may: ["read", "work", "pay", "own"] };
+
 describe("me", () => {
-  test("says who is signed in and what they own", async () => {
+  test("says who is signed in and which accounts they have, with their role", async () => {
     const person = await signedIn([{ kind: "builder" }, { kind: "host", suspended: true }]);
     const answer = await person.browser.send("GET", "/console/api/me");
     assert.equal(answer.status, 200);
@@ -35,8 +37,8 @@ describe("me", () => {
         two_factor: false,
       },
       accounts: [
-        { id: builder, kind: "builder", name: "A builder", suspended: false },
-        { id: host, kind: "host", name: "A host", suspended: true },
+        { id: builder, kind: "builder", name: "A builder", suspended: false, ...OWNER },
+        { id: host, kind: "host", name: "A host", suspended: true, ...OWNER },
       ],
     });
   });
@@ -60,7 +62,7 @@ describe("accounts", () => {
     assert.equal(builder.status, 201);
     const { id, ...rest } = builder.body;
     assert.match(String(id), /^acc_[0-9a-z]{26}$/);
-    assert.deepEqual(rest, { kind: "builder", name: "Work", suspended: false });
+    assert.deepEqual(rest, { kind: "builder", name: "Work", suspended: false, ...OWNER });
     assert.equal((await open(browser, { kind: "host", name: "Farm" })).status, 201);
     const me = await browser.send("GET", "/console/api/me");
     assert.deepEqual(

@@ -1,10 +1,12 @@
-/** Who is signed in, the accounts they own, and where else they are signed in. */
+/** Who is signed in, their accounts, and where else they are signed in. */
 import type { accountRoutes } from "@tollgate/api/console/accounts.ts";
-import type { Account } from "../../accounts/accounts.ts";
+import { grantsOf } from "@tollgate/api/roles.ts";
+import type { Membership } from "../../accounts/accounts.ts";
 import type { Identities, SignedIn } from "../../accounts/identities.ts";
 import type { OpenSession } from "../../accounts/sessions.ts";
 import { publicId, suffixOf, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
+import { requireRole } from "../guards.ts";
 import { whole } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
@@ -21,10 +23,11 @@ export function accountHandlers({ identities }: Pick<Parts, "identities">): Hand
     },
 
     async renameAccount({ who, params, body, refuse }) {
-      const owned = await identities.accountsOf(who.identityId);
-      const account = owned.find(({ id }) => publicId("acc", id) === params.id);
+      const theirs = await identities.accountsOf(who.identityId);
+      const account = theirs.find(({ id }) => publicId("acc", id) === params.id);
       if (account === undefined) throw refuse("not_found");
       if (account.suspended) throw refuse("account_suspended");
+      requireRole(account, "own");
       const { name } = body();
       await identities.renameAccount(account.id, name);
       return accountObject({ ...account, name });
@@ -49,7 +52,7 @@ export function accountHandlers({ identities }: Pick<Parts, "identities">): Hand
   };
 }
 
-/** Who it is, and what they own. */
+/** Who it is, and which accounts they have. */
 export async function meObject(identities: Identities, who: SignedIn) {
   const accounts = await identities.accountsOf(who.identityId);
   return { identity: identityObject(who), accounts: accounts.map(accountObject) };
@@ -66,8 +69,8 @@ function identityObject({ identityId, email, name, operator, emailVerified, twoF
   };
 }
 
-function accountObject({ id, kind, name, suspended }: Account) {
-  return { id: publicId("acc", id), kind, name, suspended };
+export function accountObject({ id, kind, name, suspended, role }: Membership) {
+  return { id: publicId("acc", id), kind, name, suspended, role, may: [...grantsOf(role)] };
 }
 
 const sessionName = (id: Uuid): string => `ses_${suffixOf(id)}`;

@@ -152,6 +152,21 @@ describe("live numbers", () => {
     assert.equal(reads(), before, "nobody looks any more");
   });
 
+  test("who was removed from an account is shown nothing more at once; the others look on", async () => {
+    const { live, open } = start();
+    const pages = { mine: new Page(), removed: new Page(), elsewhere: new Page() };
+    open("builder 1", pages.mine);
+    open("builder 1", pages.removed, { mayLook: async () => false });
+    open("builder 2", pages.elsewhere, { mayLook: async () => false });
+    live.review("1");
+    await turn();
+    assert.deepEqual([pages.mine.ended, pages.removed.ended, pages.elsewhere.ended], [false, true, false]);
+    // After a gap in what gateways hear of each other, anybody may have been.
+    live.review(undefined);
+    await turn();
+    assert.deepEqual([pages.mine.ended, pages.elsewhere.ended], [false, true]);
+  });
+
   test("who left while being let in is not waited for", async () => {
     const { clock, open, reads } = start();
     for (let i = 0; i < 60; i++) {

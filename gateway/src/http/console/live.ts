@@ -23,6 +23,8 @@ type LiveNumbers = Record<string, unknown>;
 interface Viewer {
   show(event: string): void;
   leave(): void;
+  /** Leaves, if they may look no more. */
+  review(): void;
 }
 
 interface Feed {
@@ -45,7 +47,8 @@ export class Live {
 
   /**
    * Opens a stream of the numbers that `read` gives. Viewers of the same `name` share the reading. `mayLook` is asked again
-   * with every keep-alive, and its refusal ends the stream: a session may have ended, an account may be suspended.
+   * with every keep-alive and when `review` says so, and its refusal ends the stream: a session may have ended, an account
+   * may be suspended, somebody may have been removed from it.
    */
   open(
     name: string,
@@ -89,16 +92,24 @@ export class Live {
         if (response.writableLength > 0) response.destroy();
         else response.end();
       },
+      review: () => void this.#isAllowed(mayLook).then((allowed) => allowed || viewer.leave()),
     };
     feed.viewers.add(viewer);
     const stopKeepAlive = this.#clock.every(KEEP_ALIVE_MS, () => {
       viewer.show(": keep-alive\n\n");
-      void this.#isAllowed(mayLook).then((allowed) => allowed || viewer.leave());
+      viewer.review();
     });
     const stopLater = this.#clock.after(STREAM_MS_MAX, () => viewer.leave());
     response.once("close", forget);
     viewer.show(RECONNECT);
     for (const [event, data] of feed.sent) viewer.show(frame(event, data));
+  }
+
+  /** Who belongs to an account changed, or to any of them: those who look at it are asked for their right to again. */
+  review(accountId: string | undefined): void {
+    for (const [name, { viewers }] of this.#feeds) {
+      if (accountId === undefined || name.endsWith(` ${accountId}`)) for (const viewer of viewers) viewer.review();
+    }
   }
 
   /** Ends every stream, and whichever is opened yet: an open page would keep a gateway from stopping. It comes back elsewhere. */

@@ -12,6 +12,7 @@ import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
+import { teamRoutes } from "@tollgate/api/console/team.ts";
 import type { FastifyInstance } from "fastify";
 import { consoleGuards } from "../guards.ts";
 import type { Parts } from "../parts.ts";
@@ -31,6 +32,7 @@ import { payoutHandlers } from "./operator/payouts.ts";
 import { requestHandlers } from "./requests.ts";
 import { signInHandlers } from "./sign-in.ts";
 import { staticRoutes } from "./static.ts";
+import { teamHandlers } from "./team.ts";
 
 export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   const { door, payments, publicUrl } = parts;
@@ -47,6 +49,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   staticRoutes(app);
   serveRoutes(app, options, signInRoutes, signInHandlers(parts));
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
+  serveRoutes(app, options, teamRoutes, teamHandlers(parts));
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
   serveRoutes(app, options, requestRoutes, requestHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));

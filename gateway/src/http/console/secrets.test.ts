@@ -108,6 +108,15 @@ test("no secret of a sign-in is in a log, a table or an answer it does not belon
   assert.equal((await guest.send("GET", `${back.pathname}${back.search}`)).headers.location, "/console/");
   cookiesOf(guest, "fifth");
   keepTokens("the sign-in");
+  const opened = await guest.send("POST", "/console/api/accounts", { body: { kind: "builder", name: "Shared" } });
+  assert.equal(opened.status, 201);
+  const invited = { email, role: "viewer" };
+  answers.push((await guest.send("POST", "/console/api/team/invitations", { body: invited })).text);
+  const invitation = await linkToken();
+  secrets.set("invitation", invitation);
+  const joined = await other.send("POST", "/console/api/team/accept", { body: { token: invitation } });
+  assert.equal(joined.status, 200);
+  answers.push(joined.text, (await guest.send("GET", "/console/api/team")).text);
   secrets.set("client secret", issuer.provider.clientSecret);
   secrets.set("server secret", platform.secret);
   await platform.identities.idle();

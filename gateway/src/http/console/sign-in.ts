@@ -102,7 +102,7 @@ export function signInHandlers({ identities }: Pick<Parts, "identities">): Handl
 }
 
 /** Why somebody was not let in, in the words and codes of the envelope. */
-function refusing<Table extends Record<string, (asked: never) => Promise<unknown>>>(handlers: Table): Table {
+export function refusing<Table extends Record<string, (asked: never) => Promise<unknown>>>(handlers: Table): Table {
   const wrapped = Object.entries(handlers).map(([id, handle]) => [
     id,
     (asked: never) =>

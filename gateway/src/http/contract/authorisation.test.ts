@@ -6,14 +6,15 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { consoleApi } from "@tollgate/api/console/api.ts";
 import { type FaultCode, faults } from "@tollgate/api/faults.ts";
-import { type Guard as AnyGuard, GUARDS } from "@tollgate/api/guards.ts";
+import { ACTING, type Guard as AnyGuard, GUARDS, accessOf as refusalsOf } from "@tollgate/api/guards.ts";
 import { nodeApi } from "@tollgate/api/nodes/api.ts";
+import { type Need, needOf, type Role } from "@tollgate/api/roles.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import type { Answer } from "../testing/browser.ts";
 import { type Access, accessOf, rowsWithout } from "./testing/access.ts";
 import { openEvents } from "./testing/events.ts";
-import { type Fixture, openFixture, PEOPLE, type Who } from "./testing/fixture.ts";
+import { type Fixture, openFixture, PEOPLE, TEAMS, type Who } from "./testing/fixture.ts";
 import { addressOf, isStream } from "./testing/operations.ts";
 
 type Guard = Exclude<AnyGuard, "hostToken" | "apiKey">;
@@ -23,6 +24,7 @@ const EVERYBODY_PASSES: Record<Guard, string> = {
   builder: "passes",
   buyer: "passes",
   host: "passes",
+  account: "passes",
   operator: "passes",
 };
 const builder = { ...EVERYBODY_PASSES, host: "host_only", operator: "operator_only" };
@@ -32,6 +34,7 @@ const noneOf = (code: string) => ({
   builder: code,
   buyer: code,
   host: code,
+  account: code,
   operator: "operator_only",
 });
 /** What each guard tells each person. */
@@ -40,11 +43,38 @@ const TOLD: Record<Who, Record<Guard, string>> = {
   "no account": noneOf("no_account"),
   builder,
   host,
-  operator: { ...EVERYBODY_PASSES, builder: "member_only", buyer: "member_only", host: "host_only" },
+  operator: {
+    ...EVERYBODY_PASSES,
+    builder: "member_only",
+    buyer: "member_only",
+    host: "host_only",
+    account: "no_account",
+  },
   "suspended builder": noneOf("account_suspended"),
   "suspended host": noneOf("account_suspended"),
   "other builder": builder,
   "other host": host,
+  member: builder,
+  billing: builder,
+  viewer: builder,
+  "host member": host,
+  "host billing": host,
+  "host viewer": host,
+};
+/** What each role may do, whichever route it is. */
+const MAY: Record<Role, Need[]> = {
+  owner: ["read", "work", "pay", "own"],
+  member: ["read", "work"],
+  billing: ["read", "pay"],
+  viewer: ["read"],
+};
+const ROLE: Partial<Record<Who, Role>> = {
+  member: "member",
+  billing: "billing",
+  viewer: "viewer",
+  "host member": "member",
+  "host billing": "billing",
+  "host viewer": "viewer",
 };
 /** Who owns what a route names. Operators own everything that theirs name. */
 const OWNER: Record<Guard, Who> = {
@@ -53,12 +83,24 @@ const OWNER: Record<Guard, Who> = {
   builder: "builder",
   buyer: "builder",
   host: "host",
+  account: "builder",
   operator: "operator",
 };
 
 const CONSOLE = accessOf(consoleApi);
 const NODES = accessOf(nodeApi);
 const guardOf = ({ guard }: Access): Guard => guard as Guard;
+/** What a route tells a person before it looks at what they sent. */
+function toldBy(access: Access, who: Who): string {
+  const told = TOLD[who][guardOf(access)];
+  if (told !== "passes" || !ACTING.includes(access.guard)) return told;
+  return MAY[ROLE[who] ?? "owner"].includes(needOf(access)) ? "passes" : "role_required";
+}
+/** Those who share what a route names with its owner. */
+function teamOf(access: Access): readonly Who[] {
+  const owner = OWNER[guardOf(access)];
+  return ACTING.includes(access.guard) && (owner === "builder" || owner === "host") ? TEAMS[owner] : [];
+}
 
 let fixture: Fixture;
 before(async () => {
@@ -69,7 +111,7 @@ after(() => fixture.close());
 async function call(access: Access, who: Who, id: string, headers?: Record<string, string>): Promise<Answer> {
   const { browser } = fixture.people[who];
   const { method, url } = addressOf(access, id);
-  if (isStream(access) && TOLD[who][guardOf(access)] === "passes") return beginning(access, who);
+  if (isStream(access) && toldBy(access, who) === "passes") return beginning(access, who);
   const { sent: body } = access;
   return browser.send(method, url, { ...(body !== undefined && { body }), ...(headers && { headers }) });
 }
@@ -100,7 +142,9 @@ function assertHidden({ text }: Answer, who: Who): void {
   if (who === "operator") return;
   for (const owner of ["builder", "host"] as const) {
     // What earned is told by its request's id, which opens nothing.
-    const marks = fixture.marks[owner].filter((mark) => who !== owner && !(who === "host" && mark.startsWith("req_")));
+    if (who === owner || (TEAMS[owner] as readonly Who[]).includes(who)) continue;
+    const isHost = who === "host" || (TEAMS.host as readonly Who[]).includes(who);
+    const marks = fixture.marks[owner].filter((mark) => !(isHost && mark.startsWith("req_")));
     for (const mark of marks) assert.ok(!text.includes(mark), `${who} is shown ${mark}`);
   }
 }
@@ -111,6 +155,17 @@ test("every guard refuses with what it declares, and declares what it refuses wi
     const told = PEOPLE.map((who) => TOLD[who][guard]).filter((code) => code !== "passes");
     assert.deepEqual(new Set(told), new Set<string>(declared), guard);
   }
+});
+
+test("every route that acts for an account says what it needs, and declares that it asks for a role", () => {
+  for (const route of CONSOLE.filter(({ guard }) => ACTING.includes(guard))) {
+    const { at, needs } = route;
+    if (!at.startsWith("GET ")) assert.ok(needs !== undefined, `${at} does not say what it needs`);
+    const declared = refusalsOf(route).faults.some(({ code }) => code === "role_required");
+    const isRefused = PEOPLE.some((who) => toldBy(route, who) === "role_required");
+    assert.equal(declared, isRefused, at);
+  }
+  for (const { at, guard, needs } of CONSOLE) assert.ok(needs === undefined || ACTING.includes(guard), at);
 });
 
 test("what is below operator/ is for operators alone, and only signing in is for anyone", () => {
@@ -177,16 +232,18 @@ describe("every route, every person", () => {
   for (const access of CONSOLE) {
     const { at, thing, absent, status, except } = access;
     const guard = guardOf(access);
-    const isRefused = (who: Who): boolean => TOLD[who][guard] !== "passes";
+    const isRefused = (who: Who): boolean => toldBy(access, who) !== "passes";
+    const team = teamOf(access);
     test(at, async () => {
       const id = thing === undefined ? "none" : await fixture.make(thing);
       const none = absent && (await call(access, OWNER[guard], another(id)));
       if (none !== undefined) assertRefusal(none, absent as string, "one that does not exist");
 
       const before = await fixture.snapshot();
-      for (const who of PEOPLE.filter(isRefused)) assertRefusal(await call(access, who, id), TOLD[who][guard], who);
+      for (const who of PEOPLE.filter(isRefused)) assertRefusal(await call(access, who, id), toldBy(access, who), who);
       for (const [who, code] of Object.entries(except)) assertRefusal(await call(access, who as Who, id), code, who);
-      const strangers = PEOPLE.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
+      const others = PEOPLE.filter((who) => !isRefused(who) && except[who] === undefined && who !== OWNER[guard]);
+      const strangers = others.filter((who) => !team.includes(who));
       for (const who of none === undefined ? [] : strangers) {
         const answer = await call(access, who, id);
         assert.deepEqual([answer.status, answer.body], [404, none?.body], `${who}: as if it did not exist`);
@@ -199,6 +256,11 @@ describe("every route, every person", () => {
       for (const who of none === undefined ? strangers : []) {
         const answer = await call(access, who, id);
         assert.equal(answer.status, status, `${who}: ${answer.text}`);
+        assertHidden(answer, who);
+      }
+      for (const who of others.filter((one) => team.includes(one))) {
+        const answer = await call(access, who, thing === undefined ? "none" : await fixture.make(thing));
+        assert.equal(answer.status, status, `${who}, of the team: ${answer.text}`);
         assertHidden(answer, who);
       }
     });

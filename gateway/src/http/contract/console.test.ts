@@ -13,6 +13,7 @@ import * as hosts from "./testing/hosts.ts";
 import type { Operation } from "./testing/operations.ts";
 import * as operators from "./testing/operators.ts";
 import * as signIn from "./testing/sign-in.ts";
+import { callTeam } from "./testing/team.ts";
 import { unknownIds, wrongInputs } from "./testing/wrong-input.ts";
 
 const coverage = openCoverage(consoleApi);
@@ -56,6 +57,7 @@ describe("what they are answered", () => {
     "OpenID providers": signIn.callProviders,
     "too many attempts": signIn.callTooOften,
     "accounts and sessions": builders.callAccounts,
+    "people of an account": callTeam,
     keys: builders.callKeys,
     requests: builders.callRequests,
     usage: builders.callUsage,

@@ -3,7 +3,9 @@ import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { hostTokensQuery, nodesQuery } from "../../../data/host.ts";
+import { useMay } from "../../../data/session.ts";
 import { CreateSecretForm } from "../../../secrets/create-secret.tsx";
+import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Command } from "../../../ui/command.tsx";
@@ -21,6 +23,7 @@ import { useProgress } from "./progress.ts";
 const LOOK_AGAIN_MS = 2_000;
 
 export function AddNodePage() {
+  const may = useMay("host");
   const [secret, setSecret] = useState<string>();
   const [name, setName] = useState("garage");
   const [engine, setEngine] = useState<EngineChoice>("found");
@@ -48,7 +51,8 @@ export function AddNodePage() {
       <Card>
         <Steps>
           <Step {...step(0)} title="Create a host token">
-            {secret === undefined ? (
+            <RoleNote kind="host" need="work" />
+            {!may("work") ? null : secret === undefined ? (
               <div className="max-w-xs">
                 <CreateSecretForm kind={HOST_TOKENS} onCreated={setSecret} />
               </div>

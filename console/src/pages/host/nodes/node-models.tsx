@@ -1,6 +1,7 @@
 /** The models that a node elected, each with its speed; and choosing others. */
 import { useState } from "react";
 import type { NodeDetail, NodeStats } from "../../../api/types.ts";
+import { useMay } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Empty } from "../../../ui/states.tsx";
@@ -13,12 +14,14 @@ type Row = NodeStats["models"][number];
 export function NodeModels({ node }: { node: NodeDetail }) {
   const [choosing, setChoosing] = useState(false);
   const { models } = node.stats;
+  const may = useMay("host");
   return (
     <Card
       title="Models"
       flush
       aside={
-        node.state !== "retired" && (
+        node.state !== "retired" &&
+        may("work") && (
           <Button size="small" onClick={() => setChoosing(true)}>
             Choose models
           </Button>

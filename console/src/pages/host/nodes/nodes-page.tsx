@@ -5,9 +5,11 @@ import { Cpu, Plus } from "lucide-react";
 import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
 import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
+import { useMay } from "../../../data/session.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
+import { RoleNote } from "../../../team/role-note.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
@@ -21,7 +23,7 @@ const QUESTIONS_A_SECOND = 2;
 
 export function NodesPage() {
   const nodes = useQuery(nodesQuery);
-  const add = (
+  const add = useMay("host")("work") && (
     <Link to="/host/add" className={buttonClasses("primary")}>
       <Plus aria-hidden className="size-4" />
       Add a node
@@ -30,6 +32,7 @@ export function NodesPage() {
   return (
     <>
       <PageHeader title="Nodes" about="The machines that serve models for your host account." actions={add} />
+      <RoleNote kind="host" need="work" />
       <div className="flex flex-col gap-5">
         <Figures nodes={nodes} />
         {nodes.data?.data.map(

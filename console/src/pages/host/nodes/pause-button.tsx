@@ -2,13 +2,16 @@
 import { Pause, Play } from "lucide-react";
 import type { Node } from "../../../api/types.ts";
 import { useMoveNode } from "../../../data/host.ts";
+import { useMay } from "../../../data/session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { toast, toastError } from "../../../ui/toast.tsx";
 
 export function PauseButton({ node: { id, name, state } }: { node: Node }) {
   const move = useMoveNode(id);
+  const may = useMay("host");
   const to = (verb: "pause" | "resume", said: string): void =>
     move.mutate(verb, { onSuccess: () => toast(said), onError: toastError });
+  if (!may("work")) return null;
   if (state === "online" || state === "ready") {
     return (
       <Button busy={move.isPending} onClick={() => to("pause", `${name} is paused. Running requests complete.`)}>

@@ -25,7 +25,7 @@ export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose
 
 function Details({ account }: { account: PlatformAccount }) {
   const [task, setTask] = useState<"grant" | "suspension">();
-  const { id, kind, owners, balance_micro, held_micro, suspended_at, created_at } = account;
+  const { id, kind, owners, members, balance_micro, held_micro, suspended_at, created_at } = account;
   const done = (): void => setTask(undefined);
   return (
     <div className="flex flex-col gap-6">
@@ -42,6 +42,9 @@ function Details({ account }: { account: PlatformAccount }) {
           )}
         </Fact>
         <Fact name="Owners">{owners.join(", ") || "none"}</Fact>
+        {members.length > 0 && (
+          <Fact name="Team">{members.map(({ email, role }) => `${email} (${role})`).join(", ")}</Fact>
+        )}
         <Fact name={kind === "host" ? "Owed" : "Balance"}>
           <Money of={balance_micro} exact />
         </Fact>

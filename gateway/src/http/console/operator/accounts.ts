@@ -120,13 +120,14 @@ const tooMuch = (): Error =>
   );
 
 function accountObject(account: AccountEntry): z.input<typeof PlatformAccount> {
-  const { id, kind, name, owners, suspendedAt, createdAt, balance, held } = account;
+  const { id, kind, name, owners, members, suspendedAt, createdAt, balance, held } = account;
   return {
     id: publicId("acc", id),
     object: "account",
     kind,
     name,
     owners,
+    members,
     balance_micro: exactMicro(balance),
     held_micro: exactMicro(held),
     suspended_at: suspendedAt === null ? null : seconds(suspendedAt),

@@ -5,7 +5,7 @@
 
 import type { FaultCode } from "@tollgate/api/faults.ts";
 import type { Api } from "@tollgate/api/openapi/api.ts";
-import type { Thing, Who } from "./fixture.ts";
+import { TEAMS, type Thing, type Who } from "./fixture.ts";
 import { idPrefixOf, type Operation, operationsOf } from "./operations.ts";
 
 export interface Access extends Operation {
@@ -48,6 +48,17 @@ const ROWS: Record<string, Row> = {
   replaceBackupCodes: NOTHING,
   disableTwoFactor: NOTHING,
   openAccount: { except: SUSPENDED },
+  renameAccount: { except: { member: "role_required", billing: "role_required", viewer: "role_required" } },
+  readInvitation: NOTHING,
+  acceptInvitation: NOTHING,
+  // Everybody may leave; only owners remove others.
+  removeFromTeam: {
+    except: Object.fromEntries(
+      Object.values(TEAMS)
+        .flat()
+        .map((who) => [who, "role_required"]),
+    ),
+  },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
   // Less is owed here than the example asks for.
@@ -65,6 +76,8 @@ const THINGS: Record<string, Thing> = {
   hst: "token",
   node: "node",
   pay: "batch",
+  usr: "member",
+  inv: "invitation",
 };
 
 /** In an order in which none takes away what a later one needs. */

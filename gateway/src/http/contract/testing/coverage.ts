@@ -94,7 +94,9 @@ const nameOf = ({ id }: Operation, { status, type = "" }: { status: number; type
 
 function declaredBy(operation: Operation): string[] {
   const { id, answer, guard, faults = [] } = operation;
-  const ofGuard = new Set<string>(GUARDS[guard].faults.flatMap(({ code }) => code ?? []).concat("cross_site_blocked"));
+  const ofGuard = new Set<string>(
+    GUARDS[guard].faults.flatMap(({ code }) => code ?? []).concat("cross_site_blocked", "role_required"),
+  );
   // A guard's code that is the route's own too has another reason here.
   const refusals = faultsOf(operation).filter(
     ({ code }) => !ofGuard.has(code ?? "") || faults.some((own) => own.code === code),

@@ -22,8 +22,20 @@ export const PEOPLE = [
   "suspended host",
   "other builder",
   "other host",
+  "member",
+  "billing",
+  "viewer",
+  "host member",
+  "host billing",
+  "host viewer",
 ] as const;
 export type Who = (typeof PEOPLE)[number];
+
+/** Those who were invited to the builder's or the host's account. */
+export const TEAMS = {
+  builder: ["member", "billing", "viewer"],
+  host: ["host member", "host billing", "host viewer"],
+} as const satisfies Record<string, readonly Who[]>;
 
 /** What a path's `{id}` can name. */
 export type Thing =
@@ -35,7 +47,9 @@ export type Thing =
   | "node"
   | "quarantined node"
   | "withheld node"
-  | "batch";
+  | "batch"
+  | "member"
+  | "invitation";
 
 export interface Fixture {
   platform: TestPlatform;
@@ -59,11 +73,27 @@ export async function openFixture(): Promise<Fixture> {
     payments: (ledger) => openPayments({ ...ledger, provider: stripeAt(demo), log }),
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
+  const inTeams = async () => {
+    const [builder, host] = [
+      await signedIn(platform, [{ kind: "builder" }]),
+      await signedIn(platform, [{ kind: "host" }]),
+    ];
+    const member = (of: Person, role: string) => joined(platform, of.accountIds[0] as Uuid, role);
+    return {
+      builder,
+      host,
+      member: await member(builder, "member"),
+      billing: await member(builder, "billing"),
+      viewer: await member(builder, "viewer"),
+      "host member": await member(host, "member"),
+      "host billing": await member(host, "billing"),
+      "host viewer": await member(host, "viewer"),
+    };
+  };
   const people: Fixture["people"] = {
     nobody,
+    ...(await inTeams()),
     "no account": await signedIn(platform),
-    builder: await signedIn(platform, [{ kind: "builder" }]),
-    host: await signedIn(platform, [{ kind: "host" }]),
     operator: await signedIn(platform, [], { operator: true }),
     "suspended builder": await signedIn(platform, [{ kind: "builder", suspended: true }]),
     "suspended host": await signedIn(platform, [{ kind: "host", suspended: true }]),
@@ -87,6 +117,14 @@ export async function openFixture(): Promise<Fixture> {
       await platform.close();
     },
   };
+}
+
+/** Somebody with that role in the account. */
+async function joined(platform: TestPlatform, accountId: Uuid, role: string): Promise<Person> {
+  const person = await signedIn(platform);
+  const values = [accountId, person.identityId, role];
+  await platform.pool.query("insert into account_member (account_id, identity_id, role) values ($1, $2, $3)", values);
+  return person;
 }
 
 const accountsOf = ({ accountIds }: Person): string[] => accountIds.map((id) => publicId("acc", id));
@@ -126,6 +164,12 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
     async "withheld node"() {
       await makers["quarantined node"]();
       return publicId("node", await newNode());
+    },
+    member: async () => publicId("usr", (await joined(platform, builderId, "viewer")).identityId),
+    async invitation() {
+      const offer = { email: `guest${made++}@example.test`, role: "viewer" } as const;
+      const sent = await platform.identities.team.invitations.send(builderId, offer, builder);
+      return publicId("inv", (sent as Exclude<typeof sent, string>).invitation.id);
     },
     async batch() {
       await newRequest();

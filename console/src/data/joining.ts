@@ -1,0 +1,19 @@
+/**
+ * An invitation that somebody is about to accept. Its token came after the `#`, where no server sees it, and stays in this
+ * tab while they sign in or up.
+ */
+const STORED_AS = "tollgate.join";
+
+export const isJoining = (): boolean => sessionStorage.getItem(STORED_AS) !== null;
+
+/** The token of the link, or the one that was kept. The address does not show it any longer. */
+export function takeToken(): string {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (token !== null) {
+    sessionStorage.setItem(STORED_AS, token);
+    history.replaceState(history.state, "", location.pathname);
+  }
+  return sessionStorage.getItem(STORED_AS) ?? "";
+}
+
+export const forgetToken = (): void => sessionStorage.removeItem(STORED_AS);

@@ -1,0 +1,48 @@
+/** Who belongs to an account, and joining one. */
+import { queryOptions, useMutation } from "@tanstack/react-query";
+import { call, callFor } from "../api/client.ts";
+import type { Role } from "../api/types.ts";
+import { queryClient } from "./query-client.ts";
+
+export const teamQuery = (accountId: string) =>
+  queryOptions({ queryKey: ["team", accountId], queryFn: () => callFor(accountId, "GET /console/api/team") });
+
+/** Also after a refusal: what was changed is not what was shown. */
+const readAgain = (accountId: string) => ({
+  onSettled: () => queryClient.invalidateQueries({ queryKey: teamQuery(accountId).queryKey }),
+});
+
+export const useInvite = (accountId: string) =>
+  useMutation({
+    mutationFn: (body: { email: string; role: Role }) =>
+      callFor(accountId, "POST /console/api/team/invitations", { body }),
+    ...readAgain(accountId),
+  });
+
+export const useWithdraw = (accountId: string) =>
+  useMutation({
+    mutationFn: (id: string) => callFor(accountId, "DELETE /console/api/team/invitations/{id}", { path: { id } }),
+    ...readAgain(accountId),
+  });
+
+export const useChangeRole = (accountId: string) =>
+  useMutation({
+    mutationFn: ({ id, role }: { id: string; role: Exclude<Role, "owner"> }) =>
+      callFor(accountId, "PATCH /console/api/team/members/{id}", { path: { id }, body: { role } }),
+    ...readAgain(accountId),
+  });
+
+export const useRemove = (accountId: string) =>
+  useMutation({
+    mutationFn: (id: string) => callFor(accountId, "DELETE /console/api/team/members/{id}", { path: { id } }),
+  });
+
+export const invitationQuery = (token: string) =>
+  queryOptions({
+    queryKey: ["invitation", token],
+    staleTime: Number.POSITIVE_INFINITY,
+    queryFn: () => call("POST /console/api/team/invitation", { body: { token } }),
+  });
+
+export const useAccept = () =>
+  useMutation({ mutationFn: (token: string) => call("POST /console/api/team/accept", { body: { token } }) });

@@ -1,0 +1,142 @@
+/** Accepting an invitation, from its link. Who is not signed in does that first and comes back. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { useState } from "react";
+import { actFor } from "../../api/acting.ts";
+import { call } from "../../api/client.ts";
+import { ApiFault, sentenceOf } from "../../api/fault.ts";
+import type { InvitedTo, Me } from "../../api/types.ts";
+import { forgetToken, takeToken } from "../../data/joining.ts";
+import { meQuery, refreshSession } from "../../data/session.ts";
+import { invitationQuery, useAccept } from "../../data/team.ts";
+import { AuthCard } from "../../layout/auth-layout.tsx";
+import { homeOf } from "../../layout/navigation.ts";
+import { meaningOf } from "../../team/roles.ts";
+import { Button, buttonClasses } from "../../ui/button.tsx";
+import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Problem } from "../../ui/form.tsx";
+import { Loading } from "../../ui/states.tsx";
+import { toast, toastError } from "../../ui/toast.tsx";
+
+export function JoinPage() {
+  const [token] = useState(takeToken);
+  const { data: me } = useQuery(meQuery);
+  if (token === "") {
+    return (
+      <AuthCard title="This link is incomplete">
+        <p>Open the link in the invitation again, or ask for another.</p>
+      </AuthCard>
+    );
+  }
+  if (me === undefined) return <Loading />;
+  return me === null ? <SignInFirst /> : <Invited me={me} token={token} />;
+}
+
+const SignInFirst = () => (
+  <AuthCard
+    title="You are invited to a team"
+    about="Sign in with the e-mail address that the invitation was sent to, or create an account with it."
+  >
+    <div className="flex flex-col gap-3">
+      <Link to="/sign-in" search={{ next: "/join" }} className={buttonClasses("primary")}>
+        Sign in
+      </Link>
+      <Link to="/sign-up" search={{ next: "/join" }} className={buttonClasses("plain")}>
+        Create account
+      </Link>
+      <p className="text-xs text-ink-soft">
+        Where a new address has to be confirmed first, open the invitation's link again afterwards.
+      </p>
+    </div>
+  </AuthCard>
+);
+
+function Invited({ me, token }: { me: Me; token: string }) {
+  const accept = useAccept();
+  // Once accepted it opens nothing more, and is not asked about again.
+  const invitation = useQuery({ ...invitationQuery(token), enabled: !accept.isSuccess });
+  if (invitation.data !== undefined) return <Offer {...{ me, token, accept }} offer={invitation.data} />;
+  if (invitation.error !== null) return <Refusal me={me} token={token} error={invitation.error} />;
+  return <Loading />;
+}
+
+const HOME = { builder: "/overview", host: "/host" } as const;
+
+interface OfferProps {
+  me: Me;
+  token: string;
+  offer: InvitedTo;
+  accept: ReturnType<typeof useAccept>;
+}
+
+function Offer({ me, token, offer, accept }: OfferProps) {
+  const navigate = useNavigate();
+  const { account, role, invited_by } = offer;
+  const join = (): void =>
+    void accept.mutateAsync(token).then(async (joined) => {
+      forgetToken();
+      actFor(joined);
+      await refreshSession();
+      await navigate({ to: HOME[joined.kind] });
+      toast(`You are in the team of ${joined.name}`);
+    }, showsItself);
+  return (
+    <AuthCard
+      title={`Join ${account.name}`}
+      about={`${invited_by} invites you to the team of this ${account.kind} account.`}
+    >
+      <div className="flex flex-col gap-5">
+        <Facts>
+          <Fact name="Your role">
+            <span className="font-medium">{role}</span>
+            <span className="block text-ink-soft">{meaningOf(role, account.kind)}</span>
+          </Fact>
+          <Fact name="Signed in as">{me.identity.email}</Fact>
+        </Facts>
+        <div role="alert" className="empty:hidden">
+          {accept.error !== null && <Problem>{sentenceOf(accept.error)}</Problem>}
+        </div>
+        <div className="flex flex-wrap gap-2">
+          <Button look="primary" busy={accept.isPending} onClick={join}>
+            Accept
+          </Button>
+          <NotNow me={me}>Not now</NotNow>
+        </div>
+      </div>
+    </AuthCard>
+  );
+}
+
+function Refusal({ me, token, error }: { me: Me; token: string; error: Error }) {
+  const isForOther = error instanceof ApiFault && error.code === "invitation_not_yours";
+  /** The link stays good for whoever it is for. */
+  const signInAsOther = async (): Promise<void> => {
+    await call("POST /console/api/auth/sign-out");
+    location.hash = new URLSearchParams({ token }).toString();
+    location.reload();
+  };
+  return (
+    <AuthCard title="You cannot join with this link" about={`You are signed in as ${me.identity.email}.`}>
+      <div className="flex flex-col gap-5">
+        <Problem>{sentenceOf(error)}</Problem>
+        <div className="flex flex-wrap gap-2">
+          {isForOther && (
+            <Button look="primary" onClick={() => void signInAsOther().catch(toastError)}>
+              Sign in with another address
+            </Button>
+          )}
+          <NotNow me={me}>To the console</NotNow>
+        </div>
+      </div>
+    </AuthCard>
+  );
+}
+
+/** The error of a change is shown where it is asked for. */
+const showsItself = (): void => {};
+
+const NotNow = ({ me, children }: { me: Me; children: string }) => (
+  <Link to={homeOf(me)} onClick={forgetToken} className={buttonClasses("plain")}>
+    {children}
+  </Link>
+);

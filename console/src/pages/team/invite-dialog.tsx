@@ -1,0 +1,75 @@
+/** Inviting somebody. Where the platform sends no mail, the link is shown here, once. */
+import { useState } from "react";
+import type { Account, Role } from "../../api/types.ts";
+import { useInvite } from "../../data/team.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog, DialogActions, FormActions } from "../../ui/dialog.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { Secret } from "../../ui/secret.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { RoleChoice } from "./role-choice.tsx";
+
+export function InviteDialog({ account, onClose }: { account: Account; onClose: () => void }) {
+  const [role, setRole] = useState<Role>("member");
+  const invite = useInvite(account.id);
+  const submit = (fields: FormData): void =>
+    invite.mutate(
+      { email: textOf(fields, "email").trim(), role },
+      {
+        onSuccess: ({ email, link }) => {
+          if (link !== null) return;
+          onClose();
+          toast(`Invitation sent to ${email}`);
+        },
+      },
+    );
+  if (invite.data?.link != null) return <InvitationLink invitation={invite.data} onClose={onClose} />;
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title={`Invite to ${account.name}`}
+      about="They accept by a link that works once, for 7 days, with this e-mail address."
+    >
+      <Form onSubmit={submit} error={invite.error} fields={["email"]}>
+        <TextField
+          label="E-mail"
+          name="email"
+          type="email"
+          required
+          autoComplete="off"
+          error={errorOfField(invite.error, "email")}
+        />
+        <RoleChoice kind={account.kind} role={role} onChange={setRole} />
+        <FormActions onCancel={onClose} busy={invite.isPending}>
+          Send invitation
+        </FormActions>
+      </Form>
+    </Dialog>
+  );
+}
+
+interface LinkProps {
+  invitation: { email: string; link: string | null };
+  onClose: () => void;
+}
+
+export const InvitationLink = ({ invitation: { email, link }, onClose }: LinkProps) => (
+  <Dialog
+    open
+    onClose={onClose}
+    sticky
+    title="Hand over this link"
+    about={`This platform sends no mail. Copy the link now and give it to ${email}: it cannot be shown again.`}
+  >
+    <div className="mb-4">
+      <Secret text={link ?? ""} label="Copy the link" focused />
+    </div>
+    <DialogActions>
+      <Button look="primary" onClick={onClose}>
+        Done
+      </Button>
+    </DialogActions>
+  </Dialog>
+);

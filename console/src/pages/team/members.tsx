@@ -1,0 +1,133 @@
+/** The people of a team; for owners, with what they can do about each; for everybody, leaving. */
+import { useNavigate } from "@tanstack/react-router";
+import { LogOut, MoreHorizontal, UserCog, UserMinus } from "lucide-react";
+import { useState } from "react";
+import type { Account, TeamMember } from "../../api/types.ts";
+import { queryClient } from "../../data/query-client.ts";
+import { forgetAll, refreshSession } from "../../data/session.ts";
+import { teamQuery, useRemove } from "../../data/team.ts";
+import { homeOf } from "../../layout/navigation.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { RoleDialog } from "./role-dialog.tsx";
+
+type Task = { name: "role" | "remove"; member: TeamMember };
+
+export function Members({ account, members }: { account: Account; members: TeamMember[] }) {
+  const [task, setTask] = useState<Task>();
+  const done = (): void => setTask(undefined);
+  const owners = members.filter(({ role }) => role === "owner").length;
+  const actions: Column<TeamMember> = {
+    title: "Actions",
+    hideTitle: true,
+    align: "right",
+    cell: (member) => {
+      if (member.role === "owner" && owners === 1) return null;
+      const start = (name: Task["name"]) => () => setTask({ name, member });
+      if (account.may.includes("own")) return <Actions {...{ member, start }} />;
+      return (
+        member.you && (
+          <Button size="small" onClick={start("remove")}>
+            Leave
+          </Button>
+        )
+      );
+    },
+  };
+  return (
+    <>
+      <Table label="Members" columns={[...COLUMNS, actions]} rows={members} keyOf={({ id }) => id} />
+      {task?.name === "role" && <RoleDialog account={account} member={task.member} onClose={done} />}
+      {task?.name === "remove" && <RemoveDialog account={account} member={task.member} onClose={done} />}
+    </>
+  );
+}
+
+function Actions({ member, start }: { member: TeamMember; start: (name: Task["name"]) => () => void }) {
+  return (
+    <Menu
+      button={
+        <IconButton label={`Actions for ${member.email}`}>
+          <MoreHorizontal aria-hidden className="size-4" />
+        </IconButton>
+      }
+    >
+      <MenuItem onSelect={start("role")}>
+        <UserCog aria-hidden />
+        Change role
+      </MenuItem>
+      <MenuItem danger onSelect={start("remove")}>
+        {member.you ? <LogOut aria-hidden /> : <UserMinus aria-hidden />}
+        {member.you ? "Leave" : "Remove"}
+      </MenuItem>
+    </Menu>
+  );
+}
+
+interface DialogProps {
+  account: Account;
+  member: TeamMember;
+  onClose: () => void;
+}
+
+function RemoveDialog({ account, member: { id, email, you }, onClose }: DialogProps) {
+  const navigate = useNavigate();
+  const remove = useRemove(account.id);
+  const confirm = (): void =>
+    remove.mutate(id, {
+      async onSuccess() {
+        onClose();
+        if (!you) {
+          toast(`${email} is no longer in the team`);
+          await queryClient.invalidateQueries({ queryKey: teamQuery(account.id).queryKey });
+          return;
+        }
+        const me = await refreshSession();
+        toast(`You left ${account.name}`);
+        if (me !== null) await navigate({ to: homeOf(me) });
+        await forgetAll();
+      },
+    });
+  return (
+    <Confirm
+      open
+      onClose={onClose}
+      title={you ? `Leave ${account.name}?` : `Remove ${email}?`}
+      action={you ? "Leave" : "Remove"}
+      onConfirm={confirm}
+      busy={remove.isPending}
+      error={remove.error}
+    >
+      {you
+        ? "You will see nothing more of this account until somebody invites you again."
+        : "They see nothing more of this account at once. Keys and tokens that they created go on working: revoke those that they may have copied."}
+    </Confirm>
+  );
+}
+
+const COLUMNS: Column<TeamMember>[] = [
+  {
+    title: "Person",
+    className: "max-w-0 w-full sm:w-auto sm:max-w-72",
+    cell: ({ name, email, you }) => (
+      <>
+        <span className="flex min-w-0 items-center gap-2">
+          <span title={name} className="truncate font-medium">
+            {name}
+          </span>
+          {you && <Badge>you</Badge>}
+        </span>
+        <span title={email} className="block truncate text-xs text-ink-soft">
+          {email}
+        </span>
+      </>
+    ),
+  },
+  { title: "Role", cell: ({ role }) => <Badge tone={role === "owner" ? "accent" : "neutral"}>{role}</Badge> },
+  { title: "Since", from: "sm", cell: ({ since }) => <Time at={since} as="day" /> },
+];

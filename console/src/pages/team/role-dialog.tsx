@@ -1,0 +1,61 @@
+/** Giving somebody another role. Owners are invited: they answer for what the account owes, so they have to accept it. */
+import { useState } from "react";
+import type { Account, Role, TeamMember } from "../../api/types.ts";
+import { useChangeRole, useInvite } from "../../data/team.ts";
+import { Dialog, FormActions } from "../../ui/dialog.tsx";
+import { Form } from "../../ui/form.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { InvitationLink } from "./invite-dialog.tsx";
+import { RoleChoice } from "./role-choice.tsx";
+
+interface Props {
+  account: Account;
+  member: TeamMember;
+  onClose: () => void;
+}
+
+export function RoleDialog({ account, member: { id, email, role: present }, onClose }: Props) {
+  const [role, setRole] = useState<Role>(present);
+  const change = useChangeRole(account.id);
+  const invite = useInvite(account.id);
+  const submit = (): void => {
+    if (role === "owner") {
+      invite.mutate(
+        { email, role },
+        {
+          onSuccess: ({ link }) => {
+            if (link !== null) return;
+            onClose();
+            toast(`${email} was asked to become an owner`);
+          },
+        },
+      );
+      return;
+    }
+    change.mutate(
+      { id, role },
+      {
+        onSuccess: () => {
+          onClose();
+          toast(`${email} is ${role} now`);
+        },
+      },
+    );
+  };
+  if (invite.data?.link != null) return <InvitationLink invitation={invite.data} onClose={onClose} />;
+  return (
+    <Dialog open onClose={onClose} title={`Role of ${email}`}>
+      <Form onSubmit={submit} error={role === "owner" ? invite.error : change.error}>
+        <RoleChoice kind={account.kind} role={role} onChange={setRole} />
+        {role === "owner" && present !== "owner" && (
+          <p className="text-ink-soft">
+            They get an invitation to become an owner, and keep their role until they accept it.
+          </p>
+        )}
+        <FormActions onCancel={onClose} busy={change.isPending || invite.isPending} disabled={role === present}>
+          {role === "owner" ? "Invite as owner" : "Change role"}
+        </FormActions>
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,75 @@
+/** Who belongs to an account: people and their roles, open invitations, what changed. */
+import { useQuery } from "@tanstack/react-query";
+import { UserPlus } from "lucide-react";
+import { useState } from "react";
+import type { Account, AccountKind } from "../../api/types.ts";
+import { useActing } from "../../data/session.ts";
+import { teamQuery } from "../../data/team.ts";
+import { meaningOf, ROLES } from "../../team/roles.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Changes } from "./changes.tsx";
+import { Invitations } from "./invitations.tsx";
+import { InviteDialog } from "./invite-dialog.tsx";
+import { Members } from "./members.tsx";
+
+export const BuilderTeamPage = () => <TeamOf kind="builder" />;
+export const HostTeamPage = () => <TeamOf kind="host" />;
+
+function TeamOf({ kind }: { kind: AccountKind }) {
+  const account = useActing(kind);
+  // The door has made sure that there is one; it is gone for a moment when somebody is removed.
+  return account === undefined ? null : <TeamPage account={account} />;
+}
+
+function TeamPage({ account }: { account: Account }) {
+  const team = useQuery(teamQuery(account.id));
+  const [inviting, setInviting] = useState(false);
+  const mayOwn = account.may.includes("own");
+  return (
+    <>
+      <PageHeader
+        title="Team"
+        about={
+          <>
+            The people who share <strong className="font-medium text-ink">{account.name}</strong>, your {account.kind}{" "}
+            account.{!mayOwn && ` Your role is ${account.role}; owners invite people and give roles.`}
+          </>
+        }
+        actions={
+          mayOwn && (
+            <Button look="primary" onClick={() => setInviting(true)}>
+              <UserPlus aria-hidden className="size-4" />
+              Invite
+            </Button>
+          )
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <Card title="Members" flush>
+          <Loaded query={team}>{({ members }) => <Members account={account} members={members} />}</Loaded>
+        </Card>
+        {team.data !== undefined && team.data.invitations.length > 0 && (
+          <Invitations account={account} invitations={team.data.invitations} />
+        )}
+        <div className="grid gap-5 lg:grid-cols-2">
+          <Card title="Roles">
+            <dl className="flex flex-col gap-2.5">
+              {ROLES.map((role) => (
+                <div key={role} className="sm:grid sm:grid-cols-[5rem_minmax(0,1fr)] sm:gap-3">
+                  <dt className="font-medium">{role}</dt>
+                  <dd className="text-ink-soft">{meaningOf(role, account.kind)}</dd>
+                </div>
+              ))}
+            </dl>
+          </Card>
+          <Card title="Recent changes" flush>
+            <Loaded query={team}>{({ events }) => <Changes events={events} />}</Loaded>
+          </Card>
+        </div>
+      </div>
+      {inviting && <InviteDialog account={account} onClose={() => setInviting(false)} />}
+    </>
+  );
+}

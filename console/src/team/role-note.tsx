@@ -1,0 +1,14 @@
+/** Says why what is not offered is not: once on a page, and only to those whose role does not allow it. */
+import type { AccountKind, Need } from "../api/types.ts";
+import { useActing } from "../data/session.ts";
+import { whoMay } from "./roles.ts";
+
+export function RoleNote({ kind, need }: { kind: AccountKind; need: Need }) {
+  const account = useActing(kind);
+  if (account === undefined || account.may.includes(need)) return null;
+  return (
+    <p className="mb-4 rounded-md bg-sunken px-3 py-2 text-ink-soft">
+      Your role in {account.name} is {account.role}. Changes here are made by {whoMay(need)}.
+    </p>
+  );
+}

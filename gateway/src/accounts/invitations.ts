@@ -1,0 +1,155 @@
+/**
+ * Invitations to an account: a link that its owner has mailed. It works once and for a week, for whoever is signed in with
+ * the address that it went to, and is stored as its hash.
+ */
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { INVITATION_DAYS, OPEN_INVITATIONS_MAX, TEAM_MAX } from "@tollgate/api/bounds.ts";
+import { ROLES, type Role } from "@tollgate/api/roles.ts";
+import type pg from "pg";
+import { z } from "zod";
+import { type NewId, parseId, publicId, type Uuid } from "../base/ids.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import { Account } from "./accounts.ts";
+import type { Attempts } from "./attempts.ts";
+import type { Letters } from "./letters.ts";
+import { linkTo } from "./links.ts";
+import { type Actor, lockForOwner, note, roleOf, sizeOf } from "./team-rows.ts";
+
+const SECRET_BYTES = 32;
+const TOKEN = /^(inv_[0-9a-z]{26})\.[\w-]{43}$/;
+
+const Invitation = row({
+  id: column.uuid,
+  email: z.string(),
+  role: z.enum(ROLES),
+  invitedBy: z.string(),
+  createdAt: column.moment,
+  expiresAt: column.moment,
+});
+export type Invitation = z.infer<typeof Invitation>;
+
+const Offer = row({ ...Invitation.shape, account: Account });
+/** What an open invitation offers. */
+export type Offer = z.infer<typeof Offer>;
+
+export interface Invitations {
+  /** Takes the place of an open one to the same address. `link` where it could not be mailed: told once, here. */
+  send(
+    accountId: Uuid,
+    offer: { email: string; role: Role },
+    by: Actor,
+  ): Promise<{ invitation: Invitation; link: string | null } | "already_in_team" | "limit_reached" | "role_required">;
+  /** The newest first. */
+  open(accountId: Uuid): Promise<Invitation[]>;
+  withdraw(accountId: Uuid, id: Uuid, by: Actor): Promise<"withdrawn" | "not_found" | "role_required">;
+  sweep(): Promise<void>;
+}
+
+interface InvitationsOptions {
+  pool: pg.Pool;
+  newId: NewId;
+  attempts: Attempts;
+  letters: Letters | undefined;
+  /** Whether letters reach anybody. */
+  canMail: boolean;
+  /** Where links lead. */
+  origin: string;
+}
+
+const IS_OPEN = "v.accepted_at is null and v.revoked_at is null and v.expires_at > now()";
+const COLUMNS = `v.id, v.email, v.role, i.email as "invitedBy", v.created_at as "createdAt", v.expires_at as "expiresAt"`;
+const FROM = "account_invitation v join identity i on i.id = v.invited_by";
+
+export function openInvitations(options: InvitationsOptions): Invitations {
+  const { pool, newId, attempts, letters, canMail, origin } = options;
+  return {
+    async send(accountId, { email, role }, by) {
+      const to = email.toLowerCase();
+      await attempts.take("invitations", by.identityId);
+      await attempts.take("invitationsToEmail", to);
+      const id = newId();
+      const token = `${publicId("inv", id)}.${randomBytes(SECRET_BYTES).toString("base64url")}`;
+      const sent = await inTransaction(pool, async (client) => {
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        const present = await roleOf(client, accountId, to);
+        // Who is in the team can still be asked to become an owner.
+        if (present === "owner" || (present !== undefined && role !== "owner")) return "already_in_team";
+        await revokeOpen(client, accountId, to);
+        const open = await client.query(`select from ${FROM} where v.account_id = $1 and ${IS_OPEN}`, [accountId]);
+        const isFull = (await sizeOf(client, accountId)) >= TEAM_MAX && present === undefined;
+        if (isFull || (open.rowCount ?? 0) >= OPEN_INVITATIONS_MAX) return "limit_reached";
+        await client.query(
+          `insert into account_invitation (id, account_id, email, role, token_hash, invited_by, expires_at)
+           values ($1, $2, $3, $4, $5, $6, now() + make_interval(days => $7))`,
+          [id, accountId, to, role, hashOf(token), by.identityId, INVITATION_DAYS],
+        );
+        await note(client, { id: newId(), accountId, by: by.identityId, action: "invited", email: to, role });
+        return queryRow(client, Invitation, `select ${COLUMNS} from ${FROM} where v.id = $1`, [id]);
+      });
+      if (typeof sent === "string") return sent;
+      letters?.invitation(to, { token, role, by: by.email });
+      const link = canMail ? null : linkTo(origin, "join", token);
+      return { invitation: sent as Invitation, link };
+    },
+
+    open: (accountId) =>
+      queryRows(
+        pool,
+        Invitation,
+        `select ${COLUMNS} from ${FROM} where v.account_id = $1 and ${IS_OPEN} order by v.id desc`,
+        [accountId],
+      ),
+
+    withdraw: (accountId, id, by) =>
+      inTransaction(pool, async (client) => {
+        if (!(await lockForOwner(client, accountId, by))) return "role_required";
+        const text = `select ${COLUMNS} from ${FROM} where v.id = $2 and v.account_id = $1 and ${IS_OPEN}`;
+        const found = await queryRow(client, Invitation, text, [accountId, id]);
+        if (found === undefined) return "not_found";
+        const { email, role } = found;
+        await client.query("update account_invitation set revoked_at = now() where id = $1", [id]);
+        await note(client, { id: newId(), accountId, by: by.identityId, action: "withdrawn", email, role });
+        return "withdrawn";
+      }),
+
+    async sweep() {
+      await pool.query("delete from account_invitation where expires_at <= now() - interval '30 days'");
+    },
+  };
+}
+
+/** The open invitation behind a link's token. */
+export async function findOffer(db: pg.Pool | pg.PoolClient, token: string): Promise<Offer | undefined> {
+  const id = parseId("inv", TOKEN.exec(token)?.[1] ?? "");
+  if (id === undefined) return undefined;
+  const found = await queryRow(
+    db,
+    Offer.extend({ hash: column.bytes }),
+    `select ${COLUMNS}, v.token_hash as hash,
+            json_build_object('id', a.id, 'kind', a.kind, 'name', a.name, 'suspended', a.suspended_at is not null) as account
+       from ${FROM} join account a on a.id = v.account_id where v.id = $1 and ${IS_OPEN}`,
+    [id],
+  );
+  if (found === undefined || !timingSafeEqual(found.hash, hashOf(token))) return undefined;
+  const { hash: _, ...offer } = found;
+  return offer;
+}
+
+/** Open invitations to an address, or of an owner who is one no more: their links open nothing from now on. */
+export async function revokeOpen(client: pg.PoolClient, accountId: Uuid, email: string): Promise<void> {
+  await client.query(
+    `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.email = $2 and ${IS_OPEN}`,
+    [accountId, email],
+  );
+}
+
+export async function revokeOpenOf(client: pg.PoolClient, accountId: Uuid, inviterId: Uuid): Promise<void> {
+  await client.query(
+    `update account_invitation v set revoked_at = now() where v.account_id = $1 and v.invited_by = $2 and ${IS_OPEN}`,
+    [accountId, inviterId],
+  );
+}
+
+/** 256 random bits need no slow hash. */
+const hashOf = (token: string): Buffer => hash("sha256", token, "buffer");

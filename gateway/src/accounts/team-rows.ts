@@ -1,0 +1,64 @@
+/** Rows that teams and invitations share. Whatever changes them holds the account's row first, one at a time. */
+import { ROLES, type Role } from "@tollgate/api/roles.ts";
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import type { TeamAction } from "../base/states.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
+
+/** Who does it. */
+export interface Actor {
+  identityId: Uuid;
+  email: string;
+}
+
+/** Every person of every account with their role: owners are kept apart from those who were invited. */
+export const PEOPLE = `(select account_id, identity_id, 'owner' as role, created_at from account_owner
+  union all select account_id, identity_id, role, created_at from account_member)`;
+
+const RoleRow = row({ role: z.enum(ROLES) });
+const Size = row({ size: column.count });
+
+/** A key's insert holds the account's row as a reference, and goes on beside this. */
+export async function lockAccount(client: pg.PoolClient, accountId: Uuid): Promise<void> {
+  await client.query("select from account where id = $1 for no key update", [accountId]);
+}
+
+/** The same for an owner's act: false where they are one no more. They may have been removed since they were let in. */
+export async function lockForOwner(client: pg.PoolClient, accountId: Uuid, { identityId }: Actor): Promise<boolean> {
+  await lockAccount(client, accountId);
+  const values = [accountId, identityId];
+  const { rowCount } = await client.query(
+    "select from account_owner where account_id = $1 and identity_id = $2",
+    values,
+  );
+  return rowCount === 1;
+}
+
+/** The role of whoever has the address; undefined where nobody in the account has it. */
+export async function roleOf(client: pg.PoolClient, accountId: Uuid, email: string): Promise<Role | undefined> {
+  const text = `select p.role from ${PEOPLE} p join identity i on i.id = p.identity_id
+                 where p.account_id = $1 and i.email = $2`;
+  return (await queryRow(client, RoleRow, text, [accountId, email]))?.role;
+}
+
+export async function sizeOf(client: pg.PoolClient, accountId: Uuid): Promise<number> {
+  const text = `select count(*)::integer as size from ${PEOPLE} p where p.account_id = $1`;
+  return (await queryOne(client, Size, text, [accountId])).size;
+}
+
+interface Note {
+  id: Uuid;
+  accountId: Uuid;
+  by: Uuid;
+  action: TeamAction;
+  email: string;
+  role: Role | null;
+}
+
+export async function note(client: pg.PoolClient, { id, accountId, by, action, email, role }: Note): Promise<void> {
+  await client.query(
+    "insert into account_event (id, account_id, actor_id, action, email, role) values ($1, $2, $3, $4, $5, $6)",
+    [id, accountId, by, action, email, role],
+  );
+}

@@ -1,0 +1,223 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Role } from "@tollgate/api/roles.ts";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { openAccounts } from "./accounts.ts";
+import { type Identities, openIdentities } from "./identities.ts";
+import type { Letter } from "./mail.ts";
+import { SignInRefusal } from "./refusals.ts";
+import { cheapHash } from "./testing/cheap-hash.ts";
+
+const newId = newIds(systemClock, systemRandom());
+let database: TestDatabase;
+let identities: Identities;
+/** The same people, on a platform that mails. */
+let mailing: Identities;
+const letters: Letter[] = [];
+
+before(async () => {
+  database = await openTestDatabase();
+  const { pool } = database;
+  const secret = "a secret of tests, 32 characters or more";
+  const shared = {
+    pool,
+    newId,
+    secret,
+    log: createLog("silent"),
+    publicUrl: "https://gate.test",
+    passwordHash: cheapHash,
+  };
+  const mail = { delivers: true, send: async (letter: Letter) => void letters.push(letter) };
+  identities = await openIdentities(shared);
+  mailing = await openIdentities({ ...shared, mail, verifyEmails: true });
+});
+after(() => database.close());
+
+let people = 0;
+async function person(emailVerified = true) {
+  const email = `person-${people++}@example.test`;
+  const identityId = await identities.create({ email, password: "a long password", name: "A person", operator: false });
+  return { identityId, email, emailVerified };
+}
+type Person = Awaited<ReturnType<typeof person>>;
+
+async function owned(kind: "builder" | "host" = "builder") {
+  const owner = await person();
+  const accountId = await openAccounts({ pool: database.pool, newId }).open(kind, "Shared");
+  await identities.own(owner.identityId, accountId);
+  return { owner, accountId };
+}
+
+const tokenIn = (text: string | null): string => decodeURIComponent(/#token=(\S+)/.exec(text ?? "")?.[1] ?? "");
+
+async function invite(accountId: Uuid, who: Person, role: Role, by: Person): Promise<string> {
+  const sent = await identities.team.invitations.send(accountId, { email: who.email.toUpperCase(), role }, by);
+  assert.ok(typeof sent !== "string", String(sent));
+  return tokenIn(sent.link);
+}
+
+async function joined(accountId: Uuid, role: Role, by: Person): Promise<Person> {
+  const who = await person();
+  const joining = await identities.team.accept(await invite(accountId, who, role, by), who);
+  assert.ok(typeof joining !== "string", String(joining));
+  return who;
+}
+
+const rolesIn = async (accountId: Uuid) => (await identities.team.members(accountId)).map(({ role }) => role);
+
+test("a link works once, for the address it went to, and only its hash is kept", async () => {
+  const { owner, accountId } = await owned();
+  const [guest, other] = [await person(), await person()];
+  const token = await invite(accountId, guest, "viewer", owner);
+  const { rows } = await database.pool.query("select v::text as row from account_invitation v");
+  for (const { row } of rows) assert.ok(!row.includes(token.split(".")[1]));
+  assert.equal(await identities.team.accept(token, other), "invitation_not_yours");
+  const last = token.endsWith("A") ? "E" : "A";
+  for (const wrong of ["", "none", `${token.slice(0, -1)}${last}`, token.replace("inv_", "inv_0")]) {
+    assert.equal(await identities.team.accept(wrong, guest), "not_found");
+  }
+  const both = await Promise.all([identities.team.accept(token, guest), identities.team.accept(token, guest)]);
+  assert.deepEqual(both.map((one) => (typeof one === "string" ? one : one.role)).sort(), ["not_found", "viewer"]);
+  assert.deepEqual(await identities.accountsOf(guest.identityId), [
+    { id: accountId, kind: "builder", name: "Shared", suspended: false, role: "viewer" },
+  ]);
+});
+
+test("a link ends with its week, with its withdrawal, with another to the same address, and with its owner", async () => {
+  const { owner, accountId } = await owned();
+  const guest = await person();
+  const expired = await invite(accountId, guest, "viewer", owner);
+  await database.pool.query("update account_invitation set expires_at = now() where account_id = $1", [accountId]);
+  assert.equal(await identities.team.accept(expired, guest), "not_found");
+  assert.deepEqual(await identities.team.invitations.open(accountId), []);
+
+  const replaced = await invite(accountId, guest, "viewer", owner);
+  const withdrawn = await invite(accountId, guest, "member", owner);
+  assert.equal(await identities.team.accept(replaced, guest), "not_found");
+  const [open] = await identities.team.invitations.open(accountId);
+  assert.equal(open?.role, "member");
+  const { accountId: elsewhere, owner: stranger } = await owned();
+  assert.equal(await identities.team.invitations.withdraw(elsewhere, open?.id as Uuid, stranger), "not_found");
+  assert.equal(await identities.team.invitations.withdraw(accountId, open?.id as Uuid, stranger), "role_required");
+  assert.equal(await identities.team.invitations.withdraw(accountId, open?.id as Uuid, owner), "withdrawn");
+  assert.equal(await identities.team.accept(withdrawn, guest), "not_found");
+
+  const second = await joined(accountId, "owner", owner);
+  const orphaned = await invite(accountId, guest, "owner", second);
+  assert.equal(await identities.team.remove(accountId, second.identityId, owner), "removed");
+  assert.equal(await identities.team.accept(orphaned, guest), "not_found");
+});
+
+test("an account keeps an owner, however many leave at once", async () => {
+  const { owner, accountId } = await owned();
+  const owners = [owner, await joined(accountId, "owner", owner), await joined(accountId, "owner", owner)];
+  const left = await Promise.all(owners.map((who) => identities.team.remove(accountId, who.identityId, who)));
+  assert.deepEqual(left.sort(), ["last_owner", "removed", "removed"]);
+  assert.deepEqual(await rolesIn(accountId), ["owner"]);
+});
+
+test("who was let in as an owner and is one no more changes nothing", async () => {
+  const { owner, accountId } = await owned();
+  const second = await joined(accountId, "owner", owner);
+  const member = await joined(accountId, "member", owner);
+  const each = await Promise.all([
+    identities.team.remove(accountId, second.identityId, owner),
+    identities.team.remove(accountId, owner.identityId, second),
+  ]);
+  assert.deepEqual(each.sort(), ["removed", "role_required"], "of two who remove each other, one is quicker");
+  const left = (await identities.team.members(accountId)).map(({ email }) => email);
+  const [gone] = [owner, second].filter(({ email }) => !left.includes(email));
+  const { invitations } = identities.team;
+  assert.equal(
+    await invitations.send(accountId, { email: "x@example.test", role: "owner" }, gone as Person),
+    "role_required",
+  );
+  assert.equal(await identities.team.setRole(accountId, member.identityId, "viewer", gone as Person), "role_required");
+  assert.equal(await identities.team.remove(accountId, member.identityId, gone as Person), "role_required");
+});
+
+test("nobody becomes an owner but by accepting it, and an owner has no other role", async () => {
+  const { owner, accountId } = await owned();
+  const member = await joined(accountId, "member", owner);
+  const sent = await identities.team.invitations.send(accountId, { email: member.email, role: "viewer" }, owner);
+  assert.equal(sent, "already_in_team");
+  const token = await invite(accountId, member, "owner", owner);
+  await identities.team.accept(token, member);
+  assert.deepEqual(await rolesIn(accountId), ["owner", "owner"]);
+  const { rowCount } = await database.pool.query("select from account_member where account_id = $1", [accountId]);
+  assert.equal(rowCount, 0);
+  const changed = await identities.team.setRole(accountId, owner.identityId, "billing", member);
+  assert.equal(typeof changed === "string" ? changed : changed.role, "billing");
+  assert.deepEqual(await rolesIn(accountId), ["owner", "billing"]);
+});
+
+test("an owner stays one while the account owes", async () => {
+  const { owner, accountId } = await owned();
+  const second = await joined(accountId, "owner", owner);
+  const viewer = await joined(accountId, "viewer", owner);
+  await database.pool.query("update ledger_account set balance = -1, overdrawn = true where id = $1", [accountId]);
+  assert.equal(await identities.team.remove(accountId, owner.identityId, owner), "account_owes");
+  assert.equal(await identities.team.setRole(accountId, owner.identityId, "viewer", second), "account_owes");
+  assert.equal(await identities.team.remove(accountId, viewer.identityId, viewer), "removed");
+});
+
+test("accounts of others count neither as one's own nor as one's sanction", async () => {
+  const { owner, accountId } = await owned();
+  const guest = await joined(accountId, "viewer", owner);
+  await database.pool.query("update account set suspended_at = now() where id = $1", [accountId]);
+  const opened = await identities.openAccount(guest.identityId, { kind: "builder", name: "Own" });
+  assert.ok(typeof opened !== "string");
+  assert.equal(await identities.openAccount(owner.identityId, { kind: "builder", name: "Own" }), "account_suspended");
+  const { accountId: other, owner: inviter } = await owned();
+  const token = await invite(other, owner, "member", inviter);
+  assert.equal(await identities.team.accept(token, owner), "account_suspended");
+});
+
+test("where letters go out, the link is in the letter and nowhere else, and the address must be confirmed", async () => {
+  const { owner, accountId } = await owned();
+  const guest = await person(false);
+  const sent = await mailing.team.invitations.send(accountId, { email: guest.email, role: "billing" }, owner);
+  assert.ok(typeof sent !== "string");
+  assert.equal(sent.link, null);
+  await mailing.idle();
+  const letter = letters.at(-1);
+  assert.equal(letter?.to, guest.email);
+  assert.match(letter?.text ?? "", new RegExp(`^${owner.email} invites .* as billing`));
+  assert.match(letter?.text ?? "", /https:\/\/gate\.test\/console\/join#token=inv_/);
+  assert.doesNotMatch(letter?.text ?? "", /Shared|A person/, "names are chosen by who invites");
+  const token = tokenIn(letter?.text ?? "");
+  assert.equal(await mailing.team.accept(token, guest), "email_not_verified");
+  const joining = await mailing.team.accept(token, { ...guest, emailVerified: true });
+  assert.equal(typeof joining === "string" ? joining : joining.role, "billing");
+});
+
+test("an address gets few invitations, whoever sends them", async () => {
+  const guest = await person();
+  for (let i = 0; i < 5; i++) {
+    const { owner, accountId } = await owned();
+    await invite(accountId, guest, "viewer", owner);
+  }
+  const { owner, accountId } = await owned();
+  await assert.rejects(invite(accountId, guest, "viewer", owner), SignInRefusal);
+});
+
+test("what happened is kept for the account's people, with whom it was about", async () => {
+  const { owner, accountId } = await owned("host");
+  const member = await joined(accountId, "viewer", owner);
+  await identities.team.setRole(accountId, member.identityId, "member", owner);
+  await identities.team.remove(accountId, member.identityId, owner);
+  const events = await identities.team.events(accountId);
+  assert.deepEqual(
+    events.map(({ by, action, email, role }) => [by, action, email, role]),
+    [
+      [owner.email, "removed", member.email, null],
+      [owner.email, "role_changed", member.email, "member"],
+      [member.email, "joined", member.email, "viewer"],
+      [owner.email, "invited", member.email, "viewer"],
+    ],
+  );
+});
