@@ -8,4 +8,6 @@ export const LOCK = {
   dataDirectory: 1,
   /** Held while migrations run, in the database they change. */
   migration: 2,
+  /** Held by the gateway that proves the books, in their database. */
+  books: 3,
 } as const;

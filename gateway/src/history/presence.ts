@@ -1,0 +1,70 @@
+/**
+ * When nodes were connected, and how many of their slots were in use: sampled by every gateway, counted once
+ * (sql/functions/node_sample.sql). Nodes and slots are means over the samples of a slot of time; a node that was away is in
+ * none of them, so that its samples, beside the platform's, say how long it was there.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { plainArray } from "../db/arrays.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import type { Slots } from "./performance.ts";
+
+/** A connected node at one moment. */
+export interface SeenNode {
+  id: Uuid;
+  slots: number;
+  busy: number;
+}
+
+const Sum = row({
+  slot: column.moment,
+  nodeId: column.uuid,
+  samples: column.count,
+  /** How many samples anybody took in the slot of time. */
+  samplesTaken: column.count,
+  nodes: z.number(),
+  slots: z.number(),
+  busy: z.number(),
+});
+export type PresenceSum = z.infer<typeof Sum>;
+
+export interface Presence {
+  /** Records who is connected now; `at` stands in for the store's clock. */
+  sample(seen: SeenNode[], at?: Date): Promise<void>;
+  /** Of these nodes, or of the whole platform. Slots of time that nobody sampled are not among them. */
+  sums(span: Pick<Slots, "grain" | "from" | "to">, nodeIds?: Uuid[]): Promise<PresenceSum[]>;
+  forget(): Promise<void>;
+}
+
+const PLATFORM = "00000000-0000-0000-0000-000000000000" as Uuid;
+
+export function openPresence({ pool, everyMs }: { pool: pg.Pool; everyMs: number }): Presence {
+  return {
+    async sample(seen, at) {
+      await pool.query("select node_sample($1, $2, $3::text::uuid[], $4::text::int[], $5::text::int[])", [
+        at ?? null,
+        everyMs / 1000,
+        plainArray(seen.map(({ id }) => id)),
+        plainArray(seen.map(({ slots }) => slots)),
+        plainArray(seen.map(({ busy }) => busy)),
+      ]);
+    },
+    sums: ({ grain, from, to }, nodeIds = [PLATFORM]) =>
+      queryRows(
+        pool,
+        Sum,
+        `select n.slot, n.node_id as "nodeId", n.samples::float8 as samples, p.samples::float8 as "samplesTaken",
+                n.nodes::float8 / n.samples as nodes, n.slots::float8 / n.samples as slots, n.busy::float8 / n.samples as busy
+           from node_presence n join node_presence p on p.node_id = $5 and p.grain = n.grain and p.slot = n.slot
+          where n.node_id = any ($1::uuid[]) and n.grain = $2 and n.slot >= $3 and n.slot < $4 order by 1, 2`,
+        [nodeIds, grain, from, to, PLATFORM],
+      ),
+    async forget() {
+      await pool.query(
+        `delete from node_presence where (grain = '5min' and slot < now() - interval '3 days')
+            or (grain = 'hour' and slot < now() - interval '100 days')`,
+      );
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** The proof of the books, and its last verdict, which is kept: once a day they are proved without being asked. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import type { NewId } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
+import { isAway } from "../db/errors.ts";
+import { column, queryRow, row } from "../db/rows.ts";
+import { checkLedger } from "../ledger/check.ts";
+
+/** Of a verdict that nobody asked for. */
+export const BY_ITSELF = "by itself";
+const LOOK_EVERY_MS = 10 * 60 * 1000;
+const VERDICTS_KEPT = 400;
+
+const Verdict = row({
+  at: column.moment,
+  /** The operator's address, `command line`, or `by itself`. */
+  askedBy: z.string(),
+  tookMs: column.count,
+  balanced: z.boolean(),
+  checks: z.array(row({ name: z.string(), checked: column.count, differences: z.array(z.string()) })),
+});
+export type Verdict = z.infer<typeof Verdict>;
+
+export interface Books {
+  /** Works every figure out again from what lies below it. */
+  prove(askedBy: string): Promise<Verdict>;
+  last(): Promise<Verdict | undefined>;
+}
+
+const LAST = `select at, asked_by as "askedBy", took_ms as "tookMs", balanced, checks from books_verdict
+  order by at desc, id desc limit 1`;
+
+export function openBooks({ pool, clock, newId }: { pool: pg.Pool; clock: Clock; newId: NewId }): Books {
+  return {
+    async prove(askedBy) {
+      const began = clock.monotonic();
+      const checks = (await checkLedger(pool)).map(({ name, checked, differences }) => ({
+        name,
+        checked: Number(checked),
+        differences,
+      }));
+      const balanced = checks.every(({ differences }) => differences.length === 0);
+      const tookMs = Math.round(clock.monotonic() - began);
+      const at = new Date(clock.now());
+      await pool.query(
+        "insert into books_verdict (id, at, asked_by, took_ms, balanced, checks) values ($1, $2, $3, $4, $5, $6)",
+        [newId(), at, askedBy, tookMs, balanced, JSON.stringify(checks)],
+      );
+      await pool.query(
+        "delete from books_verdict where id in (select id from books_verdict order by at desc, id desc offset $1)",
+        [VERDICTS_KEPT],
+      );
+      return { at, askedBy, tookMs, balanced, checks };
+    },
+    last: () => queryRow(pool, Verdict, LAST),
+  };
+}
+
+/** Proves the books when the last verdict is a day old. Of several gateways one does it. Returns how to stop. */
+export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock; log: Log }): () => Promise<void> {
+  const { pool, clock, log } = options;
+  let running: Promise<void> = Promise.resolve();
+  const stop = clock.every(LOOK_EVERY_MS, () => {
+    running = proveIfDue(books, pool).then(
+      (verdict) => {
+        if (verdict === undefined) return;
+        const { balanced, checks, tookMs } = verdict;
+        if (balanced) return log.info({ tookMs }, "the books balance");
+        const differing = checks.filter(({ differences }) => differences.length > 0);
+        log.error({ differing }, "the books do not balance");
+      },
+      (error) => log[isAway(error) ? "debug" : "error"]({ err: error }, "proving the books failed"),
+    );
+  });
+  return async () => {
+    stop();
+    await running;
+  };
+}
+
+/** Undefined where it is not due, or another gateway is at it. */
+export async function proveIfDue(books: Books, pool: pg.Pool): Promise<Verdict | undefined> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query(
+      `select pg_try_advisory_lock($1, $2)
+          and not exists (select from books_verdict where at > now() - interval '1 day') as due`,
+      [LOCK_CLASS, LOCK.books],
+    );
+    if (rows[0].due !== true) return undefined;
+    return await books.prove(BY_ITSELF);
+  } finally {
+    await client.query("select pg_advisory_unlock_all()").finally(() => client.release());
+  }
+}
