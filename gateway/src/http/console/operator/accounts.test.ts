@@ -62,6 +62,7 @@ describe("200", () => {
       kind: "builder",
       name: "A builder",
       owners: [builder.email],
+      members: [],
       balance_micro: "5000000.000000",
       held_micro: "0.000000",
       suspended_at: null,
