@@ -58,7 +58,7 @@ const BUILDER: Chapter = {
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
     { name: "settings", path: "/settings", there: "Active sessions" },
-    { name: "search", path: "/requests", there: "reason-32b", open: search, also: ["-dark"] },
+    { name: "search", path: "/requests", there: "reason-32b", open: search },
     // The last one: the browser stays without a network.
     { name: "away", path: "/overview", there: /reason-32b|small-8b/, open: goAway },
   ],
