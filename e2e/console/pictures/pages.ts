@@ -41,7 +41,8 @@ const BUILDER: Chapter = {
   enter: (page) => signIn(page, PERSON),
   pictures: [
     { name: "overview", path: "/overview", there: /reason-32b|small-8b/, open: chart, also: ["-dark", "-narrow"] },
-    { name: "keys", path: "/keys", there: "nightly summaries" },
+    { name: "keys", path: "/keys", there: "nightly summaries", also: ["-narrow"] },
+    { name: "key", path: "/keys", there: "nightly summaries", open: openKey, also: ["-narrow"] },
     { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
     {
       name: "playground",
@@ -98,6 +99,11 @@ async function openRequest(page: Page): Promise<void> {
     .first()
     .click();
   await page.getByRole("heading", { name: "Timeline" }).waitFor();
+}
+
+async function openKey(page: Page): Promise<void> {
+  await page.getByRole("row", { name: /nightly summaries/ }).click();
+  await chart(page);
 }
 
 /** At the payment provider's stand-in, and back. */
