@@ -134,8 +134,11 @@ function everyCommand(where: string): void {
       /^Host token {2}hst_\w{26}\nName .*\nSecret {6}tht_live_/,
     );
     const list = await good("key", "list", builder);
-    assert.match(list, /^KEY +BEGINS +NAME +STATE +LAST USED +THIS MONTH +REQUESTS\/MIN +TOKENS\/MIN +AT ONCE$/m);
-    const shown = `${made.id}  ${made.secret.slice(0, 21)}_…  from the shell +active +never +\\$0\\.00`;
+    assert.match(
+      list,
+      /^KEY +BEGINS +NAME +STATE +LAST USED +THIS MONTH +BUDGET\/DAY +BUDGET\/MONTH +EXPIRES +MODELS +REQUESTS\/MIN +TOKENS\/MIN +AT ONCE$/m,
+    );
+    const shown = `${made.id}  ${made.secret.slice(0, 21)}_…  from the shell +active +never +\\$0\\.00 +none +none +never +all`;
     assert.match(list, new RegExp(`^${shown} +600 +2000000 +64$`, "m"));
     const defaultLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
     const none = { requestsPerMinute: null, tokensPerMinute: null, inFlight: null };
@@ -162,6 +165,38 @@ function everyCommand(where: string): void {
     assert.deepEqual(back.ownLimits, none);
     assert.deepEqual(await said("key", "revoke", made.id), { id: made.id, revoked: true });
     assert.match((await run("key", "revoke", made.id)).out, /revoked already/);
+  });
+
+  test(`${where}: a key's budgets, end, models and limits are set, and its secret is changed`, async () => {
+    type Key = Record<string, unknown> & { id: string; secret: string };
+    const settings = ["--budget-day", "2.50", "--expires", "2999-01-31", "--models", "tiny-3b", "--in-flight", "4"];
+    const { id, secret } = await said<Key>("key", "create", builder, "for the intern", ...settings);
+    const key = await said<Key>("key", "show", id);
+    assert.deepEqual(
+      [key.name, key.budget_day_micro, key.budget_month_micro, key.expiresAt, key.models, key.ownersLimits],
+      [
+        "for the intern",
+        "2500000.000000",
+        null,
+        "2999-01-31T00:00:00.000Z",
+        ["tiny-3b"],
+        { requestsPerMinute: null, tokensPerMinute: null, inFlight: 4 },
+      ],
+    );
+    const none = ["--budget-day", "none", "--expires", "never", "--models", "all", "--in-flight", "none"];
+    const changed = await good("key", "set", id, "--name", "renamed", "--budget-month", "0.000000000001", ...none);
+    assert.match(changed, /^Name {8}renamed$/m);
+    assert.match(changed, /^Today {7}\$0\.00, no budget\nThis month {2}\$0\.00 of \$0\.000000000001$/m);
+    assert.match(
+      changed,
+      /^Expires {5}never\nModels {6}all\nLimits {6}600 requests\/min, 2000000 tokens\/min, 64 at once$/m,
+    );
+    const kept = await said<Key & { old_secret_until: string }>("key", "rotate", id, "--keep-old", "1h");
+    assert.ok(kept.secret !== secret && Date.parse(kept.old_secret_until) > Date.now());
+    assert.match(await good("key", "show", id), /^Old secret {2}works until \S+Z$/m);
+    assert.match(await good("key", "rotate", id), /^Secret {6}tsk_live_\w{12}_\w{43}\nOld secret {2}ended$/m);
+    await good("key", "revoke", id);
+    assert.match((await run("key", "rotate", id)).out, /^there is no such key, or it is revoked/);
   });
 
   test(`${where}: the platform in numbers`, async () => {
@@ -292,6 +327,8 @@ function everyCommand(where: string): void {
       "account.restore",
       "key.create",
       "key.limits",
+      "key.set",
+      "key.rotate",
     ]) {
       assert.ok(
         acts.some((act) => act.action === action && act.outcome === "done"),
@@ -386,6 +423,18 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     ],
     [["key", "revoke", unknown.key], /^there is no such key, or it is revoked already$/],
     [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
+    [["key", "show", unknown.key], /^there is no such key$/],
+    [["key", "set", unknown.key], /^name what to change: see --help$/],
+    [["key", "set", unknown.key, "--budget-day", "1"], /^there is no such key, or it is revoked$/],
+    [
+      ["key", "create", builder, "k", "--budget-day", "1,5", "--expires", "2020-01-01", "--models", "none"],
+      /^--budget-day must be dollars, or none: .*; --expires must be a day or moment to come, .*; --models must be all, or some of .*tiny-3b/,
+    ],
+    [["key", "create", builder, "k", "--in-flight", "65"], /^--in-flight must be 64 or less, or none$/],
+    [
+      ["key", "rotate", unknown.key, "--keep-old", "31d"],
+      /^--keep-old must be a time of at most 30 days: 0, 90s, 1h, 7d$/,
+    ],
     [["key", "limits", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number, or default$/],
     [["key", "limits", unknown.key, "--colour", "red"], /^there is no flag --colour$/],

@@ -47,6 +47,23 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitemradio", { name: account }).click();
   };
+  /** The secret that a dialog shows once; then the dialog is closed. */
+  const shownSecret = async (): Promise<string> => {
+    await page.getByText("Copy it now").waitFor();
+    const secret = SECRET.exec(await page.getByRole("dialog", { name: "Your new key" }).innerText())?.[0];
+    assert.ok(secret !== undefined, "the secret is shown");
+    await page.getByRole("button", { name: "Done" }).click();
+    return secret;
+  };
+  /** What the browser itself logs of a refusal is no complaint. */
+  const complaintsBut = (status: number): string[] =>
+    browser.complaints().filter((said) => !said.includes(`status of ${status}`));
+  const ask = (key: string, model: string): Promise<Response> =>
+    fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      body: JSON.stringify({ model, messages: [{ role: "user", content: "Hello" }], max_tokens: 50 }),
+    });
   /** As a client with this key would. */
   const chat = async (key: string, content: string): Promise<string> => {
     const response = await fetch(`${platform.ready.base_url}/v1/chat/completions`, {
@@ -148,17 +165,107 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
   test("a key is renamed and revoked, and a revoked key is listed apart", async () => {
     await page.goto("/console/keys");
-    await page.getByRole("button", { name: "Actions for first key" }).click();
-    await page.getByRole("menuitem", { name: "Rename" }).click();
+    await page.getByText("first key").click();
+    const drawer = page.getByRole("dialog", { name: "first key" });
+    await drawer.getByRole("button", { name: "Edit" }).click();
     await page.getByRole("textbox", { name: "Name" }).fill("renamed");
-    await page.getByRole("button", { name: "Rename", exact: true }).click();
-    await page.getByText("renamed", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Actions for renamed" }).click();
-    await page.getByRole("menuitem", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByRole("dialog", { name: "renamed" }).getByRole("button", { name: "Revoke" }).click();
     await page.getByRole("button", { name: "Revoke key" }).click();
+    await page.getByRole("dialog", { name: "renamed" }).getByText("revoked", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Close" }).click();
     await page.getByText("No API keys yet").waitFor();
     await page.getByRole("radio", { name: "Revoked (1)" }).click();
     await page.getByText("renamed", { exact: true }).waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a key for somebody else: a budget, an end and one model; refusals stand at their fields", async () => {
+    await page.goto("/console/keys");
+    await page.getByRole("button", { name: "Create key" }).first().click();
+    const dialog = page.getByRole("dialog", { name: "Create API key" });
+    await dialog.getByLabel("Name").fill("intern");
+    await dialog.getByText("Budget, expiry, models, limits").click();
+    const day = dialog.getByLabel("Daily budget ($)");
+    await day.fill("ten");
+    await dialog.getByLabel("Expires").fill("2020-01-01T00:00");
+    await dialog.getByLabel("Only some").check();
+    await dialog.getByLabel("tiny-3b").check();
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.getByText("An amount in dollars, such as 12.50.").waitFor();
+    assert.equal(await day.getAttribute("aria-invalid"), "true");
+    await day.fill("0.000001");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    await dialog.locator("p", { hasText: "expires_at must be in the future" }).waitFor();
+    assert.equal(await dialog.getByLabel("Expires").getAttribute("aria-invalid"), "true");
+    await dialog.getByLabel("Expires").fill("2999-01-01T00:00");
+    await dialog.getByRole("button", { name: "Create key" }).click();
+    const key = await shownSecret();
+
+    const refused = await ask(key, "tiny-3b");
+    assert.equal(refused.status, 402);
+    assert.match(await refused.text(), /The daily budget of the API key \\"intern\\" does not cover this request/);
+    assert.equal((await ask(key, "small-8b")).status, 404);
+
+    const row = page.getByRole("row", { name: /intern/ });
+    await row.getByText("tiny-3b").waitFor();
+    await row.getByText("Jan 1, 2999").waitFor();
+    await row.click();
+    const drawer = page.getByRole("dialog", { name: "intern" });
+    await drawer.getByText("of $0.000001 today").waitFor();
+    const address = page.url();
+    assert.match(new URL(address).searchParams.get("key") ?? "", /^key_/);
+
+    await drawer.getByRole("button", { name: "Edit" }).click();
+    const edit = page.getByRole("dialog", { name: "Edit intern" });
+    await edit.getByLabel("Daily budget ($)").fill("0.50");
+    await edit.getByLabel("Requests per minute").fill("601");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await edit.locator("p", { hasText: "must be 600 or less" }).waitFor();
+    await edit.getByLabel("Requests per minute").fill("60");
+    await edit.getByRole("button", { name: "Save" }).click();
+    await drawer.getByText("of $0.50 today").waitFor();
+    await drawer.getByText("60 of at most 600").waitFor();
+
+    const id = await chat(key, "Hello");
+    // The address alone opens the key, with what it did.
+    await page.goto("/console/overview");
+    await page.goto(address);
+    await drawer.getByText("in the last 30 days", { exact: false }).first().waitFor();
+    await drawer.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
+    await drawer.getByText("1 in the last 30 days, errors: 0.0 %").waitFor();
+    await drawer.getByText("Ada", { exact: false }).waitFor();
+    await drawer.getByRole("table", { name: "Latest requests" }).getByRole("button").first().click();
+    await page.getByRole("dialog").getByText(id, { exact: true }).waitFor();
+    assert.deepEqual(complaintsBut(400), []);
+  });
+
+  test("a key is rotated: the old secret works as long as is chosen, then no longer", async () => {
+    await page.goto("/console/keys");
+    await page.getByRole("row", { name: /intern/ }).click();
+    const drawer = page.getByRole("dialog", { name: "intern" });
+    const secrets: string[] = [];
+    for (const keep of ["Works for 1 more hour", "Works for a time of my own", "Ends now"]) {
+      await drawer.getByRole("button", { name: "Rotate" }).click();
+      await page.getByLabel("Old secret").selectOption({ label: keep });
+      if (keep.includes("own")) await page.getByLabel("Hours").fill("2");
+      await page.getByRole("button", { name: "Rotate key" }).click();
+      await page.getByText(keep === "Ends now" ? "The old secret has ended." : "The old secret works until").waitFor();
+      secrets.push(await shownSecret());
+      if (keep !== "Ends now") await drawer.getByText("old secret still works").waitFor();
+    }
+    const [first, second, third] = secrets as [string, string, string];
+    assert.equal((await ask(third, "tiny-3b")).status, 200);
+    for (const gone of [first, second]) assert.equal((await ask(gone, "tiny-3b")).status, 401);
+    await drawer.getByText("old secret still works").waitFor({ state: "detached" });
+    await drawer.getByRole("button", { name: "Rotate" }).click();
+    await page.getByRole("button", { name: "Rotate key" }).click();
+    const fourth = await shownSecret();
+    for (const works of [third, fourth]) assert.equal((await ask(works, "tiny-3b")).status, 200);
+    await drawer.getByRole("button", { name: "Revoke" }).click();
+    await page.getByRole("button", { name: "Revoke key" }).click();
+    await drawer.getByText("revoked", { exact: true }).waitFor();
+    assert.equal(await drawer.getByRole("button", { name: "Rotate" }).count(), 0);
     assert.deepEqual(browser.complaints(), []);
   });
 

@@ -50,6 +50,11 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
     dataDir = await newDataDir();
     platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
     for (const orders of [{ tokens: 40 }, { fail_after: 5 }]) await (await chat(platform, orders)).text();
+    // One that is nearly spent, and one that is.
+    await platform.query(
+      `select key_budget_set(k.account_id, k.id, spent * 6 / 5, 1)
+         from api_key k, (select sum(charge_pico)::bigint as spent from usage_hour) u where k.name = 'local'`,
+    );
   });
   after(async () => {
     await platform?.stop();
@@ -80,9 +85,21 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         await judge("the details of a request");
         await page.goto("/console/keys");
         await page.getByRole("button", { name: "Create key" }).click();
-        await page.getByRole("dialog").waitFor();
+        await page.getByText("Budget, expiry, models, limits").click();
+        await page.getByLabel("Only some").check();
         await judge("the dialog for a new key");
-        await page.keyboard.press("Escape");
+        await page.goto("/console/keys");
+        await page.getByRole("row", { name: /local/ }).click();
+        await page.getByRole("figure", { name: /Spend in the last 30 days/ }).waitFor();
+        await judge("the details of a key");
+        await page.getByRole("button", { name: "Edit" }).click();
+        await page.getByLabel("Name").waitFor();
+        await judge("the dialog for a key's settings");
+        await page.getByRole("button", { name: "Cancel" }).click();
+        await page.getByRole("button", { name: "Rotate" }).click();
+        await page.getByLabel("Old secret").waitFor();
+        await judge("the dialog for a new secret");
+        await page.goto("/console/keys");
         await page
           .getByRole("button", { name: /^Search/ })
           .filter({ visible: true })

@@ -4,7 +4,7 @@ import { Button } from "../ui/button.tsx";
 import { Dialog, FormActions } from "../ui/dialog.tsx";
 import { errorOfField, TextField } from "../ui/field.tsx";
 import { Form, textOf } from "../ui/form.tsx";
-import { NewSecretDialog } from "./new-secret.tsx";
+import { NewSecret, newSecretTitle } from "./new-secret.tsx";
 import type { SecretKind } from "./secret-kind.ts";
 
 interface DialogProps {
@@ -26,9 +26,10 @@ export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogPro
     setSecret(text);
     onCreated?.(text);
   };
-  if (secret === undefined) {
-    return (
-      <Dialog open={open} onClose={close} title={`Create ${fullName}`} about={naming}>
+  const words = secret === undefined ? { title: `Create ${fullName}`, about: naming } : newSecretTitle(noun);
+  return (
+    <Dialog open={open} onClose={close} {...words}>
+      {secret === undefined ? (
         <CreateSecretForm
           kind={kind}
           onCreated={created}
@@ -38,10 +39,11 @@ export function CreateSecretDialog({ kind, open, onClose, onCreated }: DialogPro
             </FormActions>
           )}
         />
-      </Dialog>
-    );
-  }
-  return <NewSecretDialog noun={noun} secret={secret} open={open} onClose={close} />;
+      ) : (
+        <NewSecret noun={noun} secret={secret} onDone={close} />
+      )}
+    </Dialog>
+  );
 }
 
 interface FormProps {

@@ -46,7 +46,8 @@ const BUILDER: Chapter = {
   enter: (page) => signIn(page, PERSON),
   pictures: [
     { name: "overview", path: "/overview", there: /reason-32b|small-8b/, open: chart, also: ["-dark", "-narrow"] },
-    { name: "keys", path: "/keys", there: "nightly summaries" },
+    { name: "keys", path: "/keys", there: "nightly summaries", also: ["-narrow"] },
+    { name: "key", path: "/keys", there: "nightly summaries", open: openKey, also: ["-narrow"] },
     { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
     {
       name: "playground",
@@ -119,6 +120,11 @@ async function goAway(page: Page): Promise<void> {
   await chart(page);
   await page.context().setOffline(true);
   await page.getByText(/Gateway unreachable since/).waitFor({ timeout: 60_000 });
+}
+
+async function openKey(page: Page): Promise<void> {
+  await page.getByRole("row", { name: /nightly summaries/ }).click();
+  await chart(page);
 }
 
 /** At the payment provider's stand-in, and back. */

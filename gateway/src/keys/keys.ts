@@ -56,7 +56,8 @@ export interface Secrets<Record extends SecretRecord = SecretRecord> {
   authenticate(authorization: string | undefined): Promise<Holder | undefined>;
   /** An account's secrets: those that work, then those that were revoked, each the newest first. */
   list(accountId: Uuid, page: { after?: SecretPosition | undefined; limit: number }): Promise<Record[]>;
-  find(accountId: Uuid, id: Uuid): Promise<Record | undefined>;
+  /** `accountId` null: whosever it is. */
+  find(accountId: Uuid | null, id: Uuid): Promise<Record | undefined>;
   /** False when the account has no such secret, or it is revoked. */
   rename(accountId: Uuid, id: Uuid, name: string): Promise<boolean>;
   /** `accountId` null: whosever it is. False when there is none, or it is revoked already. */
@@ -253,7 +254,8 @@ export function openSecrets<Record extends SecretRecord>(
           order by k.revoked_at is not null, k.id desc limit $4`,
         [accountId, after?.revoked ?? null, after?.id ?? null, limit],
       ),
-    find: (accountId, id) => queryRow(pool, schema, `${record} where k.account_id = $1 and k.id = $2`, [accountId, id]),
+    find: (accountId, id) =>
+      queryRow(pool, schema, `${record} where ($1::uuid is null or k.account_id = $1) and k.id = $2`, [accountId, id]),
     rename: async (accountId, id, name) =>
       changedOne(
         id,

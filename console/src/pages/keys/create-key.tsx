@@ -2,7 +2,7 @@
 import { ChevronRight } from "lucide-react";
 import { useState } from "react";
 import { useCreateKey } from "../../data/keys.ts";
-import { NewSecretDialog } from "../../secrets/new-secret.tsx";
+import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, TextField } from "../../ui/field.tsx";
 import { Form } from "../../ui/form.tsx";
@@ -16,10 +16,14 @@ export function CreateKeyDialog({ open, onClose }: { open: boolean; onClose: () 
     onClose();
     setSecret(undefined);
   };
-  if (secret !== undefined) return <NewSecretDialog noun="key" secret={secret} open={open} onClose={close} />;
+  const words = secret === undefined ? { title: "Create API key", about: API_KEYS.naming } : newSecretTitle("key");
   return (
-    <Dialog open={open} onClose={close} title="Create API key" about={API_KEYS.naming}>
-      <CreateForm onCancel={close} onCreated={setSecret} />
+    <Dialog open={open} onClose={close} {...words}>
+      {secret === undefined ? (
+        <CreateForm onCancel={close} onCreated={setSecret} />
+      ) : (
+        <NewSecret noun="key" secret={secret} onDone={close} />
+      )}
     </Dialog>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from "react";
 import type { ApiKey } from "../../api/types.ts";
 import { useRotateKey } from "../../data/keys.ts";
-import { NewSecretDialog } from "../../secrets/new-secret.tsx";
+import { NewSecret, newSecretTitle } from "../../secrets/new-secret.tsx";
 import { Dialog, FormActions } from "../../ui/dialog.tsx";
 import { errorOfField, SelectField, TextField } from "../../ui/field.tsx";
 import { Form, textOf } from "../../ui/form.tsx";
@@ -21,63 +21,74 @@ const KEEP = [
 
 export function RotateKeyDialog({ apiKey, onClose }: { apiKey: ApiKey; onClose: () => void }) {
   const rotate = useRotateKey(apiKey.id);
+  const about = "The key gets a new secret and keeps its name, settings and history.";
+  const words = rotate.data === undefined ? { title: `Rotate ${apiKey.name}`, about } : newSecretTitle("key");
+  return (
+    <Dialog open onClose={onClose} {...words}>
+      {rotate.data === undefined ? (
+        <RotateForm apiKey={apiKey} rotate={rotate} onCancel={onClose} />
+      ) : (
+        <NewSecret noun="key" secret={rotate.data.secret} onDone={onClose}>
+          <OldSecret until={rotate.data.old_secret_until} />
+        </NewSecret>
+      )}
+    </Dialog>
+  );
+}
+
+const OldSecret = ({ until }: { until: number | null }) =>
+  until === null ? (
+    "The old secret has ended."
+  ) : (
+    <>
+      The old secret works until <Time at={until} as="full" />.
+    </>
+  );
+
+interface FormProps {
+  apiKey: ApiKey;
+  rotate: ReturnType<typeof useRotateKey>;
+  onCancel: () => void;
+}
+
+function RotateForm({ apiKey, rotate, onCancel }: FormProps) {
   const [keep, setKeep] = useState(String(24 * HOUR_S));
   const [problem, setProblem] = useState<string>();
+  const refusal = errorOfField(rotate.error, "keep_old_s");
   const submit = (fields: FormData): void => {
     const hours = wholeNumber(textOf(fields, "hours"));
     const seconds = keep === OWN ? hours && hours * HOUR_S : Number(keep);
     setProblem(seconds === undefined ? "A whole number of hours." : undefined);
     if (seconds !== undefined) rotate.mutate(seconds);
   };
-  if (rotate.data !== undefined) {
-    const { secret, old_secret_until: until } = rotate.data;
-    return (
-      <NewSecretDialog noun="key" secret={secret} open onClose={onClose}>
-        {until === null ? (
-          "The old secret has ended."
-        ) : (
-          <>
-            The old secret works until <Time at={until} as="full" />.
-          </>
-        )}
-      </NewSecretDialog>
-    );
-  }
   return (
-    <Dialog
-      open
-      onClose={onClose}
-      title={`Rotate ${apiKey.name}`}
-      about="The key gets a new secret and keeps its name, settings and history."
-    >
-      <Form onSubmit={submit} error={rotate.error} fields={["keep_old_s"]}>
-        <SelectField
-          label="Old secret"
-          value={keep}
-          onChange={(event) => setKeep(event.target.value)}
-          options={KEEP}
-          hint={
-            apiKey.old_secret_until === null
-              ? undefined
-              : "The secret before it, kept by an earlier rotation, ends at once."
-          }
-          error={keep === OWN ? undefined : errorOfField(rotate.error, "keep_old_s")}
+    <Form onSubmit={submit} error={rotate.error} fields={["keep_old_s"]}>
+      <SelectField
+        label="Old secret"
+        value={keep}
+        onChange={(event) => setKeep(event.target.value)}
+        options={KEEP}
+        hint={
+          apiKey.old_secret_until === null
+            ? undefined
+            : "The secret before it, kept by an earlier rotation, ends at once."
+        }
+        error={keep === OWN ? undefined : refusal}
+      />
+      {keep === OWN && (
+        <TextField
+          label="Hours"
+          name="hours"
+          inputMode="numeric"
+          required
+          autoComplete="off"
+          hint="Up to 720, which is 30 days."
+          error={problem ?? refusal}
         />
-        {keep === OWN && (
-          <TextField
-            label="Hours"
-            name="hours"
-            inputMode="numeric"
-            required
-            autoComplete="off"
-            hint="Up to 720, which is 30 days."
-            error={problem ?? errorOfField(rotate.error, "keep_old_s")}
-          />
-        )}
-        <FormActions onCancel={onClose} busy={rotate.isPending}>
-          Rotate key
-        </FormActions>
-      </Form>
-    </Dialog>
+      )}
+      <FormActions onCancel={onCancel} busy={rotate.isPending}>
+        Rotate key
+      </FormActions>
+    </Form>
   );
 }

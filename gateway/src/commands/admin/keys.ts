@@ -1,22 +1,22 @@
-/** `tollgate admin key …` and `host-token create`: made, listed, limited and revoked from the shell. */
+/** `tollgate admin key …` and `host-token create`: made, listed, set, limited, rotated and revoked from the shell. */
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { createErrorLog } from "../../base/log.ts";
-import { exactMicro, ZERO } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
-import { startOfMonth } from "../../base/time.ts";
+import { startOfDay, startOfMonth } from "../../base/time.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
-import type { HourlySum } from "../../history/hourly-sums.ts";
 import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
-import { type LimitOverrides, openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
-import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
+import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { DEFAULT_LIMITS, limitsCeiling, limitsInForce } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
-import { type Column, dollarsText, properties, table } from "../line/columns.ts";
+import { properties, table } from "../line/columns.ts";
 import { UsageError } from "../line/command.ts";
 import { findAccount } from "./accounts.ts";
 import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
+import { checkOwnLimits, keepOldMs, SETTING_FLAGS, settingsOf } from "./key-settings.ts";
+import { COLUMNS, detailsOf, limitsLine, propertiesOf, shown } from "./key-shown.ts";
 
 const PAGE_ROWS = 1000;
 
@@ -24,17 +24,39 @@ const KEY = { KEY: { help: "the key's id: key_…" } };
 
 export const keyCommands: Record<string, AdminCommand> = {
   "key list": {
-    help: "an account's API keys, their limits and this month's spend",
+    help: "an account's API keys, their budgets, limits and this month's spend",
     args: ACCOUNT,
     more: ["A star stands at limits that are the key's own."],
     example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
     run: list,
   },
+  "key show": {
+    help: "one API key with its settings and spend",
+    args: KEY,
+    example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z",
+    run: show,
+  },
   "key create": {
     help: "a new API key; it is shown here and never again",
     args: { ...ACCOUNT, ...NAME },
-    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production",
+    flags: SETTING_FLAGS,
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production --budget-month 50 --expires 2027-01-31",
     run: create,
+  },
+  "key set": {
+    help: "change an API key's name and settings, as its owner could; what is not named stays",
+    args: KEY,
+    flags: { name: { value: "NAME", help: "1 to 200 characters" }, ...SETTING_FLAGS },
+    more: ["To let a key have more than the platform's limits, use `key limits`."],
+    example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --budget-day 2.50 --models tiny-3b,small-8b",
+    run: set,
+  },
+  "key rotate": {
+    help: "a new secret for an API key; it is shown here and never again",
+    args: KEY,
+    flags: { "keep-old": { value: "TIME", help: "how long the old secret works on: 0 (by default), 90s, 1h, 7d" } },
+    example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --keep-old 24h",
+    run: rotate,
   },
   "key revoke": { help: "end an API key at once", args: KEY, example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z", run: revoke },
   "key limits": {
@@ -78,26 +100,94 @@ async function everySecret(secrets: ApiKeys, account: Uuid): Promise<ApiKeyRecor
   }
 }
 
-function create(run: AdminRun): Promise<number> {
-  return issue(run, openApiKeys, "key");
+async function show(run: AdminRun): Promise<number> {
+  const id = keyId(run);
+  return withSecrets(run, openApiKeys, async (keys) => {
+    const record = await keys.find(null, id);
+    if (record === undefined) throw new Error("there is no such key");
+    run.print(await told(run, record));
+  });
+}
+
+async function told(run: AdminRun, record: ApiKeyRecord): Promise<string> {
+  const [now, directory] = [systemClock.now(), openDirectory(run)];
+  const today = (await directory.spendByKey(record.accountId, startOfDay(now))).get(record.id);
+  const spend = (await directory.spendByKey(record.accountId, startOfMonth(now))).get(record.id);
+  return run.json
+    ? JSON.stringify(shown({ record, spend, today }), null, 2)
+    : properties(propertiesOf(record, { today, spend }));
+}
+
+async function create(run: AdminRun): Promise<number> {
+  const settings = await settingsOf(run, systemClock.now());
+  checkOwnLimits(settings, limitsCeiling(null));
+  return issue(run, "key", openApiKeys, { name: nameOf(run.args[1]), ...detailsOf(settings) }, (keys, account, name) =>
+    keys.create(account, { name, by: null, settings }),
+  );
+}
+
+async function set(run: AdminRun): Promise<number> {
+  const id = keyId(run);
+  const settings = await settingsOf(run, systemClock.now());
+  const name = run.flags.name === undefined ? {} : { name: nameOf(run.flags.name) };
+  const change = { ...name, ...settings };
+  if (Object.keys(change).length === 0) throw new UsageError("name what to change: see --help");
+  return withSecrets(run, openApiKeys, async (keys) => {
+    const found = await keys.find(null, id);
+    if (found === undefined || found.revokedAt !== null) throw new Error("there is no such key, or it is revoked");
+    checkOwnLimits(settings, limitsCeiling(found.limits));
+    const details = { ...name, ...detailsOf(settings) };
+    const act = { operator: SHELL_OPERATOR, action: "key.set", subject: publicId("key", id), details };
+    await openAudit(run).record(act, async () => {
+      if (!(await keys.change(found.accountId, id, change))) throw new Error("there is no such key, or it is revoked");
+    });
+    run.print(await told(run, (await keys.find(null, id)) ?? found));
+  });
+}
+
+async function rotate(run: AdminRun): Promise<number> {
+  const [id, keepMs] = [keyId(run), keepOldMs(run.flags["keep-old"])];
+  return withSecrets(run, openApiKeys, async (keys) => {
+    const found = await keys.find(null, id);
+    const details = { keep_old_s: keepMs / 1000 };
+    const act = { operator: SHELL_OPERATOR, action: "key.rotate", subject: publicId("key", id), details };
+    const secret = await openAudit(run).record(act, async () => {
+      const token = found && (await keys.rotate(found.accountId, id, keepMs));
+      if (token === undefined) throw new Error("there is no such key, or it is revoked");
+      return token;
+    });
+    const oldUntil = keepMs === 0 ? null : ((await keys.find(null, id))?.previousUntil ?? null);
+    const made = { id: publicId("key", id), name: found?.name ?? "", secret };
+    const people = {
+      Key: made.id,
+      Name: made.name,
+      Secret: secret,
+      "Old secret": oldUntil === null ? "ended" : `works until ${oldUntil.toISOString()}`,
+    };
+    run.print(run.json ? JSON.stringify({ ...made, old_secret_until: oldUntil }, null, 2) : properties(people));
+  });
 }
 
 function createToken(run: AdminRun): Promise<number> {
-  return issue(run, openHostTokens, "host_token");
+  return issue(run, "host_token", openHostTokens, { name: nameOf(run.args[1]) }, (tokens, account, name) =>
+    tokens.issue(account, name),
+  );
 }
 
-async function issue(
+async function issue<Opened extends Pick<Secrets, "close">>(
   run: AdminRun,
-  open: (options: SecretsOptions) => Secrets,
   what: "key" | "host_token",
+  open: (options: SecretsOptions) => Opened,
+  details: { name: string },
+  make: (secrets: Opened, account: Uuid, name: string) => Promise<{ id: Uuid; token: string }>,
 ): Promise<number> {
-  const name = nameOf(run.args[1]);
+  const { name } = details;
   const { id: account, kind } = await findAccount(run);
   const due = what === "key" ? "builder" : "host";
   if (kind !== due) throw new Error(`ACCOUNT must be a ${due} account, and ${run.args[0]} is a ${kind}'s`);
   return withSecrets(run, open, async (secrets) => {
-    const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details: { name } };
-    const { id, token } = await openAudit(run).record(act, () => secrets.issue(account, name));
+    const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details };
+    const { id, token } = await openAudit(run).record(act, () => make(secrets, account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
     const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
     run.print(run.json ? JSON.stringify(made, null, 2) : properties(told));
@@ -170,53 +260,4 @@ function limitOf({ flags }: AdminRun, name: string): number | null {
   if (text === undefined || text === "default") return null;
   if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, or default`);
   return Number(text);
-}
-
-type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
-
-interface Listed {
-  record: ApiKeyRecord;
-  /** Undefined where it spent nothing. */
-  spend: HourlySum | undefined;
-}
-
-const COLUMNS: Column<Listed>[] = [
-  { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
-  { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
-  { title: "NAME", cell: ({ record }) => record.name },
-  { title: "STATE", cell: ({ record }) => (record.revokedAt === null ? "active" : "revoked") },
-  { title: "LAST USED", cell: ({ record }) => record.lastUsedAt?.toISOString() ?? "never" },
-  { title: "THIS MONTH", align: "money", cell: ({ spend }) => dollarsText(spend?.amount ?? ZERO) },
-  { title: "REQUESTS/MIN", align: "right", cell: ({ record }) => limitText(record, "requestsPerMinute") },
-  { title: "TOKENS/MIN", align: "right", cell: ({ record }) => limitText(record, "tokensPerMinute") },
-  { title: "AT ONCE", align: "right", cell: ({ record }) => limitText(record, "inFlight") },
-];
-
-function shown({ record, spend }: Listed): object {
-  const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
-  return {
-    id: publicId("key", id),
-    account: publicId("acc", accountId),
-    ...rest,
-    limits: limitsInForce({ overrides, own }),
-    ownLimits: overrides,
-    ownersLimits: own,
-    budget_day_micro: budgetDay === null ? null : exactMicro(budgetDay),
-    budget_month_micro: budgetMonth === null ? null : exactMicro(budgetMonth),
-    defaultLimits: DEFAULT_LIMITS,
-    spend_this_month: { requests: spend?.requests ?? 0, charge_micro: exactMicro(spend?.amount ?? ZERO) },
-  };
-}
-
-/** What holds for a key, with a star where it is its own: `5*`. */
-function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
-  const holds = limitsInForce({ overrides, own })[name];
-  return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
-}
-
-/** `5* requests/min, 2000000 tokens/min, 64 at once`. */
-function limitsLine(limited: Limited): string {
-  const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
-  const names = Object.keys(units) as (keyof typeof units)[];
-  return names.map((name) => `${limitText(limited, name)} ${units[name]}`).join(", ");
 }

@@ -1,0 +1,112 @@
+/** API keys as admin commands print them, for people and as JSON, and what the record of acts keeps of their settings. */
+import { systemClock } from "../../base/clock.ts";
+import { publicId } from "../../base/ids.ts";
+import { exactMicro, type Pico, ZERO } from "../../base/money.ts";
+import type { HourlySum } from "../../history/hourly-sums.ts";
+import type { ApiKeyRecord } from "../../keys/api-keys.ts";
+import type { KeySettings } from "../../keys/settings.ts";
+import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
+import { type Column, dollarsText } from "../line/columns.ts";
+
+type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
+
+interface Listed {
+  record: ApiKeyRecord;
+  /** Of the month, and where it is asked for of the day. Undefined where it spent nothing. */
+  spend: HourlySum | undefined;
+  today?: HourlySum | undefined;
+}
+
+export const COLUMNS: Column<Listed>[] = [
+  { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
+  { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
+  { title: "NAME", cell: ({ record }) => record.name },
+  { title: "STATE", cell: ({ record }) => stateOf(record) },
+  { title: "LAST USED", cell: ({ record }) => record.lastUsedAt?.toISOString() ?? "never" },
+  { title: "THIS MONTH", align: "money", cell: ({ spend }) => dollarsText(spend?.amount ?? ZERO) },
+  { title: "BUDGET/DAY", align: "money", cell: ({ record }) => budgetText(record.budgetDay) },
+  { title: "BUDGET/MONTH", align: "money", cell: ({ record }) => budgetText(record.budgetMonth) },
+  { title: "EXPIRES", cell: ({ record }) => record.expiresAt?.toISOString() ?? "never" },
+  { title: "MODELS", cell: ({ record }) => modelsText(record.models) },
+  { title: "REQUESTS/MIN", align: "right", cell: ({ record }) => limitText(record, "requestsPerMinute") },
+  { title: "TOKENS/MIN", align: "right", cell: ({ record }) => limitText(record, "tokensPerMinute") },
+  { title: "AT ONCE", align: "right", cell: ({ record }) => limitText(record, "inFlight") },
+];
+
+const budgetText = (budget: Pico | null): string => (budget === null ? "none" : dollarsText(budget));
+const modelsText = (models: string[] | null): string => models?.join(",") ?? "all";
+
+function stateOf({ revokedAt, expiresAt }: ApiKeyRecord): string {
+  if (revokedAt !== null) return "revoked";
+  return expiresAt !== null && expiresAt.getTime() <= systemClock.now() ? "expired" : "active";
+}
+
+export function shown({ record, spend, today }: Listed): object {
+  const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
+  return {
+    id: publicId("key", id),
+    account: publicId("acc", accountId),
+    ...rest,
+    limits: limitsInForce({ overrides, own }),
+    ownLimits: overrides,
+    ownersLimits: own,
+    budget_day_micro: budgetDay === null ? null : exactMicro(budgetDay),
+    budget_month_micro: budgetMonth === null ? null : exactMicro(budgetMonth),
+    defaultLimits: DEFAULT_LIMITS,
+    ...(today !== undefined && { spend_today: spendOf(today) }),
+    spend_this_month: spendOf(spend),
+  };
+}
+
+const spendOf = (sum: HourlySum | undefined) => ({
+  requests: sum?.requests ?? 0,
+  charge_micro: exactMicro(sum?.amount ?? ZERO),
+});
+
+export function propertiesOf(
+  record: ApiKeyRecord,
+  { today, spend }: Omit<Listed, "record">,
+): Record<string, string | undefined> {
+  const spent = (sum: HourlySum | undefined, budget: Pico | null): string =>
+    `${dollarsText(sum?.amount ?? ZERO)}${budget === null ? ", no budget" : ` of ${dollarsText(budget)}`}`;
+  return {
+    Key: publicId("key", record.id),
+    Account: publicId("acc", record.accountId),
+    Name: record.name,
+    Begins: `tsk_live_${record.reference}_…`,
+    State: stateOf(record),
+    Created: `${record.createdAt.toISOString()}${record.createdByEmail === null ? "" : ` by ${record.createdByEmail}`}`,
+    "Last used": record.lastUsedAt?.toISOString() ?? "never",
+    Today: spent(today, record.budgetDay),
+    "This month": spent(spend, record.budgetMonth),
+    Expires: record.expiresAt?.toISOString() ?? "never",
+    Models: modelsText(record.models),
+    Limits: limitsLine(record),
+    "Old secret": record.previousUntil === null ? undefined : `works until ${record.previousUntil.toISOString()}`,
+  };
+}
+
+/** As the record of acts keeps them. */
+export function detailsOf({ budgetDay, budgetMonth, expiresAt, models, ownLimits }: Partial<KeySettings>): object {
+  const micro = (amount: Pico | null): string | null => (amount === null ? null : exactMicro(amount));
+  return {
+    ...(budgetDay !== undefined && { budget_day_micro: micro(budgetDay) }),
+    ...(budgetMonth !== undefined && { budget_month_micro: micro(budgetMonth) }),
+    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(models !== undefined && { models }),
+    ...(ownLimits !== undefined && { limits: ownLimits }),
+  };
+}
+
+/** What holds for a key, with a star where it is its own: `5*`. */
+function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
+  const holds = limitsInForce({ overrides, own })[name];
+  return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
+}
+
+/** `5* requests/min, 2000000 tokens/min, 64 at once`. */
+export function limitsLine(limited: Limited): string {
+  const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
+  const names = Object.keys(units) as (keyof typeof units)[];
+  return names.map((name) => `${limitText(limited, name)} ${units[name]}`).join(", ");
+}
