@@ -22,6 +22,8 @@ export {
   type PayoutState,
   REQUEST_OUTCOMES,
   type RequestOutcome,
+  TOP_UP_FAILURES,
+  type TopUpFailure,
   TRANSFER_KINDS,
   type TransferKind,
 } from "@tollgate/api/states.ts";

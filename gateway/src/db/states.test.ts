@@ -13,6 +13,7 @@ import {
   PAYMENT_EVENT_OUTCOMES,
   PAYMENT_MOVE_KINDS,
   REVERSAL_KINDS,
+  TOP_UP_FAILURES,
   TRANSFER_KINDS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
@@ -30,6 +31,7 @@ const WORDS: Record<string, readonly string[]> = {
   "payment_reversal.kind": REVERSAL_KINDS,
   "payment_move.kind": PAYMENT_MOVE_KINDS,
   "payment_event.outcome": PAYMENT_EVENT_OUTCOMES,
+  "auto_topup.failure": TOP_UP_FAILURES,
 };
 
 let database: TestDatabase;

@@ -208,6 +208,12 @@ describe("reading an event", () => {
   }
 
   const sale = {
+    mode: "payment",
+    customer: null,
+    setup: null,
+    method: null,
+    failure: null,
+    idempotencyKey: null,
     session: "cs_1",
     reference: "pay_1",
     product: "x",
@@ -290,6 +296,10 @@ describe("reading an event", () => {
       "checkout.session.async_payment_succeeded",
       "checkout.session.completed",
       "checkout.session.expired",
+      "payment_intent.canceled",
+      "payment_intent.payment_failed",
+      "payment_intent.processing",
+      "payment_intent.succeeded",
       "refund.created",
       "refund.failed",
       "refund.updated",

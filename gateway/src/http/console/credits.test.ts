@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
+import { openOutbox } from "../../accounts/outbox.ts";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -37,7 +38,8 @@ after(async () => {
 
 function paymentsAt(provider: PaymentProvider): Payments {
   const { pool, newId } = platform;
-  return openPayments({ pool, provider, newId, log });
+  const outbox = openOutbox({ pool, clock: systemClock, log, mail: undefined });
+  return openPayments({ pool, provider, outbox, origin: "http://console.test", clock: systemClock, newId, log });
 }
 
 /** The whole server, with these purchases; sessions are those of the platform. */

@@ -48,6 +48,9 @@ const ROWS: Record<string, Row> = {
   replaceBackupCodes: NOTHING,
   disableTwoFactor: NOTHING,
   openAccount: { except: SUSPENDED },
+  // No card is saved there.
+  removeMethod: { status: 409 },
+  getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
   // Less is owed here than the example asks for.
