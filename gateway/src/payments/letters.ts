@@ -1,6 +1,6 @@
 /** What an account's owners are written about its credit. */
 import { publicId, type Uuid } from "../base/ids.ts";
-import { type Pico, PICO_PER_DOLLAR } from "../base/money.ts";
+import { PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
 import type { TopUpFailure } from "../base/states.ts";
 
 interface Words {

@@ -38,6 +38,12 @@ describe("opening a checkout", () => {
     assert.deepEqual(
       { ...sale, created: 0 },
       {
+        mode: "payment",
+        customer: null,
+        setup: null,
+        method: null,
+        failure: null,
+        idempotencyKey: null,
         session,
         reference: order.reference,
         product: "$20 of credits",

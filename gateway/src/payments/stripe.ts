@@ -2,7 +2,7 @@
  * Stripe behind the provider's port, through its official library. Imported only where payments are configured: the library
  * takes a quarter of a second and 30 MB to load.
  */
-import Stripe from "stripe";
+import type Stripe from "stripe";
 import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import {
