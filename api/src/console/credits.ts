@@ -59,8 +59,8 @@ const TopUp = z
 
 const PaymentMethod = z.strictObject({
   object: z.literal("payment_method"),
-  brand: z.string().describe("Such as `visa`."),
-  last4: z.string().describe("The card number's last four digits."),
+  brand: z.string().describe("Such as `visa`; of what is no card, what it is."),
+  last4: z.string().nullable().describe("The card number's last four digits; null where there are none."),
 });
 
 export const Credits = z.strictObject({

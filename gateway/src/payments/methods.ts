@@ -13,7 +13,7 @@ import type { PaymentProvider, SavedMethod } from "./provider.ts";
 
 const WINDOW_S = 3600;
 
-const Method = row({ method: z.string(), brand: z.string(), last4: z.string() });
+const Method = row({ method: z.string(), brand: z.string(), last4: z.string().nullable() });
 export type Method = z.infer<typeof Method>;
 
 const Customer = row({ customer: z.string() });

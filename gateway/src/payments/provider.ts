@@ -11,7 +11,7 @@ export interface Money {
   currency: string;
 }
 
-const CURRENCY = "usd";
+export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
 /** What a checkout asks for; every price is a whole number of cents. */
@@ -48,12 +48,12 @@ export type SetupOrder = Pick<CheckoutOrder, "reference" | "account" | "successU
   customer: string;
 };
 
-/** Of a saved card what people know it by. */
+/** Of a saved card, or what else is saved in its place, what people know it by. */
 export interface SavedMethod {
   customer: string;
   method: string;
   brand: string;
-  last4: string;
+  last4: string | null;
 }
 
 /** A purchase with a saved method, nobody being there. `reference` makes repeats of the call one purchase. */

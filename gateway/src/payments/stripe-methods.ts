@@ -6,6 +6,7 @@ import Stripe from "stripe";
 import type { TopUpFailure } from "../base/states.ts";
 import {
   type ChargeOrder,
+  CURRENCY,
   type IntentNews,
   inCents,
   type PaymentProvider,
@@ -54,12 +55,10 @@ export function savedMethods({
       const { customer, payment_method: method } = await asked(
         stripe.setupIntents.retrieve(setup, { expand: ["payment_method"] }),
       );
-      const card = method === null || typeof method === "string" ? undefined : method.card;
-      if (customer === null || method === null || typeof method === "string" || card === undefined) {
-        throw new ProviderUnavailable("the setup saved no card", { setup });
+      if (customer === null || method === null || typeof method === "string") {
+        throw new ProviderUnavailable("the setup saved nothing", { setup });
       }
-      const { brand, last4 } = card;
-      return { customer: idOf(customer), method: method.id, brand, last4 } satisfies SavedMethod;
+      return { customer: idOf(customer), method: method.id, ...nameOf(method) };
     },
 
     async forgetMethod(method) {
@@ -90,7 +89,8 @@ function setupOf({ reference, account, customer, successUrl, cancelUrl }: SetupO
     mode: "setup",
     customer,
     client_reference_id: reference,
-    allowed_payment_method_types: ["card"],
+    // What can be saved is what the account at Stripe offers for it.
+    currency: CURRENCY,
     success_url: successUrl,
     cancel_url: cancelUrl,
     metadata,
@@ -105,7 +105,8 @@ function intentOf({ reference, account, product, price, customer, method }: Char
     currency,
     customer,
     payment_method: method,
-    allowed_payment_method_types: ["card"],
+    // Nobody is there to be sent elsewhere.
+    automatic_payment_methods: { enabled: true, allow_redirects: "never" },
     off_session: true,
     confirm: true,
     description: product,
@@ -128,6 +129,13 @@ function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
 
 const failureOf = (code: string | undefined): TopUpFailure =>
   code === "authentication_required" ? "authentication_required" : "declined";
+
+/** A card by its brand, anything else by what it is (`us_bank_account`); with its last digits where it has some. */
+function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last4"> {
+  const details = (method as unknown as Record<string, { brand?: unknown; last4?: unknown } | undefined>)[method.type];
+  const { brand = method.type, last4 } = details ?? {};
+  return { brand: String(brand), last4: typeof last4 === "string" && /^\d{4}$/.test(last4) ? last4 : null };
+}
 
 const idOf = (named: string | { id: string }): string => (typeof named === "string" ? named : named.id);
 

@@ -22,7 +22,7 @@ export function DayRequests({ day }: { day: string }) {
   return (
     <Loaded query={requests}>
       {({ pages }) => (
-        <div className="bg-sunken/40">
+        <div className="border-l-2 border-accent bg-sunken/40">
           <Table
             label={`Requests of ${day}`}
             columns={COLUMNS}

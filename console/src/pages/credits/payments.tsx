@@ -96,7 +96,6 @@ const COLUMNS: Column<Payment>[] = [
     title: "Receipt",
     align: "right",
     hideTitle: true,
-    from: "sm",
     cell: ({ has_receipt, purchase_id }) => has_receipt && <ReceiptButton id={purchase_id} />,
   },
 ];

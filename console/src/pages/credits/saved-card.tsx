@@ -10,8 +10,10 @@ import { toast, toastError } from "../../ui/toast.tsx";
 type Method = NonNullable<Credits["method"]>;
 
 /** "Visa ending in 4242". */
-export const cardText = ({ brand, last4 }: Method): string =>
-  `${brand.charAt(0).toUpperCase()}${brand.slice(1)} ending in ${last4}`;
+export function cardText({ brand, last4 }: Method): string {
+  const name = `${brand.charAt(0).toUpperCase()}${brand.slice(1)}`.replaceAll("_", " ");
+  return last4 === null ? name : `${name} ending in ${last4}`;
+}
 
 export function SavedCard({ method }: { method: Method | null }) {
   const save = useSaveCard();

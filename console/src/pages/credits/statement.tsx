@@ -61,9 +61,12 @@ const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
 const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): Column<StatementRow>[] => [
   {
     title: "When",
-    cell: ({ day, at }) =>
+    cell: ({ day, at, kind }) =>
       day === null ? (
-        <span className="pl-6 whitespace-nowrap">{at !== null && <Time at={at} />}</span>
+        <span className="block pl-6">
+          <span className="whitespace-nowrap">{at !== null && <Time at={at} />}</span>
+          <span className="block text-xs text-ink-soft sm:hidden">{kind}</span>
+        </span>
       ) : (
         <button
           type="button"

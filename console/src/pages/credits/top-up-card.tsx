@@ -23,9 +23,9 @@ const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
 };
 
 const FIELDS = [
-  { name: "mark_micro", label: "When the balance is below", bounds: MARK, start: "5.00" },
+  { name: "mark_micro", label: "Balance below", bounds: MARK, start: "5.00" },
   { name: "amount_micro", label: "Buy", bounds: PURCHASE, start: "20.00" },
-  { name: "month_max_micro", label: "At most in a month", bounds: MONTH, start: "100.00" },
+  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTH, start: "100.00" },
 ] as const satisfies readonly { name: keyof TopUp; label: string; bounds: Bounds; start: string }[];
 
 type Name = (typeof FIELDS)[number]["name"];
@@ -39,6 +39,10 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
     setWrong(Object.fromEntries(read.flatMap(([name, one]) => ("wrong" in one ? [[name, one.wrong]] : []))));
     const amounts = Object.fromEntries(read.flatMap(([name, one]) => ("micro" in one ? [[name, one.micro]] : [])));
     if (Object.keys(amounts).length < FIELDS.length) return;
+    if (BigInt(amounts.month_max_micro ?? 0) < BigInt(amounts.amount_micro ?? 0)) {
+      setWrong({ month_max_micro: "At least what is bought at a time." });
+      return;
+    }
     const words = enabled ? "Automatic top-up is on" : "Automatic top-up is off";
     set.mutate({ enabled, ...(amounts as Record<Name, string>) }, { onSuccess: () => toast(words) });
   };
@@ -67,7 +71,7 @@ export function TopUpCard({ credits: { top_up, method } }: { credits: Credits })
           error={set.error}
           fields={FIELDS.map(({ name }) => name)}
         >
-          <div className="grid gap-4 sm:grid-cols-3">
+          <div className="grid items-start gap-4 sm:grid-cols-3 lg:grid-cols-1 xl:grid-cols-3">
             {FIELDS.map(({ name, label, start }) => (
               <TextField
                 key={name}
