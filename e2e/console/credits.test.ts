@@ -165,9 +165,6 @@ describe("buying credits", NEEDS_CHROMIUM, () => {
     for (const width of [390, 1024, 1440]) {
       await page.setViewportSize({ width, height: 900 });
       await assertLooksRight(looked, `credits, ${width} pixels wide`);
-      if (process.env.LOOK_AT !== undefined) {
-        await page.screenshot({ path: `${process.env.LOOK_AT}/credits-${width}.png`, fullPage: true });
-      }
     }
     await requests.getByRole("link", { name: /^req_/ }).first().click();
     await page.getByRole("heading", { name: "Timeline" }).waitFor();

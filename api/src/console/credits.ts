@@ -227,8 +227,13 @@ export const statementRoutes = routes({
   },
 });
 
-const awayFor = (what: string) =>
-  refusal("payment_provider_unavailable", `The payment provider did not answer. ${what}`);
+/** What a provider that is away means where no checkout was to be opened. */
+export const AWAY = {
+  setup: "The payment provider did not answer. Nothing was saved.",
+  removal: "The payment provider did not answer. The card is still saved.",
+  receipt: "The payment provider did not answer. Try again later.",
+};
+const away = (what: keyof typeof AWAY) => refusal("payment_provider_unavailable", AWAY[what]);
 
 /** Where nothing can be bought, every method of these is `billing_disabled`. */
 export const paymentRoutes = routes({
@@ -255,11 +260,7 @@ export const paymentRoutes = routes({
       json: SetupPage,
       example: { object: "setup_page", url: "https://checkout.stripe.com/c/pay/cs_…" },
     },
-    faults: [
-      ...codes("billing_disabled"),
-      awayFor("Nothing was saved."),
-      refusal("rate_limit_requests", tooManyCheckouts(60)),
-    ],
+    faults: [...codes("billing_disabled"), away("setup"), refusal("rate_limit_requests", tooManyCheckouts(60))],
   },
   removeMethod: {
     at: "DELETE /console/api/credits/method",
@@ -267,7 +268,7 @@ export const paymentRoutes = routes({
     description: "Here and at the payment provider. Automatic top-up is turned off.",
     guard: "buyer",
     answer: { description: "As `GET /console/api/credits`.", json: Credits, example: sampleCredits },
-    faults: [...codes("billing_disabled", "no_payment_method"), awayFor("The card is still saved.")],
+    faults: [...codes("billing_disabled", "no_payment_method"), away("removal")],
   },
   listPayments: {
     at: "GET /console/api/payments",
@@ -302,10 +303,6 @@ export const paymentRoutes = routes({
       json: PaymentReceipt,
       example: { object: "payment_receipt", receipt_url: "https://pay.stripe.com/receipts/…", invoice_url: null },
     },
-    faults: [
-      refusal("not_found", "No such purchase of yours."),
-      ...codes("billing_disabled"),
-      awayFor("Try again later."),
-    ],
+    faults: [refusal("not_found", "No such purchase of yours."), ...codes("billing_disabled"), away("receipt")],
   },
 });

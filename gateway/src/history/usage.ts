@@ -19,7 +19,7 @@ interface UsageQuery {
 const Burn = row({ day: column.pico, week: column.pico });
 
 /** What was spent of late, and a day's worth of it: the week's mean, or the last day where that is more. */
-export type Burn = z.infer<typeof Burn> & { perDay: Pico };
+type Burn = z.infer<typeof Burn> & { perDay: Pico };
 
 const DAYS_OF_WEEK = 7n;
 

@@ -15,7 +15,7 @@ import { lowCredit } from "./letters.ts";
 const LOOKED_AT_MAX = 500;
 
 const Alert = row({ mark: column.pico, fallen: z.boolean() });
-export type Alert = z.infer<typeof Alert>;
+type Alert = z.infer<typeof Alert>;
 
 const Low = row({
   id: column.uuid,

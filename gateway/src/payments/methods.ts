@@ -24,7 +24,7 @@ interface SetupPage {
   cancelUrl: string;
 }
 
-export interface Methods {
+interface Methods {
   of(accountId: Uuid): Promise<Method | undefined>;
   /** Where the card is saved, or the seconds to wait where too many such pages were opened within the hour. */
   openSetup(accountId: Uuid, page: SetupPage): Promise<{ url: string } | { waitS: number }>;

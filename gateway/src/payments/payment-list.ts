@@ -22,7 +22,7 @@ const Payment = row({
 export type Payment = z.infer<typeof Payment>;
 
 const Paid = row({ session: z.string().nullable(), payment: z.string().nullable() });
-export type Paid = z.infer<typeof Paid>;
+type Paid = z.infer<typeof Paid>;
 
 /** A place is its time in microseconds and its id: what happened at the same moment has an order too. */
 const PLACE = "lpad((extract(epoch from at) * 1000000)::bigint::text, 18, '0') || ' ' || id";

@@ -2,6 +2,7 @@
  * Buying credits: a builder starts a checkout, pays at the provider, and the provider's signed news become ledger transfers.
  * What the buyer's browser says on its way back is never believed. With a saved card credit is bought by itself (top-ups.ts).
  */
+import { AWAY } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
 import type { Outbox } from "../accounts/outbox.ts";
@@ -113,12 +114,12 @@ export function openPayments(options: PaymentsOptions): Payments {
     method: (accountId) => methods.of(accountId),
     async openSetup({ accountId, ...page }) {
       const about = { account: publicId("acc", accountId) };
-      const opened = await orUnavailable(log, about, () => methods.openSetup(accountId, page));
+      const opened = await orUnavailable(log, about, () => methods.openSetup(accountId, page), AWAY.setup);
       if ("waitS" in opened) throw tooManyOpen(opened.waitS);
       return opened;
     },
     removeMethod: (accountId) =>
-      orUnavailable(log, { account: publicId("acc", accountId) }, () => methods.remove(accountId)),
+      orUnavailable(log, { account: publicId("acc", accountId) }, () => methods.remove(accountId), AWAY.removal),
     topUps: openTopUps(options),
     list: (accountId, page) => listPayments(pool, accountId, page),
     async receipts(accountId, purchaseId) {
@@ -127,7 +128,7 @@ export function openPayments(options: PaymentsOptions): Payments {
       const { session, payment } = paid;
       if (payment === null) return { receipt: null, invoice: null };
       const about = { checkout: publicId("pay", purchaseId) };
-      return await orUnavailable(log, about, () => provider.receipts({ session, payment }));
+      return await orUnavailable(log, about, () => provider.receipts({ session, payment }), AWAY.receipt);
     },
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
@@ -169,13 +170,13 @@ function unknownPack(): Error {
   return fault("unknown_pack", { message: `No such pack. On offer: ${offered}.`, extra: { param: "pack_id" } });
 }
 
-async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>): Promise<T> {
+async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, message?: string): Promise<T> {
   try {
     return await ask();
   } catch (cause) {
     if (!(cause instanceof ProviderUnavailable)) throw cause;
     log.error({ ...about, reason: cause.message, ...cause.details }, "the payment provider failed us");
-    throw fault("payment_provider_unavailable", { cause });
+    throw fault("payment_provider_unavailable", { cause, ...(message !== undefined && { message }) });
   }
 }
 

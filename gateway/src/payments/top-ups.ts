@@ -42,7 +42,7 @@ const SETTINGS = `select enabled, amount, mark, month_max as "monthMax", begun_a
   from auto_topup where account_id = $1`;
 
 export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
-export type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
+type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
 
 const Id = row({ id: column.uuid });
 const Spent = row({ spent: column.pico });

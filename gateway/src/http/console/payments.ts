@@ -4,7 +4,6 @@ import type { z } from "zod";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro } from "../../base/money.ts";
 import { seconds } from "../../base/time.ts";
-import { Fault } from "../../faults.ts";
 import { findPack } from "../../payments/packs.ts";
 import type { Payment } from "../../payments/payment-list.ts";
 import type { Payments } from "../../payments/payments.ts";
@@ -33,15 +32,15 @@ export function paymentHandlers(parts: PaymentParts): Handlers<typeof paymentRou
       return await creditsOf(parts, account.id);
     },
 
-    async openSetup({ account, call, refuse }) {
+    async openSetup({ account, call }) {
       const back = `${consolePage(publicUrl, call.request.headers)}?purchase=`;
       const request = { accountId: account.id, successUrl: `${back}saved`, cancelUrl: `${back}cancelled` };
-      const { url } = await inItsWords(refuse, payments.openSetup(request));
+      const { url } = await payments.openSetup(request);
       return { object: "setup_page", url };
     },
 
     async removeMethod({ account, refuse }) {
-      if (!(await inItsWords(refuse, payments.removeMethod(account.id)))) throw refuse("no_payment_method");
+      if (!(await payments.removeMethod(account.id))) throw refuse("no_payment_method");
       return await creditsOf(parts, account.id);
     },
 
@@ -57,24 +56,11 @@ export function paymentHandlers(parts: PaymentParts): Handlers<typeof paymentRou
 
     async getPaymentReceipt({ account, params, refuse }) {
       const id = parseId("pay", params.id);
-      const found = id === undefined ? undefined : await inItsWords(refuse, payments.receipts(account.id, id));
+      const found = id === undefined ? undefined : await payments.receipts(account.id, id);
       if (found === undefined) throw refuse("not_found");
       return { object: "payment_receipt", receipt_url: found.receipt, invoice_url: found.invoice };
     },
   };
-}
-
-/** What a provider that is away means here. */
-async function inItsWords<T>(
-  refuse: (code: "payment_provider_unavailable", more: { cause: unknown }) => Fault,
-  work: Promise<T>,
-): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    const isAway = error instanceof Fault && error.code === "payment_provider_unavailable";
-    throw isAway ? refuse("payment_provider_unavailable", { cause: error }) : error;
-  }
 }
 
 function paymentObject({
