@@ -1,5 +1,10 @@
-/** Buying credits on a whole platform: by clicking through the demonstration, and with kill -9 in the middle. */
+/** Buying credits on a whole platform: by clicking through the demonstration, by itself, and with kill -9 in the middle. */
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { createLog } from "../gateway/src/base/log.ts";
@@ -33,7 +38,7 @@ class Customer {
     return this;
   }
 
-  async ask(method: "GET" | "POST", path: string, body?: object): Promise<Answer> {
+  async ask(method: "GET" | "POST" | "PUT" | "DELETE", path: string, body?: object): Promise<Answer> {
     const response = await this.#send(method, path, body);
     return { status: response.status, body: (await response.json()) as Answer["body"] };
   }
@@ -42,6 +47,30 @@ class Customer {
     const { status, body } = await this.ask("POST", "/console/api/credits/checkout", { pack_id: packId });
     assert.equal(status, 200, JSON.stringify(body));
     return body.url as string;
+  }
+
+  /** A card saved as on the provider's page, shown by its last digits when the provider has told of it. */
+  async saveCard(last4: string): Promise<void> {
+    const { status, body } = await this.ask("POST", "/console/api/credits/method");
+    assert.equal(status, 200, JSON.stringify(body));
+    assert.equal((await press(body.url as string, `Save Visa ${last4}`)).status, 303);
+    await eventually(`card ${last4} is saved`, async () => (await this.credits()).method?.last4 === last4);
+  }
+
+  async credits() {
+    const { body } = await this.ask("GET", "/console/api/credits");
+    return body as unknown as {
+      method: { last4: string } | null;
+      top_up: { enabled: boolean; failure: string | null };
+    };
+  }
+
+  async topUp(fields: { mark: number; amount: number; max: number }): Promise<void> {
+    const micro = (dollars: number): string => String(dollars * 1_000_000);
+    const { mark, amount, max } = fields;
+    const settings = { mark_micro: micro(mark), amount_micro: micro(amount), month_max_micro: micro(max) };
+    const { status, body } = await this.ask("PUT", "/console/api/credits/top-up", { enabled: true, ...settings });
+    assert.equal(status, 200, JSON.stringify(body));
   }
 
   #send(method: string, path: string, body?: object): Promise<Response> {
@@ -83,6 +112,10 @@ describe("npm start -- --payments demo", () => {
     await platform?.stop();
     await removeDataDir(dataDir);
   });
+
+  /** A development platform's letters are in its log. */
+  const wasWritten = async (words: RegExp): Promise<boolean> =>
+    words.test(await readFile(join(dataDir, "gateway.log"), "utf8"));
 
   test("a person buys, pays and has credit; back at the console with it", async () => {
     assert.match(platform.output(), new RegExp(`Payments +${paymentsUrl}`));
@@ -127,24 +160,56 @@ describe("npm start -- --payments demo", () => {
     const check = tollgate(["admin", "ledger", "check", "--data", dataDir]);
     assert.equal(await check.ended, 0, check.output());
   });
+
+  test("credit that is bought by itself with a saved card, with its receipt; a card that fails turns it off", async () => {
+    const buyer = await new Customer(platform).signIn(platform.ready.builder);
+    const alert = await buyer.ask("PUT", "/console/api/credits/alert", { mark_micro: String((5 + 79) * 1_000_000) });
+    assert.equal(alert.status, 200);
+    await buyer.saveCard("4242");
+    await buyer.topUp({ mark: 90, amount: 20, max: 1000 });
+    await balanceIs(platform, START + 100n);
+    const { body } = await buyer.ask("GET", "/console/api/payments?limit=1");
+    const [payment] = body.data as [{ kind: string; state: string; purchase_id: string }];
+    assert.deepEqual([payment.kind, payment.state], ["automatic", "paid"]);
+    const receipt = await buyer.ask("GET", `/console/api/payments/${payment.purchase_id}/receipt`);
+    assert.match(await (await fetch(receipt.body.receipt_url as string)).text(), /\$20\.00/);
+    await press(paymentsUrl, "Refund", { cents: "2000" });
+    await balanceIs(platform, START + 80n);
+    await press(paymentsUrl, "Dispute it");
+    await balanceIs(platform, START + 60n);
+    await eventually("the owner is told of low credit", () => wasWritten(/credit is below \$84\.00/));
+
+    await buyer.saveCard("0341");
+    // Ten minutes later.
+    await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
+    await eventually("it turned itself off", async () => (await buyer.credits()).top_up.failure === "declined");
+    assert.equal((await buyer.credits()).top_up.enabled, false);
+    await eventually("the owner is told why", () => wasWritten(/automatic top-up was turned off/));
+    const removed = await buyer.ask("DELETE", "/console/api/credits/method");
+    assert.deepEqual([removed.status, removed.body.method], [200, null]);
+    await assertBalanced(platform);
+  });
 });
 
 describe("a gateway that is killed", () => {
   let dataDir: string;
   let platform: Platform;
   let demo: DemoProvider;
+  let wire: Wire;
   let env: Record<string, string>;
   before(async () => {
     dataDir = await newDataDir();
     demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log: createLog("silent") });
+    wire = await openWire(demo.url);
     env = {
       STRIPE_SECRET_KEY: demo.secretKey,
       STRIPE_WEBHOOK_SECRET: demo.webhookSecret,
-      STRIPE_API_BASE: demo.url,
+      STRIPE_API_BASE: wire.url,
     };
     platform = await startPlatform(dataDir, ["--no-node"], env);
   });
   after(async () => {
+    await wire?.close();
     await demo?.close();
     await platform?.stop();
     await removeDataDir(dataDir);
@@ -188,6 +253,40 @@ describe("a gateway that is killed", () => {
     await assertBalanced(platform);
   });
 
+  for (const hold of ["questions", "answers"] as const) {
+    test(`an automatic purchase whose gateway dies while ${hold} are on their way is made once`, async () => {
+      demo.deliveries.to(receiver());
+      const buyer = await new Customer(platform).signIn(platform.ready.builder);
+      await buyer.saveCard("4242");
+      const before = (await builder(platform)).balance / DOLLAR;
+      const intents = () => demo.shop.sales.filter(({ mode }) => mode === "intent").length;
+      const made = intents();
+      // Events would credit it as well; here the answer alone is to be relied on.
+      demo.deliveries.to(`${wire.url}/nobody`);
+      [wire.hold, wire.held] = [hold, 0];
+      await platform.query("update auto_topup set begun_at = begun_at - interval '10 minutes'");
+      await buyer.topUp({ mark: Number(before) + 1, amount: 20, max: 1000 });
+      await eventually("the provider is asked", () => wire.held > 0);
+      await platform.kill();
+      await platform.ended;
+      wire.hold = "nothing";
+      platform = await startPlatform(dataDir, ["--no-node"], env);
+      const [row] = await platform.query<{ open: number }>(
+        "select count(*)::int as open from payment_checkout where pack = 'automatic' and state = 'open'",
+      );
+      assert.deepEqual([row?.open, intents()], [1, made + (hold === "answers" ? 1 : 0)]);
+      // As if the time in which the dead gateway might still be asking were over.
+      await platform.query("update payment_automatic set next_at = now() where next_at is not null");
+      await balanceIs(platform, before + 20n);
+      assert.equal(intents(), made + 1);
+      demo.deliveries.to(receiver());
+      await eventually("all is acknowledged", () => demo.deliveries.all.every(({ acknowledged }) => acknowledged));
+      await balanceIs(platform, before + 20n);
+      await assertBalanced(platform);
+      await (await new Customer(platform).signIn(platform.ready.builder)).ask("DELETE", "/console/api/credits/method");
+    });
+  }
+
   test("six kills while webhooks rain: every sale is credited once and refunded once", async () => {
     const sales: Sale[] = [];
     for (let i = 0; i < 3; i++) sales.push(await newSale());
@@ -205,15 +304,50 @@ describe("a gateway that is killed", () => {
       demo.deliveries.to(receiver());
     }
     await eventually("all is acknowledged", () => demo.deliveries.all.every(({ acknowledged }) => acknowledged));
-    await balanceIs(platform, START + 20n + 3n * (20n - 5n));
+    await balanceIs(platform, START + 20n + 2n * 20n + 3n * (20n - 5n));
     const moves = await platform.query("select kind, count(*)::int from payment_move group by 1 order by 1");
     assert.deepEqual(moves, [
-      { kind: "purchase", count: 4 },
+      { kind: "purchase", count: 6 },
       { kind: "refund", count: 3 },
     ]);
     await assertBalanced(platform);
   });
 });
+
+/** Between the gateway and the provider: what is asked there passes, and a purchase is held where a test wants it held. */
+interface Wire {
+  url: string;
+  /** Holds purchases on their way there, or their answers on the way back. */
+  hold: "nothing" | "questions" | "answers";
+  /** How many are held. */
+  held: number;
+  close(): Promise<void>;
+}
+
+async function openWire(to: string): Promise<Wire> {
+  const wire: Wire = { url: "", hold: "nothing", held: 0, close: async () => {} };
+  const server = createServer(async (request, response) => {
+    const { method = "", url = "", headers } = request;
+    const body = await text(request);
+    const isPurchase = method === "POST" && url === "/v1/payment_intents";
+    // The gateway that waits is killed, and its connection with it: these are never answered.
+    if (isPurchase && wire.hold === "questions") return void wire.held++;
+    const { authorization = "", "idempotency-key": key } = headers;
+    const passed = { authorization, ...(key !== undefined && { "idempotency-key": String(key) }) };
+    const answer = await fetch(`${to}${url}`, { method, headers: passed, ...(body !== "" && { body }) });
+    if (isPurchase && wire.hold === "answers") return void wire.held++;
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(await answer.text());
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  wire.url = `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+  wire.close = async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  };
+  return wire;
+}
 
 test("without Stripe's secrets nothing can be bought; with one of the two nothing starts", async () => {
   const dataDir = await newDataDir();

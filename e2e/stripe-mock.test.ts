@@ -9,7 +9,7 @@ import { skipWithout } from "../tools/peers.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { assertBalanced, builder } from "./ledger-check.ts";
 import { deliver, eventOf, openStripe, type StripePeer } from "./outside/stripe.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
 
 const DOLLAR = 1_000_000_000_000n;
 
@@ -89,16 +89,67 @@ describe("buying from Stripe's published API", { skip: skipWithout("stripe-mock"
     await assertBalanced(platform);
   });
 
+  test("a card is saved and charged by itself: once, by the answer and by the event; its receipt is found", async () => {
+    const before = await dollars();
+    const { url } = await customer.send<{ url: string }>("POST", "credits/method");
+    const session = stripe.sessions.at(-1) ?? assert.fail("no session was opened");
+    assert.equal(url, session.url);
+    const saved = {
+      ...session,
+      mode: "setup",
+      setup_intent: "seti_1",
+      status: "complete",
+      payment_status: "no_payment_required",
+    };
+    assert.deepEqual(await send(eventOf("checkout.session.completed", saved)), [200]);
+    const mark = String((Number(before) + 1) * 1_000_000);
+    const settings = { enabled: true, amount_micro: "20000000", mark_micro: mark, month_max_micro: "20000000" };
+    const { method } = await customer.send<{ method: { last4: string } }>("PUT", "credits/top-up", settings);
+    assert.match(method.last4, /^\d{4}$/);
+    await eventually("it was bought", async () => (await dollars()) === before + 20n);
+    const [row] = await platform.query<{ id: string; payment: string }>(
+      "select id, provider_payment as payment from payment_checkout where pack = 'automatic'",
+    );
+    const intent = stripe.asked.find(({ what }) => what === "POST /v1/payment_intents");
+    const paid = {
+      ...(await stripe.get(`/v1/payment_intents/${row?.payment}`)),
+      id: row?.payment,
+      status: "succeeded",
+      amount_received: 2000,
+      currency: "usd",
+      metadata: { tollgate_checkout: intent?.form.get("metadata[tollgate_checkout]") },
+    };
+    const succeeded = eventOf("payment_intent.succeeded", paid);
+    assert.deepEqual(await send(succeeded, succeeded), [200, 200]);
+    assert.equal(await dollars(), before + 20n);
+    const { data } = await customer.send<{ data: { purchase_id: string }[] }>("GET", "payments?limit=1");
+    await customer.send("GET", `payments/${data[0]?.purchase_id}/receipt`);
+    await customer.send("DELETE", "credits/method");
+    await assertBalanced(platform);
+  });
+
   test("every request to Stripe was one that its published API takes, under a name that makes a repeat harmless", () => {
     assert.deepEqual(
-      stripe.asked.map(({ what, status }) => [what, status]),
+      stripe.asked.map(({ what, status }) => [what.replace(/\?.*/, "").replace(/\/(seti|pi|pm)_\w+/, "/:id"), status]),
       [
         ["POST /v1/checkout/sessions", 200],
         ["POST /v1/checkout/sessions", 200],
+        ["POST /v1/customers", 200],
+        ["POST /v1/checkout/sessions", 200],
+        ["GET /v1/setup_intents/:id", 200],
+        ["POST /v1/payment_intents", 200],
+        ["GET /v1/payment_intents/:id", 200],
+        ["POST /v1/payment_methods/:id/detach", 200],
       ],
     );
-    for (const { form, headers } of stripe.asked) {
-      assert.equal(headers["idempotency-key"], form.get("client_reference_id"));
+    const named = {
+      "/v1/checkout/sessions": "client_reference_id",
+      "/v1/payment_intents": "metadata[tollgate_checkout]",
+    };
+    for (const [path, name] of Object.entries(named)) {
+      for (const { form, headers } of stripe.asked.filter(({ what }) => what === `POST ${path}`)) {
+        assert.equal(headers["idempotency-key"], form.get(name));
+      }
     }
   });
 });

@@ -14,5 +14,7 @@ export const OPEN_KEYS_MAX = 500;
 export const OPEN_HOST_TOKENS_MAX = 100;
 /** Checkouts of one account within an hour that nobody has paid. */
 export const OPEN_CHECKOUTS_MAX = 10;
+/** Automatic purchases of one account are so far apart at least. */
+export const TOP_UP_APART_S = 600;
 export const PASSWORD_CHARS_MIN = 8;
 export const PASSWORD_CHARS_MAX = 128;

@@ -4,6 +4,7 @@
  */
 import type { z } from "zod";
 import type * as accounts from "./console/accounts.ts";
+import type * as credits from "./console/credits.ts";
 import type * as earnings from "./console/earnings.ts";
 import type * as host from "./console/host.ts";
 import type * as keys from "./console/keys.ts";
@@ -24,6 +25,8 @@ import type { publicRoutes } from "./public/routes.ts";
 import type { BodySent, JsonOf, ParamsOf, QueryOf, QuerySent, Route } from "./route.ts";
 
 type ConsoleTables = typeof accounts.accountRoutes &
+  typeof credits.paymentRoutes &
+  typeof credits.statementRoutes &
   typeof earnings.earningRoutes &
   typeof host.hostRoutes &
   typeof keys.keyRoutes &
@@ -41,6 +44,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
 type Answers = typeof accounts.answers &
+  typeof credits.answers &
   typeof earnings.answers &
   typeof host.answers &
   typeof keys.answers &

@@ -128,6 +128,11 @@ export const faults = {
     retry: "later",
     text: "The payment provider did not start a checkout. Nothing was charged.",
   },
+  no_payment_method: {
+    status: 409,
+    retry: "never",
+    text: "No card is saved for this account. Save one first.",
+  },
   invalid_signature: { status: 400, retry: "never", text: "The webhook's signature does not verify." },
   invalid_host_token: {
     status: 401,

@@ -13,6 +13,16 @@ export type TransferKind = (typeof TRANSFER_KINDS)[number];
 /** What a line of a builder's statement can be. */
 export const BUILDER_ENTRY_KINDS = ["charge", ...TRANSFER_KINDS] as const;
 
+/** What moved between a buyer and the payment provider. `automatic`: a purchase that was made by itself. */
+export const PAYMENT_KINDS = ["purchase", "automatic", "refund", "dispute"] as const;
+
+/** `mismatch`: something else was paid than was asked for; somebody looks at it. `won` and `lost`: a dispute, by us. */
+export const PAYMENT_STATES = ["open", "pending", "paid", "failed", "expired", "mismatch", "won", "lost"] as const;
+
+/** Why automatic purchases turned themselves off. `unreachable`: the provider gave no answer for half a day. */
+export const TOP_UP_FAILURES = ["declined", "authentication_required", "unreachable"] as const;
+export type TopUpFailure = (typeof TOP_UP_FAILURES)[number];
+
 export const ENDPOINTS = ["chat", "completion", "embedding", "models"] as const;
 export type EndpointName = (typeof ENDPOINTS)[number];
 

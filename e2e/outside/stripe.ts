@@ -48,6 +48,12 @@ export async function openStripe(): Promise<StripePeer> {
       Object.assign(answer.body, own(form, sessions.length + 1));
       sessions.push(answer.body);
     }
+    if (answer.status === 200 && answer.body.object === "payment_intent" && method === "POST") {
+      Object.assign(answer.body, ownIntent(form, asked.length));
+    }
+    if (answer.status === 200 && answer.body.object === "setup_intent") {
+      Object.assign(answer.body, { customer: sessions.at(-1)?.customer });
+    }
     response.writeHead(answer.status, { "content-type": "application/json" }).end(JSON.stringify(answer.body));
   });
   server.listen(0, "127.0.0.1");
@@ -79,9 +85,27 @@ function own(form: URLSearchParams, number: number): Fields {
     url: `https://checkout.stripe.test/${number}`,
     amount_total: Number(form.get("line_items[0][price_data][unit_amount]")),
     currency: form.get("line_items[0][price_data][currency]"),
+    customer: form.get("customer"),
     payment_intent: null,
     payment_status: "unpaid",
     status: "open",
+  };
+}
+
+/** A payment that was made at once. */
+function ownIntent(form: URLSearchParams, number: number): Fields {
+  const amount = Number(form.get("amount"));
+  const metadata = Object.fromEntries(
+    ["tollgate_checkout", "tollgate_account"].map((name) => [name, form.get(`metadata[${name}]`)]),
+  );
+  return {
+    id: `pi_automatic_${number}`,
+    amount,
+    amount_received: amount,
+    currency: form.get("currency"),
+    metadata,
+    status: "succeeded",
+    last_payment_error: null,
   };
 }
 

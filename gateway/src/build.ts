@@ -10,7 +10,7 @@ import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { CATALOGUE_FILE, openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
 import { openDispatch, openTrust } from "./build/fleet.ts";
-import { openLimits, openMoney, openPurchases } from "./build/money.ts";
+import { openAlerting, openLimits, openMoney, openPurchases } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
@@ -184,7 +184,9 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     statement: openStatement({ pool }),
     hostMoney: openHostMoney({ pool, holdDays: config.payoutHoldDays }),
     usage: openUsage({ pool }),
-    payments: await openPurchases(context, store),
+    alerts: openAlerting(context, store, accounts.outbox),
+    sendsMail: accounts.outbox.sends,
+    payments: await openPurchases(context, store, accounts.outbox),
     gateway,
     base64Compat: config.embeddingsBase64Compat,
     catalogue: catalogue.current,

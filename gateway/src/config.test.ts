@@ -173,7 +173,7 @@ test("payments need both of Stripe's secrets or neither", () => {
   assert.equal(parseConfig({}).payments, undefined);
   const [secretKey, webhookSecret] = ["sk_test_1", "whsec_1"];
   const both = { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret };
-  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecret, apiBase: undefined });
+  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecret, apiBase: undefined, invoices: false });
   for (const name of Object.keys(both)) {
     const together = /STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together/;
     assert.throws(() => parseConfig({ ...both, [name]: undefined }), together);

@@ -194,6 +194,7 @@ const Environment = z.object({
       "must be https://HOST, or http:// on this machine",
     )
     .optional(),
+  STRIPE_INVOICES: z.enum(["true", "false"], "must be true or false").default("false"),
   PAYOUT_HOLD_DAYS: z.coerce
     .number("must be a number of days")
     .int("must be a number of days")
@@ -276,6 +277,8 @@ interface PaymentsConfig {
   webhookSecret: string;
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
+  /** Whether Stripe makes an invoice of every checkout. */
+  invoices: boolean;
 }
 
 interface PlaneConfig {
@@ -412,5 +415,6 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
 
 function paymentsConfig(e: z.infer<typeof Environment>): PaymentsConfig | undefined {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase } = e;
-  return secretKey === undefined || webhookSecret === undefined ? undefined : { secretKey, webhookSecret, apiBase };
+  if (secretKey === undefined || webhookSecret === undefined) return undefined;
+  return { secretKey, webhookSecret, apiBase, invoices: e.STRIPE_INVOICES === "true" };
 }

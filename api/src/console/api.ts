@@ -3,6 +3,7 @@ import { NO_SUCH_REQUEST } from "../faults.ts";
 import { ACCOUNT_HEADER } from "../guards.ts";
 import type { Api } from "../openapi/api.ts";
 import * as accounts from "./accounts.ts";
+import * as credits from "./credits.ts";
 import * as earnings from "./earnings.ts";
 import * as host from "./host.ts";
 import * as keys from "./keys.ts";
@@ -60,6 +61,7 @@ export const consoleApi: Api = {
     ...team.requests,
     ...keys.requests,
     ...money.requests,
+    ...credits.requests,
     ...models.requests,
     ...host.requests,
     ...operatorAccounts.requests,
@@ -72,6 +74,7 @@ export const consoleApi: Api = {
     ...keys.answers,
     ...requests.answers,
     ...money.answers,
+    ...credits.answers,
     ...models.answers,
     ...host.answers,
     ...earnings.answers,
@@ -88,7 +91,9 @@ export const consoleApi: Api = {
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
     { tag: "Money", routes: money.moneyRoutes },
+    { tag: "Money", routes: credits.statementRoutes },
     { tag: "Money", routes: money.creditRoutes },
+    { tag: "Money", routes: credits.paymentRoutes },
     { tag: "Models", routes: models.modelRoutes },
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { OPEN_CHECKOUTS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery, SpanFields } from "../lists.ts";
+import { MicroField } from "../micro.ts";
 import { routes } from "../route.ts";
 import { BUILDER_ENTRY_KINDS } from "../states.ts";
 import {
@@ -27,7 +28,19 @@ export const UsageQuery = z.object({
   split: z.enum(["key", "model"], "must be key or model").optional(),
   key: IdField("key", "must be a key's id (key_…)").optional(),
 });
-export const CheckoutFields = z.object({ pack_id: z.string("must be a string") });
+/** What one purchase can be of, in cents. */
+export const PURCHASE = { from: 500, to: 500_000, whole: true };
+
+export const CheckoutFields = z
+  .object({ pack_id: z.string("must be a string").optional(), amount_micro: MicroField(PURCHASE).optional() })
+  .refine(({ pack_id, amount_micro }) => pack_id !== undefined || amount_micro !== undefined, {
+    path: ["pack_id"],
+    message: "must name a pack on offer, unless amount_micro says how much is bought",
+  })
+  .refine(({ pack_id, amount_micro }) => pack_id === undefined || amount_micro === undefined, {
+    path: ["amount_micro"],
+    message: "must not be given beside pack_id",
+  });
 
 export const tooManyCheckouts = (waitS: number): string =>
   `${OPEN_CHECKOUTS_MAX} checkouts of the last hour are open. Pay one of them, or try again in ${waitS} seconds.`;
@@ -82,7 +95,7 @@ const Checkout = z.strictObject({
   object: z.literal("checkout"),
   id: Id("pay"),
   url: z.string().describe("The payment provider's page: send the browser there."),
-  pack_id: z.string(),
+  pack_id: z.string().nullable().describe("Null where an amount was chosen."),
   amount_micro: Money,
 });
 
@@ -99,7 +112,10 @@ export const answers = {
 };
 
 export const requests = {
-  CheckoutRequest: { fields: CheckoutFields, words: { pack_id: "A pack on offer." } },
+  CheckoutRequest: {
+    fields: CheckoutFields,
+    words: { pack_id: "A pack on offer.", amount_micro: "In place of a pack: how much, in whole cents." },
+  },
 };
 
 export const sampleBalance = {
@@ -154,12 +170,13 @@ export const moneyRoutes = routes({
   },
   listLedger: {
     at: "GET /console/api/ledger",
-    summary: "List the statement",
-    description: "Every entry of the account's books, the newest first.",
+    summary: "List the entries of the books",
+    description:
+      "Every one of the account's, a charge for each request, the newest first. By day: `GET /console/api/statement`.",
     guard: "builder",
     query: PageQuery,
     answer: {
-      description: "A page of the statement.",
+      description: "A page of the entries.",
       json: LedgerEntryList,
       example: sampleList({
         object: "ledger_entry",
@@ -186,9 +203,9 @@ export const creditRoutes = routes({
   },
   createCheckout: {
     at: "POST /console/api/credits/checkout",
-    summary: "Buy a pack of credit",
+    summary: "Buy credit",
     description:
-      "The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.",
+      "A pack, or an amount of one's own. The credit comes when the payment provider says that it was paid, whatever the browser does meanwhile. An account has at most 10 open checkouts of the last hour.",
     guard: "buyer",
     needs: "pay",
     body: { fields: CheckoutFields, example: { pack_id: "pack_20" } },

@@ -1,37 +1,75 @@
-/** Buying credits. Where nothing can be bought the API says 404 `billing_disabled`. */
+/** Buying credits, and what looks after them. Where nothing can be bought the API says 404 `billing_disabled`. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import { ApiFault } from "../api/fault.ts";
-import { balanceQuery, ledgerQuery } from "./money.ts";
+import type { CheckoutRequest, Credits, TopUpRequest } from "../api/types.ts";
+import { balanceQuery } from "./money.ts";
+import { pageByPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
 export const packsQuery = queryOptions({
   queryKey: ["packs"],
   staleTime: Number.POSITIVE_INFINITY,
-  refetchInterval: false,
   queryFn: () => call("GET /console/api/packs"),
 });
 
 export const isBillingDisabled = (error: unknown): boolean =>
   error instanceof ApiFault && error.code === "billing_disabled";
 
+/** Spending, the alert, automatic top-up and the saved card. */
+export const creditsQuery = queryOptions({
+  queryKey: ["credits"],
+  queryFn: () => call("GET /console/api/credits"),
+});
+
 /** Gives the address of the payment provider's page. */
 export const useCheckout = () =>
+  useMutation({ mutationFn: (body: CheckoutRequest) => call("POST /console/api/credits/checkout", { body }) });
+
+const PAGE = 30;
+
+export const statementQuery = pageByPage(["statement"], (cursor) =>
+  call("GET /console/api/statement", { query: { cursor, limit: PAGE } }),
+);
+
+export const paymentsQuery = pageByPage(["payments"], (cursor) =>
+  call("GET /console/api/payments", { query: { cursor, limit: PAGE } }),
+);
+
+/** Where the payment provider shows what was paid. */
+export const useReceipt = () =>
+  useMutation({ mutationFn: (id: string) => call("GET /console/api/payments/{id}/receipt", { path: { id } }) });
+
+const keep = (credits: Credits): void => void queryClient.setQueryData(creditsQuery.queryKey, credits);
+
+export const useSetAlert = () =>
   useMutation({
-    mutationFn: (packId: string) => call("POST /console/api/credits/checkout", { body: { pack_id: packId } }),
+    mutationFn: (mark: string | null) =>
+      call("PUT /console/api/credits/alert", { body: mark === null ? {} : { mark_micro: mark } }),
+    onSuccess: keep,
   });
+
+export const useSetTopUp = () =>
+  useMutation({
+    mutationFn: (body: TopUpRequest) => call("PUT /console/api/credits/top-up", { body }),
+    onSuccess: keep,
+  });
+
+/** Gives the address of the payment provider's page. */
+export const useSaveCard = () => useMutation({ mutationFn: () => call("POST /console/api/credits/method") });
+
+export const useRemoveCard = () =>
+  useMutation({ mutationFn: () => call("DELETE /console/api/credits/method"), onSuccess: keep });
 
 const NEWEST = 100;
 
-/** The newest lines of the statement, looked through for a purchase until its credit is there. */
+/** The newest lines of the books, looked through for a purchase until its credit is there. */
 export const newestLinesQuery = queryOptions({
   queryKey: ["ledger newest"],
   queryFn: () => call("GET /console/api/ledger", { query: { limit: NEWEST } }),
 });
 
 export async function readMoneyAgain(): Promise<void> {
-  await Promise.all([
-    queryClient.invalidateQueries({ queryKey: balanceQuery.queryKey }),
-    queryClient.invalidateQueries({ queryKey: ledgerQuery.queryKey }),
-  ]);
+  const keys = [balanceQuery, creditsQuery, statementQuery, paymentsQuery].map(({ queryKey }) => queryKey);
+  await Promise.all(keys.map((queryKey) => queryClient.invalidateQueries({ queryKey })));
 }

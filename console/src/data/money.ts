@@ -2,7 +2,6 @@
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { UsageQuery } from "../api/types.ts";
-import { pageByPage } from "./pages.ts";
 
 export const balanceQuery = queryOptions({
   queryKey: ["balance"],
@@ -15,5 +14,3 @@ export const usageQuery = (query: UsageQuery) =>
     queryKey: ["usage", query],
     queryFn: () => call("GET /console/api/usage", { query }),
   });
-
-export const ledgerQuery = pageByPage(["ledger"], (cursor) => call("GET /console/api/ledger", { query: { cursor } }));

@@ -3,7 +3,7 @@
  * table's own, not the screen's: beside the navigation, or in half a page, there is less. What a cell shows in place of a
  * column that stepped back follows it: `@lg:hidden` for one `from: "sm"`.
  */
-import type { ReactNode } from "react";
+import { Fragment, type ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 export interface Column<Row> {
@@ -32,6 +32,8 @@ export interface TableProps<Row> {
   onOpen?: (row: Row) => void;
   isOpen?: (row: Row) => boolean;
   faded?: (row: Row) => boolean;
+  /** What a row unfolds to, over all columns below it; undefined while it is folded. */
+  below?: (row: Row) => ReactNode;
 }
 
 const FROM: Record<string, string> = {
@@ -56,7 +58,7 @@ function edgeOf<Row>(columns: Column<Row>[]): { last: Column<Row> | undefined; c
   return { last: columns[place], className: first && EDGE[first] };
 }
 
-export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded }: TableProps<Row>) {
+export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded, below }: TableProps<Row>) {
   const edge = edgeOf(columns);
   const cells = columns.map((column) => column.cells?.(rows) ?? column.cell ?? (() => null));
   const cellClasses = (column: Column<Row>): string => {
@@ -87,38 +89,40 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
         <tbody>
           {rows.map((row, place) => (
             // The first cell holds a real button; the click on the row is a larger target for the same.
-            <tr
-              key={keyOf(row, place)}
-              onClick={onOpen && (() => onOpen(row))}
-              aria-current={isOpen?.(row) === true ? "true" : undefined}
-              className={classes(
-                "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
-                onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
-                faded?.(row) === true && "text-ink-soft",
-              )}
-            >
-              {columns.map((column, i) => (
-                <td
-                  key={column.title}
-                  className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
-                >
-                  {i === 0 && onOpen !== undefined ? (
-                    <button
-                      type="button"
-                      className="block w-full rounded-sm text-left"
-                      onClick={(event) => {
-                        event.stopPropagation();
-                        onOpen(row);
-                      }}
-                    >
-                      {cells[i]?.(row)}
-                    </button>
-                  ) : (
-                    cells[i]?.(row)
-                  )}
-                </td>
-              ))}
-            </tr>
+            <Fragment key={keyOf(row, place)}>
+              <tr
+                onClick={onOpen && (() => onOpen(row))}
+                aria-current={isOpen?.(row) === true ? "true" : undefined}
+                className={classes(
+                  "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
+                  onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
+                  faded?.(row) === true && "text-ink-soft",
+                )}
+              >
+                {columns.map((column, i) => (
+                  <td
+                    key={column.title}
+                    className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
+                  >
+                    {i === 0 && onOpen !== undefined ? (
+                      <button
+                        type="button"
+                        className="block w-full rounded-sm text-left"
+                        onClick={(event) => {
+                          event.stopPropagation();
+                          onOpen(row);
+                        }}
+                      >
+                        {cells[i]?.(row)}
+                      </button>
+                    ) : (
+                      cells[i]?.(row)
+                    )}
+                  </td>
+                ))}
+              </tr>
+              <Unfolded columns={columns.length}>{below?.(row)}</Unfolded>
+            </Fragment>
           ))}
         </tbody>
         {columns.some(({ foot }) => foot !== undefined) && (
@@ -134,5 +138,16 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
         )}
       </table>
     </div>
+  );
+}
+
+function Unfolded({ columns, children }: { columns: number; children: ReactNode }) {
+  if (children === undefined) return null;
+  return (
+    <tr className="border-b border-line last:border-b-0">
+      <td colSpan={columns} className="p-0">
+        {children}
+      </td>
+    </tr>
   );
 }

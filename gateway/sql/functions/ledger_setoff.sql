@@ -26,6 +26,8 @@ begin
   update ledger_account
      set balance = balance + p_amount, overdrawn = balance + p_amount < held
    where id = p_builder;
+  update credit_alert set fallen = false, rises = rises + 1
+   where account_id = p_builder and mark <= builder.balance + p_amount;
   insert into ledger_entry (operation, account_id, kind, amount)
   values (p_id, p_host, 'setoff', -p_amount), (p_id, p_builder, 'setoff', p_amount);
   return 1;

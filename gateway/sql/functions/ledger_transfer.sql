@@ -1,7 +1,8 @@
 -- Moves money between the outside world and an account: grants and purchases in, refunds, disputes and payouts out.
 -- Codes: 1 moved · 2 moved before (a repeat) · 0 a payout exceeds the balance · -2 no such account.
 -- Guarantees: safe to repeat with the same id; a payout is never more than the balance; a builder that a refund or a dispute
--- takes below what it holds is marked `overdrawn`; accounts are locked in id order.
+-- takes below what it holds is marked `overdrawn`; one that comes to its low-credit mark or above is armed again; accounts
+-- are locked in id order.
 
 create or replace function ledger_transfer(p_id uuid, p_kind text, p_account uuid, p_amount bigint, p_reason text)
 returns smallint language plpgsql as $$
@@ -26,6 +27,8 @@ begin
      set balance = balance + signed,
          overdrawn = kind = 'builder' and balance + signed < held
    where id = p_account;
+  update credit_alert set fallen = false, rises = rises + 1
+   where account_id = p_account and mark <= acc.balance + signed;
   update ledger_account set balance = balance - signed where id = outside;
   insert into ledger_entry (operation, account_id, kind, amount)
   values (p_id, p_account, p_kind, signed), (p_id, outside, p_kind, -signed);

@@ -3,6 +3,8 @@ import type { Transporter } from "nodemailer";
 import type { Log } from "../base/log.ts";
 
 export interface Letter {
+  /** The same at every try, where one may be sent twice: mail programs show it once. */
+  id?: string;
   to: string;
   subject: string;
   text: string;
@@ -42,11 +44,12 @@ export function smtpMail({ url, from }: SmtpOptions): Mail {
   let opened: Promise<Transporter> | undefined;
   return {
     delivers: true,
-    async send({ to, subject, text }) {
+    async send({ id, to, subject, text }) {
       opened ??= open();
       const transport = await opened;
+      const named = id === undefined ? {} : { messageId: `<${id}@tollgate>` };
       // An address as an object is one address, whatever characters are in it.
-      await transport.sendMail({ to: { name: "", address: to }, subject, text });
+      await transport.sendMail({ to: { name: "", address: to }, subject, text, ...named });
     },
   };
 }

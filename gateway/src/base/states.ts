@@ -24,6 +24,8 @@ export {
   type RequestOutcome,
   TEAM_ACTIONS,
   type TeamAction,
+  TOP_UP_FAILURES,
+  type TopUpFailure,
   TRANSFER_KINDS,
   type TransferKind,
 } from "@tollgate/api/states.ts";

@@ -3,13 +3,18 @@
 import type pg from "pg";
 import { type Accounts, openAccounts } from "../accounts/accounts.ts";
 import { type Identities, openIdentities } from "../accounts/identities.ts";
-import { developmentMail, smtpMail } from "../accounts/mail.ts";
+import { developmentMail, type Mail, smtpMail } from "../accounts/mail.ts";
+import { type Outbox, openOutbox } from "../accounts/outbox.ts";
 import type { Broadcast } from "../db/broadcast.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
 import { openHostTokens } from "../keys/keys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
+
+/** Where links in letters lead. */
+export const linkOriginOf = ({ publicUrl, host, port }: Context["config"]): string =>
+  publicUrl === undefined ? `http://${host}:${port}` : new URL(publicUrl).origin;
 
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
@@ -18,6 +23,7 @@ export interface AccountParts {
   identities: Identities;
   apiKeys: ApiKeys;
   hostTokens: Secrets;
+  outbox: Outbox;
 }
 
 export async function openAccountParts(
@@ -27,27 +33,34 @@ export async function openAccountParts(
 ): Promise<AccountParts> {
   const { clock, random, newId, log, onClose } = context;
   const { pepper } = secrets;
-  const identities = await openSignIn(context, pool, derived(secrets, "console sessions"));
+  const { config, development = false } = context;
+  const unsent = development ? developmentMail(log) : undefined;
+  const mail = config.mail === undefined ? unsent : smtpMail(config.mail);
+  const identities = await openSignIn(context, { pool, mail }, derived(secrets, "console sessions"));
+  const outbox = openOutbox({ pool, clock, log, mail });
   const keyOptions = { pool, pepper, clock, random, newId, log, broadcast };
   const apiKeys = openApiKeys(keyOptions);
   onClose(() => apiKeys.close());
   const hostTokens = openHostTokens(keyOptions);
   onClose(() => hostTokens.close());
-  return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens };
+  return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens, outbox };
 }
 
-async function openSignIn(context: Context, pool: pg.Pool, secret: string): Promise<Identities> {
-  const { config, clock, newId, log, development = false, onClose } = context;
+async function openSignIn(
+  context: Context,
+  { pool, mail }: { pool: pg.Pool; mail: Mail | undefined },
+  secret: string,
+): Promise<Identities> {
+  const { config, clock, newId, log, onClose } = context;
   const { publicUrl, oidcProviders: providers } = config;
-  const unsent = development ? developmentMail(log) : undefined;
   const identities = await openIdentities({
     pool,
     newId,
     log,
     secret,
     publicUrl,
-    mail: config.mail === undefined ? unsent : smtpMail(config.mail),
-    linkOrigin: publicUrl === undefined ? `http://${config.host}:${config.port}` : undefined,
+    mail,
+    linkOrigin: publicUrl === undefined ? linkOriginOf(config) : undefined,
     verifyEmails: config.mail !== undefined,
     providers,
   });

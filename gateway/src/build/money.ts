@@ -1,4 +1,6 @@
 /** Money and the record of it; the limits; the purchase of credits. */
+import type { Outbox } from "../accounts/outbox.ts";
+import { sleep } from "../base/clock.ts";
 import { openEarnings } from "../history/earnings.ts";
 import { openHistory } from "../history/history.ts";
 import { openPerformance } from "../history/performance.ts";
@@ -13,13 +15,18 @@ import { openSpool } from "../ledger/spool.ts";
 import type { Limits, UnavailableCause } from "../limits/limits.ts";
 import { localWhenAway } from "../limits/local-when-away.ts";
 import { memoryLimits } from "../limits/memory.ts";
+import { type Alerts, openAlerts } from "../payments/alerts.ts";
 import { openPayments, type Payments } from "../payments/payments.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
+import { linkOriginOf } from "./accounts.ts";
 import type { Context } from "./context.ts";
 import type { Store } from "./store.ts";
 
 const PARTITIONS_EVERY_MS = 6 * 60 * 60 * 1000;
 const PAYMENT_SWEEP_EVERY_MS = 24 * 60 * 60 * 1000;
+/** How late an alert, a letter or an automatic purchase may be. */
+const LOOK_EVERY_MS = 5_000;
+const CLOSE_MS_MAX = 2_000;
 
 /** Money and the record of it. */
 export async function openMoney(
@@ -57,20 +64,51 @@ export async function openMoney(
 }
 
 /** Undefined where purchases are not configured. */
-export async function openPurchases(
-  { config, clock, newId, log, onClose }: Context,
-  { pool }: Store,
-): Promise<Payments | undefined> {
+export async function openPurchases(context: Context, { pool }: Store, outbox: Outbox): Promise<Payments | undefined> {
+  const { config, clock, newId, log, onClose } = context;
   if (config.payments === undefined) return undefined;
   // Stripe's library is large: a gateway that sells nothing does not load it.
   const { stripeProvider } = await import("../payments/stripe.ts");
-  const payments = openPayments({ pool, provider: stripeProvider({ ...config.payments, clock }), newId, log });
+  const provider = stripeProvider({ ...config.payments, clock });
+  const origin = linkOriginOf(config);
+  const payments = openPayments({ pool, provider, outbox, origin, clock, newId, log });
+  const { topUps } = payments;
+  repeat(context, "automatic purchases failed", async () => {
+    await topUps.begin();
+    await topUps.ask();
+  });
   onClose(
     clock.every(PAYMENT_SWEEP_EVERY_MS, () => {
       payments.sweep().catch((error) => log.error({ err: error }, "forgetting old events of the provider failed"));
     }),
   );
   return payments;
+}
+
+/** The low-credit alert, and the letters that it and failed purchases give reason for. */
+export function openAlerting(context: Context, { pool }: Store, outbox: Outbox): Alerts {
+  const alerts = openAlerts({ pool, outbox, origin: linkOriginOf(context.config) });
+  repeat(context, "looking for low credit, or sending letters, failed", async () => {
+    await alerts.look();
+    await outbox.send();
+  });
+  return alerts;
+}
+
+/** Every few seconds, but not while the last time lasts. Closing waits a little for its end; what is cut off is taken up again. */
+function repeat({ clock, log, onClose }: Context, failed: string, task: () => Promise<void>): void {
+  let underWay: Promise<void> | undefined;
+  const stop = clock.every(LOOK_EVERY_MS, () => {
+    underWay ??= task()
+      .catch((error) => log.error({ err: error }, failed))
+      .finally(() => {
+        underWay = undefined;
+      });
+  });
+  onClose(async () => {
+    stop();
+    if (underWay !== undefined) await Promise.race([underWay, sleep(clock, CLOSE_MS_MAX)]);
+  });
 }
 
 interface LimitsFacts {

@@ -15,6 +15,7 @@ import {
   PAYMENT_MOVE_KINDS,
   REVERSAL_KINDS,
   TEAM_ACTIONS,
+  TOP_UP_FAILURES,
   TRANSFER_KINDS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
@@ -36,6 +37,7 @@ const WORDS: Record<string, readonly string[]> = {
   "payment_reversal.kind": REVERSAL_KINDS,
   "payment_move.kind": PAYMENT_MOVE_KINDS,
   "payment_event.outcome": PAYMENT_EVENT_OUTCOMES,
+  "auto_topup.failure": TOP_UP_FAILURES,
 };
 
 let database: TestDatabase;

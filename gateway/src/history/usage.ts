@@ -1,7 +1,11 @@
 /** What an account spent, in sums. */
 import type { USAGE_BY } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
+import type { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { DAY_MS } from "../base/time.ts";
+import { column, queryOne, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
 
 interface UsageQuery {
@@ -14,7 +18,16 @@ interface UsageQuery {
   keyId?: Uuid | undefined;
 }
 
+const Burn = row({ day: column.pico, week: column.pico });
+
+/** What was spent of late, and a day's worth of it: the week's mean, or the last day where that is more. */
+type Burn = z.infer<typeof Burn> & { perDay: Pico };
+
+const DAYS_OF_WEEK = 7n;
+
 export interface Usage {
+  /** Of the 24 hours, and of the seven days, before the present hour, with that hour. */
+  burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
   /** Spend per key since a moment. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;
@@ -24,6 +37,19 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
   const sums: Usage["sums"] = (accountId, query) => hourlySums(pool, "usage", accountId, query);
   return {
     sums,
+    async burn(accountId, now) {
+      const { day, week } = await queryOne(
+        pool,
+        Burn,
+        `select coalesce(sum(charge_pico) filter (where hour >= date_trunc('hour', $2::timestamptz)), 0) as day,
+                coalesce(sum(charge_pico), 0) as week
+           from usage_hour where account_id = $1 and hour >= date_trunc('hour', $3::timestamptz)`,
+        [accountId, new Date(now - DAY_MS), new Date(now - Number(DAYS_OF_WEEK) * DAY_MS)],
+      );
+      // Rounded up, so that credit does not seem to last longer than it does.
+      const mean = (week + DAYS_OF_WEEK - 1n) / DAYS_OF_WEEK;
+      return { day, week, perDay: pico(day > mean ? day : mean) };
+    },
     async byKey(accountId, since) {
       const rows = await sums(accountId, { by: "key", from: since, to: new Date("9999-01-01") });
       return new Map(rows.map((row) => [row.bucket as Uuid, row]));

@@ -24,6 +24,7 @@ import type { Audit } from "../operators/audit.ts";
 import type { Directory } from "../operators/directory.ts";
 import type { Overview } from "../operators/overview.ts";
 import type { Payouts } from "../operators/payouts.ts";
+import type { Alerts } from "../payments/alerts.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Standing } from "../trust/trust.ts";
 import type { Live } from "./console/live.ts";
@@ -57,6 +58,9 @@ export interface Parts {
   /** What was lost for want of credit. */
   unfunded: Unfunded;
   receipts: Receipts;
+  alerts: Alerts;
+  /** Whether letters leave this platform. */
+  sendsMail: boolean;
   /** Undefined: credits cannot be bought. */
   payments: Payments | undefined;
 

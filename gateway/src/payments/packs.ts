@@ -1,4 +1,4 @@
-/** The packs of credit on offer. A pack costs what it credits. */
+/** What can be bought: packs of credit, or an amount of one's own. Either costs what it credits. */
 import { dollars, type Pico } from "../base/money.ts";
 
 export interface Pack {
@@ -12,5 +12,9 @@ export const PACKS: readonly Pack[] = [5, 20, 100, 500].map((amount) => ({
   name: `$${amount} of credits`,
   price: dollars(amount),
 }));
+
+/** What stands in the place of a pack where an amount was chosen, and where nobody was there to choose. */
+export const CUSTOM = "custom";
+export const AUTOMATIC = "automatic";
 
 export const findPack = (id: string): Pack | undefined => PACKS.find((pack) => pack.id === id);

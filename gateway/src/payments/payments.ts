@@ -1,29 +1,46 @@
 /**
  * Buying credits: a builder starts a checkout, pays at the provider, and the provider's signed news become ledger transfers.
- * What the buyer's browser says on its way back is never believed.
+ * What the buyer's browser says on its way back is never believed. With a saved card credit is bought by itself (top-ups.ts).
  */
+import { AWAY } from "@tollgate/api/console/credits.ts";
 import { tooManyCheckouts } from "@tollgate/api/console/money.ts";
 import type pg from "pg";
+import type { Outbox } from "../accounts/outbox.ts";
+import type { Clock } from "../base/clock.ts";
 import { type NewId, publicId, type Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import type { Pico } from "../base/money.ts";
 import { type Fault, fault, invalidRequest } from "../faults.ts";
+import { dollarsText } from "./letters.ts";
+import { type Method, openMethods } from "./methods.ts";
 import { countOpenCheckouts } from "./open-checkouts.ts";
-import { findPack, PACKS, type Pack } from "./packs.ts";
-import { type OpenedCheckout, type PaymentProvider, type ProviderEvent, ProviderUnavailable } from "./provider.ts";
+import { CUSTOM, findPack, PACKS, type Pack } from "./packs.ts";
+import { findPaid, listPayments, type Payment } from "./payment-list.ts";
+import { type PaymentProvider, type ProviderEvent, ProviderUnavailable, type ReceiptUrls } from "./provider.ts";
 import { forgetOldEvents, type Taken, takeIn } from "./receive.ts";
+import { openTopUps, type TopUps, turnOff } from "./top-ups.ts";
 
 interface CheckoutRequest {
   accountId: Uuid;
-  packId: string;
+  /** A pack on offer, or an amount in whole cents. */
+  what: { packId: string } | { amount: Pico };
   /** Where the buyer's browser goes afterwards; given the checkout's id (`pay_…`). */
   successUrl: (reference: string) => string;
   cancelUrl: (reference: string) => string;
 }
 
-interface StartedCheckout {
+/** What is bought; `pack` where it is one that is on offer. */
+type Goods = Pick<Pack, "name" | "price"> & { pack: string | null };
+
+interface StartedCheckout extends Goods {
   id: Uuid;
   url: string;
-  pack: Pack;
+}
+
+interface SetupRequest {
+  accountId: Uuid;
+  successUrl: string;
+  cancelUrl: string;
 }
 
 export interface Payments {
@@ -33,6 +50,16 @@ export interface Payments {
    * Then nothing was written and nothing can be paid.
    */
   checkout(request: CheckoutRequest): Promise<StartedCheckout>;
+  /** The card that is saved for automatic purchases. */
+  method(accountId: Uuid): Promise<Method | undefined>;
+  /** Where a card can be saved. 429 `rate_limit_requests`, 502 `payment_provider_unavailable`. */
+  openSetup(request: SetupRequest): Promise<{ url: string }>;
+  /** False where none is saved. 502 `payment_provider_unavailable`: then it stays. */
+  removeMethod(accountId: Uuid): Promise<boolean>;
+  topUps: TopUps;
+  list(accountId: Uuid, page: { before: string | undefined; limit: number }): Promise<Payment[]>;
+  /** Undefined where the account has no such purchase. 502 `payment_provider_unavailable`. */
+  receipts(accountId: Uuid, purchaseId: Uuid): Promise<ReceiptUrls | undefined>;
   /** Resolves once everything that follows from the event is committed. 400 `invalid_signature`. */
   receive(body: Buffer, signature: string | undefined): Promise<void>;
   /** Forgets the provider's events that are too old to matter; how many. */
@@ -42,6 +69,10 @@ export interface Payments {
 interface PaymentsOptions {
   pool: pg.Pool;
   provider: PaymentProvider;
+  outbox: Outbox;
+  /** How browsers reach the gateway. */
+  origin: string;
+  clock: Clock;
   newId: NewId;
   log: Log;
 }
@@ -49,15 +80,17 @@ interface PaymentsOptions {
 export function openPayments(options: PaymentsOptions): Payments {
   const { pool, provider, newId, log } = options;
   const openCheckouts = countOpenCheckouts({ pool });
-  const start = async (id: Uuid, pack: Pack, request: CheckoutRequest): Promise<StartedCheckout> => {
+  const methods = openMethods(options);
+  const onFailed = turnOff(options);
+  const start = async (id: Uuid, goods: Goods, request: CheckoutRequest): Promise<StartedCheckout> => {
     const { accountId, successUrl, cancelUrl } = request;
     const reference = publicId("pay", id);
-    const { session, url } = await orUnavailable(log, reference, () =>
+    const { session, url } = await orUnavailable(log, { checkout: reference }, () =>
       provider.openCheckout({
         reference,
         account: publicId("acc", accountId),
-        product: pack.name,
-        price: pack.price,
+        product: goods.name,
+        price: goods.price,
         successUrl: successUrl(reference),
         cancelUrl: cancelUrl(reference),
       }),
@@ -65,19 +98,37 @@ export function openPayments(options: PaymentsOptions): Payments {
     // Before the buyer learns the address: whoever can pay is on record.
     await pool.query(
       "insert into payment_checkout (id, account_id, pack, amount, live, provider_session) values ($1, $2, $3, $4, $5, $6)",
-      [id, accountId, pack.id, pack.price.toString(), provider.live, session],
+      [id, accountId, goods.pack ?? CUSTOM, goods.price.toString(), provider.live, session],
     );
-    return { id, url, pack };
+    return { id, url, ...goods };
   };
   return {
     packs: PACKS,
     async checkout(request) {
-      const pack = findPack(request.packId);
-      if (pack === undefined) throw unknownPack();
+      const goods = goodsOf(request.what);
       const id = newId();
-      const started = await openCheckouts.within(request.accountId, id, () => start(id, pack, request));
+      const started = await openCheckouts.within(request.accountId, id, () => start(id, goods, request));
       if ("waitS" in started) throw tooManyOpen(started.waitS);
       return started.opened;
+    },
+    method: (accountId) => methods.of(accountId),
+    async openSetup({ accountId, ...page }) {
+      const about = { account: publicId("acc", accountId) };
+      const opened = await orUnavailable(log, about, () => methods.openSetup(accountId, page), AWAY.setup);
+      if ("waitS" in opened) throw tooManyOpen(opened.waitS);
+      return opened;
+    },
+    removeMethod: (accountId) =>
+      orUnavailable(log, { account: publicId("acc", accountId) }, () => methods.remove(accountId), AWAY.removal),
+    topUps: openTopUps(options),
+    list: (accountId, page) => listPayments(pool, accountId, page),
+    async receipts(accountId, purchaseId) {
+      const paid = await findPaid(pool, accountId, purchaseId);
+      if (paid === undefined) return undefined;
+      const { session, payment } = paid;
+      if (payment === null) return { receipt: null, invoice: null };
+      const about = { checkout: publicId("pay", purchaseId) };
+      return await orUnavailable(log, about, () => provider.receipts({ session, payment }), AWAY.receipt);
     },
     async receive(body, signature) {
       const event = provider.readEvent(body, signature);
@@ -86,10 +137,23 @@ export function openPayments(options: PaymentsOptions): Payments {
         const [theirs, ours] = event.live ? ["live", "test"] : ["test", "live"];
         throw invalidRequest("livemode", `This is an event of ${theirs} mode; this gateway is in ${ours} mode.`);
       }
-      report(log, event, await takeIn({ pool, newId }, event));
+      const { news } = event;
+      // Which card it was is asked for first: where that fails nothing is acknowledged, and the event comes again.
+      const saved =
+        news.kind === "setup" && (await methods.isOurs(news.customer))
+          ? await orUnavailable(log, { event: event.id }, () => provider.savedMethod(news.setup))
+          : undefined;
+      report(log, event, await takeIn({ pool, newId, onFailed }, event, saved));
     },
     sweep: () => forgetOldEvents(pool),
   };
+}
+
+function goodsOf(what: CheckoutRequest["what"]): Goods {
+  if ("amount" in what) return { pack: null, name: `${dollarsText(what.amount)} of credits`, price: what.amount };
+  const pack = findPack(what.packId);
+  if (pack === undefined) throw unknownPack();
+  return { pack: pack.id, name: pack.name, price: pack.price };
 }
 
 /** A client that waits on its own waits for a minute at most; a longer wait is told to the person. */
@@ -106,17 +170,13 @@ function unknownPack(): Error {
   return fault("unknown_pack", { message: `No such pack. On offer: ${offered}.`, extra: { param: "pack_id" } });
 }
 
-async function orUnavailable(
-  log: Log,
-  reference: string,
-  open: () => Promise<OpenedCheckout>,
-): Promise<OpenedCheckout> {
+async function orUnavailable<T>(log: Log, about: object, ask: () => Promise<T>, message?: string): Promise<T> {
   try {
-    return await open();
+    return await ask();
   } catch (cause) {
     if (!(cause instanceof ProviderUnavailable)) throw cause;
-    log.error({ checkout: reference, reason: cause.message, ...cause.details }, "the payment provider failed us");
-    throw fault("payment_provider_unavailable", { cause });
+    log.error({ ...about, reason: cause.message, ...cause.details }, "the payment provider failed us");
+    throw fault("payment_provider_unavailable", { cause, ...(message !== undefined && { message }) });
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * The payment provider as the rest of the folder sees it: it opens checkouts, and what it sends us afterwards is read into
- * news. Amounts are in the currency's smallest unit, as providers count.
+ * The payment provider as the rest of the folder sees it: it opens checkouts, keeps methods and charges them, and what it
+ * sends us afterwards is read into news. Amounts are in the currency's smallest unit, as providers count.
  */
 import { type Pico, pico } from "../base/money.ts";
-import type { ReversalKind } from "../base/states.ts";
+import type { ReversalKind, TopUpFailure } from "../base/states.ts";
 
 export interface Money {
   minor: bigint;
@@ -11,7 +11,7 @@ export interface Money {
   currency: string;
 }
 
-const CURRENCY = "usd";
+export const CURRENCY = "usd";
 const PICO_PER_CENT = 10_000_000_000n;
 
 /** What a checkout asks for; every price is a whole number of cents. */
@@ -43,6 +43,42 @@ export interface OpenedCheckout {
   url: string;
 }
 
+/** A page on which a card is saved for later. */
+export type SetupOrder = Pick<CheckoutOrder, "reference" | "account" | "successUrl" | "cancelUrl"> & {
+  customer: string;
+};
+
+/** Of a saved card, or what else is saved in its place, what people know it by. */
+export interface SavedMethod {
+  customer: string;
+  method: string;
+  brand: string;
+  last4: string | null;
+}
+
+/** A purchase with a saved method, nobody being there. `reference` makes repeats of the call one purchase. */
+export type ChargeOrder = Pick<CheckoutOrder, "reference" | "account" | "product" | "price"> & {
+  customer: string;
+  method: string;
+};
+
+/** What became of a purchase without a page, by the answer to it or by an event. */
+export interface IntentNews {
+  kind: "intent";
+  reference: string;
+  payment: string | null;
+  seen: "pending" | "failed" | "paid";
+  total: Money | null;
+  /** Why, where it failed. */
+  failure: TopUpFailure | null;
+}
+
+/** Where the buyer finds what was paid; null where the provider has none. */
+export interface ReceiptUrls {
+  receipt: string | null;
+  invoice: string | null;
+}
+
 /** What an event tells, in our words. `payment` is the provider's id of the payment. */
 export type News =
   | {
@@ -53,6 +89,9 @@ export type News =
       seen: "pending" | "expired" | "failed" | "paid";
       total: Money | null;
     }
+  | IntentNews
+  /** A card was saved on a page of ours. `setup` leads to it. */
+  | { kind: "setup"; customer: string; setup: string }
   /** All refunds of a payment until then, together. */
   | { kind: "refunded"; payment: string; total: Money }
   | { kind: "reversal"; reversal: ReversalKind; id: string; payment: string; amount: Money; status: string }
@@ -71,11 +110,20 @@ export interface PaymentProvider {
   live: boolean;
   /** Throws ProviderUnavailable; then nothing can be paid. */
   openCheckout(order: CheckoutOrder): Promise<OpenedCheckout>;
+  /** What the provider knows the account by from now on. Throws ProviderUnavailable, as all of these do. */
+  openCustomer(account: string): Promise<string>;
+  openSetup(order: SetupOrder): Promise<{ url: string }>;
+  savedMethod(setup: string): Promise<SavedMethod>;
+  /** Done as well where the provider has forgotten it before. */
+  forgetMethod(method: string): Promise<void>;
+  /** Whether the money came. Where this throws nobody knows, and the same order is to be asked again. */
+  charge(order: ChargeOrder): Promise<IntentNews>;
+  receipts(of: { session: string | null; payment: string }): Promise<ReceiptUrls>;
   /** Throws a fault: 400 `invalid_signature`, or 400 for what is signed but cannot be read. */
   readEvent(body: Buffer, signature: string | undefined): ProviderEvent;
 }
 
-/** The provider did not open a checkout. `details` are safe to log. */
+/** The provider did not do what it was asked. `details` are safe to log. */
 export class ProviderUnavailable extends Error {
   override name = "ProviderUnavailable";
   readonly details: Record<string, unknown>;

@@ -2,13 +2,13 @@
  * One event of the provider, from what it tells to what was moved, in one transaction: either all of it happened or nothing,
  * and then the provider sends it again. A repeat takes the same way and finds nothing left to do.
  *
- * Locks are always taken in this order: payment, checkout, the ledger's accounts, event. The tables are in
- * gateway/sql/0010_payments.sql.
+ * Locks are always taken in this order: payment, checkout, automatic purchases of the account, the ledger's accounts, event.
+ * The tables are in gateway/sql/migrations/0010_payments.sql and 0024_credits.sql.
  */
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import { z } from "zod";
-import { type NewId, publicId, type Uuid } from "../base/ids.ts";
+import { type NewId, parseId, publicId, type Uuid } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import { type Pico, ZERO } from "../base/money.ts";
 import {
@@ -17,10 +17,13 @@ import {
   PAYMENT_MOVE_KINDS,
   type PaymentEventOutcome,
   REVERSAL_KINDS,
+  type TopUpFailure,
 } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
 import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
-import { inPico, type Money, type News, type ProviderEvent } from "./provider.ts";
+import { saveMethod } from "./methods.ts";
+import { AUTOMATIC, CUSTOM } from "./packs.ts";
+import { type IntentNews, inPico, type Money, type News, type ProviderEvent, type SavedMethod } from "./provider.ts";
 import { furthest, judge, type Move, movesLeft, newest, type Reversal, type Sums } from "./rules.ts";
 
 export interface Taken {
@@ -32,19 +35,46 @@ export interface Taken {
 /** A gateway that stops answering in the middle must not keep the accounts locked. */
 const IDLE_MAX = "set local idle_in_transaction_session_timeout = '10s'";
 
-export async function takeIn(options: { pool: pg.Pool; newId: NewId }, event: ProviderEvent): Promise<Taken> {
+/** In the transaction that learns of it: an automatic purchase failed. */
+export type OnFailed = (client: pg.PoolClient, accountId: Uuid, failure: TopUpFailure) => Promise<void>;
+
+interface TakeInOptions {
+  pool: pg.Pool;
+  newId: NewId;
+  onFailed: OnFailed;
+}
+
+/** `saved`: the card that news of a setup lead to. */
+export async function takeIn(options: TakeInOptions, event: ProviderEvent, saved?: SavedMethod): Promise<Taken> {
   return await inTransaction(options.pool, async (client) => {
     await client.query(IDLE_MAX);
-    const taken = await apply(client, event);
+    const taken = await apply(client, event, { ...options, saved });
     await noteEvent(client, event, { id: options.newId(), ...taken });
     return taken;
   });
 }
 
-async function apply(client: pg.PoolClient, { news, occurredAt }: ProviderEvent): Promise<Taken> {
+/** What the provider answered to an automatic purchase: taken in as if an event had told it. */
+export async function takeAnswer(options: Omit<TakeInOptions, "newId">, news: IntentNews): Promise<Taken> {
+  return await inTransaction(options.pool, async (client) => {
+    await client.query(IDLE_MAX);
+    if (news.payment !== null) await lockPayment(client, news.payment);
+    return await applyIntent(client, news, options.onFailed);
+  });
+}
+
+async function apply(
+  client: pg.PoolClient,
+  { news, occurredAt }: ProviderEvent,
+  { saved, onFailed }: { saved: SavedMethod | undefined; onFailed: OnFailed },
+): Promise<Taken> {
   if (news.kind === "other") return of("ignored");
+  if (news.kind === "setup") {
+    return of(saved !== undefined && (await saveMethod(client, saved, occurredAt)) ? "applied" : "ignored");
+  }
   if (news.payment !== null) await lockPayment(client, news.payment);
   if (news.kind === "session") return await applySession(client, news);
+  if (news.kind === "intent") return await applyIntent(client, news, onFailed);
   const checkout = await lockCheckout(client, { payment: news.payment });
   const noted = await note(client, news, occurredAt);
   if (checkout === undefined) return of(noted ? "waiting" : "ignored");
@@ -62,6 +92,26 @@ async function applySession(client: pg.PoolClient, news: Extract<News, { kind: "
     state: furthest(found.state, verdict),
     payment: verdict === "mismatch" ? null : news.payment,
   });
+  const moves = await catchUp(client, checkout);
+  return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
+}
+
+/**
+ * Of purchases without a page alone. The payment of a checkout is told by its session: there a card that was refused is not the
+ * end, because the buyer may take another.
+ */
+async function applyIntent(client: pg.PoolClient, news: IntentNews, onFailed: OnFailed): Promise<Taken> {
+  const id = parseId("pay", news.reference);
+  const found = id === undefined ? undefined : await lockCheckout(client, { id });
+  if (found === undefined) return of("unknown");
+  if (found.pack !== AUTOMATIC) return of("ignored");
+  const asked = { reference: news.reference, amount: found.amount, payment: found.payment };
+  const verdict = judge(asked, news);
+  const state = furthest(found.state, verdict);
+  const checkout = await advance(client, found, { state, payment: verdict === "mismatch" ? null : news.payment });
+  await client.query("update payment_automatic set next_at = null where checkout_id = $1", [checkout.id]);
+  const ended = state !== found.state && (state === "failed" || state === "mismatch");
+  if (ended) await onFailed(client, checkout.accountId, news.failure ?? "declined");
   const moves = await catchUp(client, checkout);
   return { outcome: verdict === "mismatch" ? "mismatch" : "applied", checkoutId: checkout.id, moves };
 }
@@ -105,12 +155,17 @@ const Checkout = row({
 });
 type Checkout = z.infer<typeof Checkout>;
 
-/** The checkout of that session or payment, locked until the transaction ends: one piece of news at a time speaks about it. */
+/** The checkout of that session, payment or id, locked until the transaction ends: one piece of news at a time speaks about it. */
 function lockCheckout(
   client: pg.PoolClient,
-  by: { session: string } | { payment: string },
+  by: { session: string } | { payment: string } | { id: Uuid },
 ): Promise<Checkout | undefined> {
-  const [named, value] = "session" in by ? ["provider_session", by.session] : ["provider_payment", by.payment];
+  const [named, value] =
+    "session" in by
+      ? ["provider_session", by.session]
+      : "payment" in by
+        ? ["provider_payment", by.payment]
+        : ["id", by.id];
   return queryRow(
     client,
     Checkout,
@@ -233,7 +288,8 @@ export function transferIdOf(checkoutId: Uuid, ordinal: number): Uuid {
 /** What the account's owner reads on the statement. */
 function reasonOf({ id, pack }: Checkout, { kind, amount }: Move): string {
   const name = publicId("pay", id);
-  if (kind === "purchase") return `${pack} bought (${name})`;
+  if (kind === "purchase" && pack === AUTOMATIC) return `automatic top-up (${name})`;
+  if (kind === "purchase") return pack === CUSTOM ? `credits bought (${name})` : `${pack} bought (${name})`;
   if (amount < 0n) return kind === "refund" ? `refund of ${name}` : `dispute over ${name}`;
   return kind === "refund" ? `refund of ${name} did not go through` : `dispute over ${name} ended in your favour`;
 }

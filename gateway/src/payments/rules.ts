@@ -24,8 +24,8 @@ interface Asked {
   payment: string | null;
 }
 
-/** What a session's news make of its checkout: `mismatch` unless exactly what was asked for was paid, and by one payment. */
-export function judge(asked: Asked, told: Extract<News, { kind: "session" }>): CheckoutState {
+/** What news of a session, or of a payment without one, make of the checkout: `mismatch` unless exactly what was asked for was paid, and by one payment. */
+export function judge(asked: Asked, told: Extract<News, { kind: "session" | "intent" }>): CheckoutState {
   if (told.seen !== "paid") return told.seen;
   const paid = told.total === null ? undefined : inPico(told.total);
   const fits = paid === asked.amount && told.reference === asked.reference && told.payment !== null;

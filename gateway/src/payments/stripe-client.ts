@@ -1,5 +1,6 @@
-/** The official library, set up: where Stripe is, how long it may take, and what of its answers reaches the library. */
+/** The official library, set up: where Stripe is, how long it may take, and what of its answers and errors is let through. */
 import Stripe from "stripe";
+import { ProviderUnavailable } from "./provider.ts";
 
 const REPEATS_MAX = 1;
 
@@ -44,4 +45,15 @@ function objectsOnly(): ReturnType<typeof Stripe.createNodeHttpClient> {
     return response;
   };
   return client;
+}
+
+/**
+ * Whatever the library throws: it also stumbles over answers that are not what it expects. Its own errors carry headers and
+ * bodies; only what tells them apart is kept.
+ */
+export function unavailable(error: unknown): ProviderUnavailable {
+  if (error instanceof ProviderUnavailable) return error;
+  if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));
+  const { type, code, statusCode, requestId } = error;
+  return new ProviderUnavailable(type, { code, status: statusCode, provider_request: requestId });
 }

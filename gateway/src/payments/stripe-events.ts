@@ -6,7 +6,7 @@
 import { z } from "zod";
 import type { ReversalKind } from "../base/states.ts";
 import { invalidRequest } from "../faults.ts";
-import type { Money, News, ProviderEvent } from "./provider.ts";
+import type { IntentNews, Money, News, ProviderEvent } from "./provider.ts";
 import { isKnownStatus } from "./rules.ts";
 
 const ID_CHARS_MAX = 255;
@@ -30,6 +30,17 @@ const Session = z.object({
   amount_total: Minor.nullable(),
   currency: z.string().nullable(),
 });
+/** A session on which a card was saved: nothing was paid in it. */
+const Setup = z.object({ mode: z.literal("setup"), customer: Id, setup_intent: Id });
+/** Whose purchase it is stands in its metadata: it has no session. */
+const Intent = z.object({
+  id: Id,
+  status: z.string(),
+  amount_received: Minor,
+  currency: z.string(),
+  metadata: z.record(z.string(), z.string()),
+  last_payment_error: z.object({ code: z.string().nullish() }).nullish(),
+});
 const Charge = z.object({ payment_intent: Id.nullable(), amount_refunded: Minor, currency: z.string() });
 const Reversal = z.object({
   id: Id,
@@ -47,6 +58,10 @@ const READERS: Record<string, Read> = {
   "checkout.session.async_payment_succeeded": (object) => session(object, "completed"),
   "checkout.session.async_payment_failed": (object) => session(object, "failed"),
   "checkout.session.expired": (object) => session(object, "expired"),
+  "payment_intent.succeeded": intent,
+  "payment_intent.processing": intent,
+  "payment_intent.payment_failed": intent,
+  "payment_intent.canceled": intent,
   "charge.refunded": refunded,
   "charge.refund.updated": (object) => reversal(object, "refund"),
   "refund.created": (object) => reversal(object, "refund"),
@@ -70,6 +85,11 @@ export function readStripeEvent(event: unknown): ProviderEvent {
 }
 
 function session(object: unknown, told: "completed" | "failed" | "expired"): News {
+  const setup = Setup.safeParse(object);
+  if (setup.success) {
+    const { customer, setup_intent: id } = setup.data;
+    return told === "completed" ? { kind: "setup", customer, setup: id } : { kind: "other" };
+  }
   const read = parse(Session, object);
   // A completed session is not always a paid one: a bank transfer may take days.
   const completed = read.payment_status === "unpaid" ? "pending" : "paid";
@@ -82,6 +102,30 @@ function session(object: unknown, told: "completed" | "failed" | "expired"): New
     seen: told === "completed" ? completed : told,
     total,
   };
+}
+
+function intent(object: unknown): News {
+  return intentNews(object) ?? { kind: "other" };
+}
+
+/** By what it is when it is told. Undefined for a payment of another product. */
+export function intentNews(object: unknown): IntentNews | undefined {
+  const {
+    id,
+    status,
+    amount_received: received,
+    currency,
+    metadata,
+    last_payment_error: error,
+  } = parse(Intent, object);
+  const { tollgate_checkout: reference } = metadata;
+  if (reference === undefined) return undefined;
+  // Nobody is there to do what else it could need.
+  const seen = status === "succeeded" ? "paid" : status === "processing" ? "pending" : "failed";
+  const needsPerson = status === "requires_action" || error?.code === "authentication_required";
+  const failure = needsPerson ? "authentication_required" : "declined";
+  const total = seen === "paid" ? money(received, currency) : null;
+  return { kind: "intent", reference, payment: id, seen, total, failure: seen === "failed" ? failure : null };
 }
 
 function refunded(object: unknown): News {

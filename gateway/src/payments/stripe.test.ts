@@ -38,6 +38,12 @@ describe("opening a checkout", () => {
     assert.deepEqual(
       { ...sale, created: 0 },
       {
+        mode: "payment",
+        customer: null,
+        setup: null,
+        method: null,
+        failure: null,
+        idempotencyKey: null,
         session,
         reference: order.reference,
         product: "$20 of credits",
@@ -208,6 +214,12 @@ describe("reading an event", () => {
   }
 
   const sale = {
+    mode: "payment",
+    customer: null,
+    setup: null,
+    method: null,
+    failure: null,
+    idempotencyKey: null,
     session: "cs_1",
     reference: "pay_1",
     product: "x",
@@ -290,6 +302,10 @@ describe("reading an event", () => {
       "checkout.session.async_payment_succeeded",
       "checkout.session.completed",
       "checkout.session.expired",
+      "payment_intent.canceled",
+      "payment_intent.payment_failed",
+      "payment_intent.processing",
+      "payment_intent.succeeded",
       "refund.created",
       "refund.failed",
       "refund.updated",

@@ -2,7 +2,7 @@
  * Stripe behind the provider's port, through its official library. Imported only where payments are configured: the library
  * takes a quarter of a second and 30 MB to load.
  */
-import Stripe from "stripe";
+import type Stripe from "stripe";
 import type { Clock } from "../base/clock.ts";
 import { fault, invalidRequest } from "../faults.ts";
 import {
@@ -12,8 +12,10 @@ import {
   type PaymentProvider,
   ProviderUnavailable,
 } from "./provider.ts";
-import { stripeClient } from "./stripe-client.ts";
+import { stripeClient, unavailable } from "./stripe-client.ts";
 import { readStripeEvent } from "./stripe-events.ts";
+import { savedMethods } from "./stripe-methods.ts";
+import { stripeReceipts } from "./stripe-receipts.ts";
 
 /** A person waits: one call may take so long, it may be repeated once, and all of it ends by the deadline. */
 const CALL_MS_MAX = 6_000;
@@ -26,6 +28,8 @@ export interface StripeOptions {
   webhookSecret: string;
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
+  /** Whether Stripe is to make an invoice of every checkout that was paid. It takes a fee for that. */
+  invoices?: boolean;
   clock: Clock;
   callMsMax?: number;
   deadlineMs?: number;
@@ -35,15 +39,20 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   const { secretKey, webhookSecret, clock, callMsMax = CALL_MS_MAX, deadlineMs = DEADLINE_MS } = options;
   const live = /^[a-z]+_live_/.test(secretKey);
   const stripe = stripeClient({ secretKey, apiBase: options.apiBase, callMsMax });
+  const invoices = options.invoices ?? false;
+  const asked = <T>(work: Promise<T>): Promise<T> =>
+    within(clock, deadlineMs, work).catch((error) => {
+      throw unavailable(error);
+    });
   return {
     live,
     async openCheckout(order) {
-      const creating = stripe.checkout.sessions.create(sessionOf(order), { idempotencyKey: order.reference });
-      const session = await within(clock, deadlineMs, creating).catch((error) => {
-        throw unavailable(error);
-      });
-      return opened(session, { order, live });
+      const session = sessionOf(order, invoices);
+      const opening = stripe.checkout.sessions.create(session, { idempotencyKey: order.reference });
+      return opened(await asked(opening), { order, live });
     },
+    ...savedMethods({ stripe, live, asked, within: (work) => within(clock, deadlineMs, work) }),
+    receipts: stripeReceipts({ stripe, invoices, asked }),
     readEvent(body, signature = "") {
       const [age, now] = [SIGNATURE_AGE_S_MAX, clock.now()];
       const check = () => stripe.webhooks.constructEvent(body, signature, webhookSecret, age, undefined, now);
@@ -52,7 +61,8 @@ export function stripeProvider(options: StripeOptions): PaymentProvider {
   };
 }
 
-function sessionOf({ reference, account, product, price, successUrl, cancelUrl }: CheckoutOrder) {
+function sessionOf(order: CheckoutOrder, invoices: boolean) {
+  const { reference, account, product, price, successUrl, cancelUrl } = order;
   const { minor, currency } = inCents(price);
   const metadata = { tollgate_checkout: reference, tollgate_account: account };
   return {
@@ -67,6 +77,7 @@ function sessionOf({ reference, account, product, price, successUrl, cancelUrl }
     cancel_url: cancelUrl,
     metadata,
     payment_intent_data: { metadata },
+    ...(invoices && { invoice_creation: { enabled: true } }),
   } as const satisfies Stripe.Checkout.SessionCreateParams;
 }
 
@@ -89,17 +100,6 @@ function opened(
     throw new ProviderUnavailable("the session is not what was asked for", { session: id, livemode, total, currency });
   }
   return { session: id, url: url as string };
-}
-
-/**
- * Whatever the library throws: it also stumbles over answers that are not what it expects. Its own errors carry headers and
- * bodies; only what tells them apart is kept.
- */
-function unavailable(error: unknown): ProviderUnavailable {
-  if (error instanceof ProviderUnavailable) return error;
-  if (!(error instanceof Stripe.errors.StripeError)) return new ProviderUnavailable(String(error));
-  const { type, code, statusCode, requestId } = error;
-  return new ProviderUnavailable(type, { code, status: statusCode, provider_request: requestId });
 }
 
 async function within<T>(clock: Clock, deadlineMs: number, work: Promise<T>): Promise<T> {

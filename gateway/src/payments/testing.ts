@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import { openAccounts } from "../accounts/accounts.ts";
-import { systemClock } from "../base/clock.ts";
+import type { Letter } from "../accounts/mail.ts";
+import { type Outbox, openOutbox } from "../accounts/outbox.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../base/ids.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
@@ -14,6 +16,7 @@ import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { type DemoProvider, openDemoProvider } from "./demo-provider/demo-provider.ts";
 import type { Sale } from "./demo-provider/sale.ts";
 import { openPayments, type Payments } from "./payments.ts";
+import type { PaymentProvider } from "./provider.ts";
 import { stripeProvider } from "./stripe.ts";
 
 const RECEIVERS = 2;
@@ -26,6 +29,9 @@ export interface TestPayments {
   demo: DemoProvider;
   /** Two gateways' worth of them, on one database. */
   receivers: [Payments, Payments];
+  outbox: Outbox;
+  /** The letters that left. */
+  mailed: Letter[];
   /** What they logged, parsed. */
   logged: Record<string, unknown>[];
   openBuilder(): Promise<Uuid>;
@@ -35,17 +41,38 @@ export interface TestPayments {
   close(): Promise<void>;
 }
 
-export async function openTestPayments(): Promise<TestPayments> {
+interface TestPaymentsOptions {
+  clock?: Clock;
+  /** What each receiver has in place of the provider; given the real one. */
+  provider?: (real: PaymentProvider) => PaymentProvider;
+  /** What becomes of a letter before it counts as sent. */
+  mailing?: (letter: Letter) => Promise<void>;
+}
+
+export async function openTestPayments(options: TestPaymentsOptions = {}): Promise<TestPayments> {
+  const { clock = systemClock, provider = (real) => real, mailing = async () => {} } = options;
   const db = await openTestDatabase();
   const random = systemRandom();
-  const newId = newIds(systemClock, random);
+  const newId = newIds(clock, random);
   const logged: Record<string, unknown>[] = [];
   const log = createLog("info", { write: (line) => void logged.push(JSON.parse(line)) });
   const demo = await openDemoProvider({ clock: systemClock, random, log });
+  const mailed: Letter[] = [];
+  const mail = {
+    delivers: true,
+    async send(letter: Letter) {
+      await mailing(letter);
+      mailed.push(letter);
+    },
+  };
+  const outbox = openOutbox({ pool: db.pool, clock, log, mail });
   const pools = Array.from({ length: RECEIVERS }, () =>
     checkRows(openPool(db.connection, { log: createLog("silent"), sizeMax: 8, connectMsMax: PATIENCE_MS })),
   );
-  const receivers = pools.map((pool) => openPayments({ pool, provider: stripeAt(demo), newId, log }));
+  const origin = "http://console.test";
+  const receivers = pools.map((pool) =>
+    openPayments({ pool, provider: provider(stripeAt(demo)), outbox, origin, clock, newId, log }),
+  );
   const ledger = openLedger({ pool: db.pool, clock: systemClock, gatewayId: "test" });
   const accounts = openAccounts({ pool: db.pool, newId });
   return {
@@ -55,12 +82,14 @@ export async function openTestPayments(): Promise<TestPayments> {
     newId,
     demo,
     receivers: receivers as [Payments, Payments],
+    outbox,
+    mailed,
     logged,
     openBuilder: () => accounts.open("builder", "A builder"),
     async start(accountId, packId = "pack_20") {
       const { id } = await (receivers[0] as Payments).checkout({
         accountId,
-        packId,
+        what: { packId },
         successUrl: () => "http://console.test/done",
         cancelUrl: () => "http://console.test/back",
       });

@@ -1,14 +1,19 @@
-/** A builder's credits: what there is, buying more, and the statement. */
+/** A builder's credits: what there is and how long it lasts, what looks after it, buying more, payments and the statement. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
+import { creditsQuery } from "../../data/credits.ts";
 import { balanceQuery } from "../../data/money.ts";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
-import { Loaded, Skeleton } from "../../ui/states.tsx";
+import { Loaded, LoadedStat, Skeleton } from "../../ui/states.tsx";
+import { AlertCard } from "./alert-card.tsx";
+import { lastingText } from "./lasting.ts";
 import { Packs } from "./packs.tsx";
+import { PaymentsCard } from "./payments.tsx";
 import { PurchaseReturn } from "./purchase-return.tsx";
 import { StatementCard } from "./statement.tsx";
+import { TopUpCard } from "./top-up-card.tsx";
 
 export function CreditsPage() {
   const { purchase, checkout } = useSearch({ from: "/app/credits" });
@@ -27,30 +32,56 @@ export function CreditsPage() {
             onDismiss={() => void navigate({ search: {}, replace: true })}
           />
         )}
-        <BalanceFigures />
+        <Figures />
         <Packs />
+        <LookedAfter />
+        <PaymentsCard />
         <StatementCard />
       </div>
     </>
   );
 }
 
-function BalanceFigures() {
+function Figures() {
   const balance = useQuery(balanceQuery);
+  const credits = useQuery(creditsQuery);
   return (
     <Loaded query={balance} loading={<Skeleton className="h-28 w-full" />}>
       {({ balance_micro, held_micro, available_micro }) => (
         <>
           <Stats label="Credit">
-            <Stat label="Available" note="What new requests can reserve">
+            <Stat
+              label="Available"
+              note={
+                <>
+                  Of a balance of <Money of={balance_micro} exact />
+                </>
+              }
+            >
               <Money of={available_micro} as="balance" />
             </Stat>
             <Stat label="Held" note="Reserved by requests in flight">
               <Money of={held_micro} />
             </Stat>
-            <Stat label="Balance" note="Available plus held">
-              <Money of={balance_micro} as="balance" />
-            </Stat>
+            <LoadedStat
+              query={credits}
+              label="Spent per day"
+              note={({ spending }) => (
+                <>
+                  <Money of={spending.last_day_micro} /> in the last day, <Money of={spending.last_week_micro} /> in
+                  seven
+                </>
+              )}
+            >
+              {({ spending }) => <Money of={spending.per_day_micro} />}
+            </LoadedStat>
+            <LoadedStat
+              query={credits}
+              label="Lasts"
+              note={() => "At the mean of seven days, or the last day if higher"}
+            >
+              {({ spending }) => lastingText(spending.lasts_s)}
+            </LoadedStat>
           </Stats>
           {available_micro.startsWith("-") && (
             <Notice tone="bad" title="Your balance is negative">
@@ -58,6 +89,20 @@ function BalanceFigures() {
             </Notice>
           )}
         </>
+      )}
+    </Loaded>
+  );
+}
+
+function LookedAfter() {
+  const credits = useQuery(creditsQuery);
+  return (
+    <Loaded query={credits} loading={<Skeleton className="h-48 w-full" />}>
+      {(loaded) => (
+        <div className="grid items-start gap-5 lg:grid-cols-2">
+          <AlertCard credits={loaded} />
+          {loaded.can_buy && <TopUpCard credits={loaded} />}
+        </div>
       )}
     </Loaded>
   );

@@ -1,21 +1,26 @@
-/** Packs of credit. Paying happens on the payment provider's page. */
+/** Packs of credit, and an amount of one's own. Paying happens on the payment provider's page. */
 import { useQuery } from "@tanstack/react-query";
 import { CreditCard } from "lucide-react";
+import { useState } from "react";
+import type { CheckoutRequest } from "../../api/types.ts";
 import { isBillingDisabled, packsQuery, useCheckout } from "../../data/credits.ts";
 import { useMay } from "../../data/session.ts";
 import { RoleNote } from "../../team/role-note.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Card } from "../../ui/card.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { toastError } from "../../ui/toast.tsx";
+import { PURCHASE, readAmount } from "./amounts.ts";
 
 export function Packs() {
   const packs = useQuery(packsQuery);
   const checkout = useCheckout();
   const mayPay = useMay("builder")("pay");
-  const buy = (packId: string): void =>
-    checkout.mutate(packId, { onSuccess: ({ url }) => location.assign(url), onError: toastError });
+  const buy = (what: CheckoutRequest): void =>
+    checkout.mutate(what, { onSuccess: ({ url }) => location.assign(url), onError: toastError });
   // The button stays busy until the other page is there.
   const under = checkout.isPending || checkout.isSuccess ? checkout.variables : undefined;
   return (
@@ -43,9 +48,9 @@ export function Packs() {
                       )}
                     </div>
                     <Button
-                      busy={under === id}
+                      busy={under?.pack_id === id}
                       disabled={under !== undefined || !mayPay}
-                      onClick={() => buy(id)}
+                      onClick={() => buy({ pack_id: id })}
                       aria-label={`Buy ${name}`}
                     >
                       Buy
@@ -53,6 +58,12 @@ export function Packs() {
                   </li>
                 ))}
               </ul>
+              <CustomAmount
+                busy={under?.amount_micro !== undefined}
+                disabled={under !== undefined}
+                error={checkout.error}
+                onBuy={(amount) => buy({ amount_micro: amount })}
+              />
               <p className="mt-3 text-xs text-ink-soft">
                 You pay on the payment provider's page. Card numbers never reach this platform.
               </p>
@@ -61,5 +72,42 @@ export function Packs() {
         </Loaded>
       )}
     </Card>
+  );
+}
+
+interface CustomAmountProps {
+  busy: boolean;
+  disabled: boolean;
+  error: unknown;
+  /** Microdollars, as the API takes them. */
+  onBuy: (amount: string) => void;
+}
+
+function CustomAmount({ busy, disabled, error, onBuy }: CustomAmountProps) {
+  const [wrong, setWrong] = useState<string>();
+  const submit = (fields: FormData): void => {
+    const read = readAmount(textOf(fields, "amount"), PURCHASE);
+    setWrong("wrong" in read ? read.wrong : undefined);
+    if ("micro" in read) onBuy(read.micro);
+  };
+  return (
+    <Form onSubmit={submit} className="mt-4 max-w-sm">
+      <div className="flex items-start gap-3">
+        <TextField
+          label="Another amount, in dollars"
+          name="amount"
+          inputMode="decimal"
+          required
+          autoComplete="off"
+          placeholder="75.00"
+          className="min-w-0 flex-1"
+          hint="From $5 to $5,000."
+          error={wrong ?? errorOfField(error, "amount_micro")}
+        />
+        <Button type="submit" className="mt-6.5" busy={busy} disabled={disabled} aria-label="Buy this amount">
+          Buy
+        </Button>
+      </div>
+    </Form>
   );
 }

@@ -1,11 +1,12 @@
-/** Back from the payment provider: waits until the credit is on the statement, or says that nothing was charged. */
+/** Back from the payment provider: waits until the credit or the saved card is there, or says that nothing was charged. */
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
-import { newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";
+import { creditsQuery, newestLinesQuery, readMoneyAgain } from "../../data/credits.ts";
 import { Button } from "../../ui/button.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Notice } from "../../ui/notice.tsx";
 import { creditOf } from "./purchase.ts";
+import { cardText } from "./saved-card.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
@@ -24,12 +25,37 @@ export function PurchaseReturn({ outcome, checkoutId, onDismiss }: Props) {
   return (
     <div role="status">
       {outcome === "done" && checkoutId !== undefined && <Awaited checkoutId={checkoutId} dismiss={dismiss} />}
+      {outcome === "saved" && <AwaitedCard dismiss={dismiss} />}
       {outcome === "cancelled" && (
-        <Notice tone="neutral" title="The purchase was cancelled" action={dismiss}>
+        <Notice
+          tone="neutral"
+          title={checkoutId === undefined ? "No card was saved" : "The purchase was cancelled"}
+          action={dismiss}
+        >
           Nothing was charged.
         </Notice>
       )}
     </div>
+  );
+}
+
+function AwaitedCard({ dismiss }: { dismiss: React.ReactNode }) {
+  const credits = useQuery({
+    ...creditsQuery,
+    refetchInterval: ({ state }) => (state.data?.method == null ? LOOK_AGAIN_MS : false),
+  });
+  const method = credits.data?.method ?? null;
+  if (method === null) {
+    return (
+      <Notice tone="neutral" title="Waiting for the payment provider…">
+        The card is shown here when the provider confirms that it was saved.
+      </Notice>
+    );
+  }
+  return (
+    <Notice tone="good" action={dismiss} title={`${cardText(method)} is saved`}>
+      Automatic top-up can be turned on with it.
+    </Notice>
   );
 }
 

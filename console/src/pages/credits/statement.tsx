@@ -1,29 +1,43 @@
-/** The statement: every ledger entry of the account, newest first. */
+/** The statement: a row for each day of usage, which unfolds into its requests, and one for each transfer; newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { ReceiptText } from "lucide-react";
-import type { LedgerEntry } from "../../api/types.ts";
-import { ledgerQuery } from "../../data/money.ts";
+import { ChevronRight, ReceiptText } from "lucide-react";
+import { useState } from "react";
+import { saveFile } from "../../api/client.ts";
+import type { StatementRow } from "../../api/types.ts";
+import { statementQuery } from "../../data/credits.ts";
+import { dayText } from "../../locale.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
+import { classes } from "../../ui/classes.ts";
 import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
+import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Time } from "../../ui/time.tsx";
+import { Count, count, Time } from "../../ui/time.tsx";
+import { DayRequests } from "./day-requests.tsx";
 
 export function StatementCard() {
-  const ledger = useInfiniteQuery(ledgerQuery);
+  const statement = useInfiniteQuery(statementQuery);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const fold = (day: string): void => setUnfolded((days) => days.symmetricDifference(new Set([day])));
   return (
-    <Card title="Statement" flush>
+    <Card
+      title="Statement"
+      flush
+      aside={
+        <SaveButton save={() => saveFile("statement.csv", "GET /console/api/statement.csv")}>Export CSV</SaveButton>
+      }
+    >
       <PagedTable
-        query={ledger}
+        query={statement}
         label="Statement"
-        columns={COLUMNS}
-        keyOf={({ kind, request_id, transfer_id }) => `${kind} ${request_id ?? transfer_id}`}
+        columns={columnsOf(unfolded, fold)}
+        keyOf={({ kind, day, transfer_id }) => `${kind} ${day ?? transfer_id}`}
+        below={({ day }) => (day !== null && unfolded.has(day) ? <DayRequests day={day} /> : undefined)}
         empty={
           <Empty icon={<ReceiptText aria-hidden />} title="No entries yet">
-            Purchases, grants and charges appear here.
+            Purchases, grants and the usage of each day appear here.
           </Empty>
         }
       />
@@ -31,8 +45,8 @@ export function StatementCard() {
   );
 }
 
-const KINDS: Record<LedgerEntry["kind"], Tone> = {
-  charge: "neutral",
+const KINDS: Record<StatementRow["kind"], Tone> = {
+  usage: "neutral",
   grant: "good",
   purchase: "good",
   refund: "warn",
@@ -41,53 +55,63 @@ const KINDS: Record<LedgerEntry["kind"], Tone> = {
   setoff: "good",
 };
 
-const COLUMNS: Column<LedgerEntry>[] = [
+/** A day of the API is one in UTC. */
+const utcDay = (day: string): string => dayText(new Date(`${day}T12:00:00`));
+
+const columnsOf = (unfolded: ReadonlySet<string>, fold: (day: string) => void): Column<StatementRow>[] => [
   {
-    title: "Time",
-    cell: ({ at }) => (
-      <span className="whitespace-nowrap">
-        <Time at={at} />
-      </span>
-    ),
+    title: "When",
+    cell: ({ day, at, kind }) =>
+      day === null ? (
+        <span className="block pl-6">
+          <span className="whitespace-nowrap">{at !== null && <Time at={at} />}</span>
+          <span className="block text-xs text-ink-soft @lg:hidden">{kind}</span>
+        </span>
+      ) : (
+        <button
+          type="button"
+          aria-expanded={unfolded.has(day)}
+          onClick={() => fold(day)}
+          className="inline-flex items-center gap-2 rounded-sm text-left font-medium whitespace-nowrap"
+        >
+          <ChevronRight
+            aria-hidden
+            className={classes("size-4 shrink-0 text-ink-soft transition-transform", unfolded.has(day) && "rotate-90")}
+          />
+          <span>
+            {utcDay(day)} <span className="font-normal text-ink-soft">UTC</span>
+          </span>
+        </button>
+      ),
   },
   {
     title: "Type",
-    className: "@max-lg:max-w-0 @max-lg:w-full",
-    cell: (entry) => (
-      <>
-        <Badge tone={KINDS[entry.kind]}>{entry.kind}</Badge>
-        <span className="mt-1 block @lg:hidden">
-          <Description entry={entry} />
-        </span>
-      </>
-    ),
+    from: "sm",
+    cell: ({ kind }) => <Badge tone={KINDS[kind]}>{kind}</Badge>,
   },
   {
     title: "Description",
-    from: "sm",
-    className: "max-w-0 w-1/2",
-    cell: (entry) => <Description entry={entry} />,
+    from: "lg",
+    className: "max-w-0 w-2/5",
+    cell: (row) => <Description row={row} />,
   },
   moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro, signed: true }),
+  moneyColumn({ title: "Balance", of: ({ balance_micro }) => balance_micro, from: "sm" }),
 ];
 
-/** The request, or the reason that came with it. */
-function Description({ entry: { request_id, reason } }: { entry: LedgerEntry }) {
-  const payment = /^pack_\w+ bought \((\w+)\)$/.exec(reason ?? "")?.[1];
-  if (request_id === null) {
+/** What a day was made of, or the reason that came with a transfer. */
+function Description({ row: { requests, prompt_tokens, completion_tokens, reason } }: { row: StatementRow }) {
+  if (requests !== null) {
     return (
-      <span className="block truncate @max-lg:text-xs" title={reason ?? undefined}>
-        {payment === undefined ? reason : <>Credits bought, payment {payment}</>}
+      <span className="block truncate text-ink-soft">
+        <Count of={requests} /> {requests === 1 ? "request" : "requests"}, {count(prompt_tokens ?? 0)} tokens in,{" "}
+        {count(completion_tokens ?? 0)} out
       </span>
     );
   }
   return (
-    <Link
-      to="/requests"
-      search={{ request: request_id }}
-      className="block truncate font-mono text-xs text-accent underline-offset-2 hover:underline"
-    >
-      {request_id}
-    </Link>
+    <span className="block truncate" title={reason ?? undefined}>
+      {reason}
+    </span>
   );
 }

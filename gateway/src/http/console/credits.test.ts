@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
 import type { FastifyInstance } from "fastify";
 import type { AccountKind } from "../../accounts/accounts.ts";
+import { openOutbox } from "../../accounts/outbox.ts";
 import { systemClock } from "../../base/clock.ts";
 import { publicId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
@@ -37,7 +38,8 @@ after(async () => {
 
 function paymentsAt(provider: PaymentProvider): Payments {
   const { pool, newId } = platform;
-  return openPayments({ pool, provider, newId, log });
+  const outbox = openOutbox({ pool, clock: systemClock, log, mail: undefined });
+  return openPayments({ pool, provider, outbox, origin: "http://console.test", clock: systemClock, newId, log });
 }
 
 /** The whole server, with these purchases; sessions are those of the platform. */
@@ -121,6 +123,25 @@ describe("200", () => {
     }
   });
 
+  test("an amount of one's own costs what it credits, to the cent", async () => {
+    const { browser, accounts } = await person(["builder"]);
+    for (const [amount, cents] of [
+      ["5000000", 500],
+      ["12340000.000000", 1234],
+      ["5000000000", 500_000],
+    ] as const) {
+      const { status, body } = await buy(browser, { amount_micro: amount });
+      assert.equal(status, 200);
+      assert.deepEqual([body.pack_id, Number(body.amount_micro)], [null, cents * 10_000]);
+      assert.equal(demo.shop.sales.at(-1)?.cents, cents);
+    }
+    const { rows } = await platform.pool.query(
+      "select distinct pack from payment_checkout where account_id = $1",
+      accounts,
+    );
+    assert.deepEqual(rows, [{ pack: "custom" }]);
+  });
+
   test("the buyer comes back to where the console is: as configured, or as the browser called it", async () => {
     const { browser } = await person(["builder"]);
     await buy(browser);
@@ -148,12 +169,25 @@ test("the address of the console, from the headers of a request", () => {
 
 test("400: the field and its rule", async () => {
   const { browser } = await person(["builder"]);
-  for (const body of [{}, { pack_id: null }, { pack_id: 20 }, { pack_id: ["pack_20"] }]) {
+  const cents = "must be microdollars as a decimal string, whole cents from 5000000 ($5) to 5000000000 ($5,000)";
+  const rows: [object, string, string][] = [
+    [{}, "pack_id", "is required and must name a pack on offer, unless amount_micro says how much is bought"],
+    [{ pack_id: null }, "pack_id", "is required and must name a pack"],
+    [{ pack_id: 20 }, "pack_id", "must be a string"],
+    [{ pack_id: ["pack_20"] }, "pack_id", "must be a string"],
+    [{ pack_id: "pack_20", amount_micro: "5000000" }, "amount_micro", "must not be given beside pack_id"],
+    ...[5_000_000, "4999999", "4990000", "5000000.5", "5005000", "5000010000", "five", "-5000000", "5e6"].map(
+      (amount_micro): [object, string, string] => [{ amount_micro }, "amount_micro", cents],
+    ),
+  ];
+  const sales = demo.shop.sales.length;
+  for (const [body, param, rule] of rows) {
     const answer = await buy(browser, body);
-    assert.equal(answer.status, 400);
-    assert.equal(answer.body.error?.param, "pack_id");
-    assert.match(String(answer.body.error?.message), /must be a string/);
+    assert.equal(answer.status, 400, JSON.stringify(body));
+    assert.equal(answer.body.error?.param, param);
+    assert.ok(String(answer.body.error?.message).startsWith(`${param} ${rule}`), answer.body.error?.message);
   }
+  assert.equal(demo.shop.sales.length, sales);
 });
 
 test("401 not_authenticated", async () => {

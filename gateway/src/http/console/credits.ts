@@ -1,8 +1,9 @@
 /**
- * Buying credits: the packs on offer, and the start of a checkout. The buyer pays on the provider's page; the credit comes
+ * Buying credits: the packs on offer, and the start of a checkout for one or for an amount. The buyer pays on the provider's page; the credit comes
  * with the provider's webhook, whatever the browser does afterwards.
  */
 import type { IncomingHttpHeaders } from "node:http";
+import { paymentRoutes } from "@tollgate/api/console/credits.ts";
 import { creditRoutes } from "@tollgate/api/console/money.ts";
 import { methodAndUrl } from "@tollgate/api/route.ts";
 import type { FastifyInstance } from "fastify";
@@ -13,6 +14,7 @@ import type { Pack } from "../../payments/packs.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { whole } from "../lists/pages.ts";
 import type { Handlers } from "../routes.ts";
+import { checkedMicro } from "./statement.ts";
 
 export function creditHandlers({
   payments,
@@ -25,11 +27,11 @@ export function creditHandlers({
     listPacks: async () => whole(payments.packs.map(packObject)),
 
     async createCheckout({ account, call, body }) {
-      const origin = publicUrl === undefined ? originOf(call.request.headers) : new URL(publicUrl).origin;
-      const page = `${origin}/console`;
-      const { id, url, pack } = await payments.checkout({
+      const page = consolePage(publicUrl, call.request.headers);
+      const { pack_id: packId = "", amount_micro } = body();
+      const { id, url, pack, price } = await payments.checkout({
         accountId: account.id,
-        packId: body().pack_id,
+        what: amount_micro === undefined ? { packId } : { amount: checkedMicro(amount_micro) },
         successUrl: (reference) => `${page}?purchase=done&checkout=${reference}`,
         cancelUrl: (reference) => `${page}?purchase=cancelled&checkout=${reference}`,
       });
@@ -37,8 +39,8 @@ export function creditHandlers({
         object: "checkout",
         id: publicId("pay", id),
         url,
-        pack_id: pack.id,
-        amount_micro: exactMicro(pack.price),
+        pack_id: pack,
+        amount_micro: exactMicro(price),
       };
     },
   };
@@ -46,12 +48,17 @@ export function creditHandlers({
 
 /** Where nothing can be bought the routes are as good as absent: one answer to everybody, whatever the method. */
 export function noCredits(app: FastifyInstance): void {
-  for (const route of Object.values(creditRoutes)) {
-    app.all(methodAndUrl(route).url, async () => {
+  const all = [...Object.values(creditRoutes), ...Object.values(paymentRoutes)];
+  for (const url of new Set(all.map((route) => methodAndUrl(route).url))) {
+    app.all(url, async () => {
       throw fault("billing_disabled");
     });
   }
 }
+
+/** Where the provider sends the buyer's browser back to. */
+export const consolePage = (publicUrl: string | undefined, headers: IncomingHttpHeaders): string =>
+  `${publicUrl === undefined ? originOf(headers) : new URL(publicUrl).origin}/console`;
 
 /**
  * The address that the browser called us by, where no configuration says it. Only its own page could be at another origin,

@@ -1,5 +1,6 @@
 /** The console: its page, sign-in, and what a signed-in person sees. Each table of routes has its handlers in a file. */
 import { accountRoutes } from "@tollgate/api/console/accounts.ts";
+import { paymentRoutes, statementRoutes } from "@tollgate/api/console/credits.ts";
 import { earningRoutes } from "@tollgate/api/console/earnings.ts";
 import { hostRoutes } from "@tollgate/api/console/host.ts";
 import { keyRoutes } from "@tollgate/api/console/keys.ts";
@@ -29,8 +30,10 @@ import { operatorAccountHandlers } from "./operator/accounts.ts";
 import { operatorNodeHandlers } from "./operator/nodes.ts";
 import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
+import { paymentHandlers } from "./payments.ts";
 import { requestHandlers } from "./requests.ts";
 import { signInHandlers } from "./sign-in.ts";
+import { statementHandlers } from "./statement.ts";
 import { staticRoutes } from "./static.ts";
 import { teamHandlers } from "./team.ts";
 
@@ -53,8 +56,12 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
   serveRoutes(app, options, requestRoutes, requestHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
+  serveRoutes(app, options, statementRoutes, statementHandlers(parts));
   if (payments === undefined) noCredits(app);
-  else serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));
+  else {
+    serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));
+    serveRoutes(app, options, paymentRoutes, paymentHandlers({ ...parts, payments }));
+  }
   serveRoutes(app, { ...options, ownBody: ["quoteChat"] }, modelRoutes, modelHandlers(parts));
   serveRoutes(app, options, hostRoutes, hostHandlers(parts));
   serveRoutes(app, options, earningRoutes, earningHandlers(parts));

@@ -61,6 +61,8 @@ describe("what they are answered", () => {
     keys: builders.callKeys,
     requests: builders.callRequests,
     usage: builders.callUsage,
+    statement: builders.callStatement,
+    payments: builders.callPayments,
     money: builders.callMoney,
     models: builders.callModels,
     "live numbers": builders.callLive,

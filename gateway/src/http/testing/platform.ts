@@ -5,6 +5,7 @@
 import type { FastifyInstance } from "fastify";
 import { type AccountKind, openAccounts } from "../../accounts/accounts.ts";
 import { type Identities, type IdentitiesOptions, openIdentities } from "../../accounts/identities.ts";
+import { type Outbox, openOutbox } from "../../accounts/outbox.ts";
 import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { systemClock } from "../../base/clock.ts";
 import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
@@ -34,6 +35,7 @@ import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { openOverview, withOnline } from "../../operators/overview.ts";
 import { openPayouts } from "../../operators/payouts.ts";
+import { openAlerts } from "../../payments/alerts.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { Live } from "../console/live.ts";
 import { openCursors } from "../lists/cursors.ts";
@@ -69,6 +71,8 @@ interface Outside {
   /** What a node answers to a test of its host. */
   tried: PrivateResult | undefined;
   mint: (nodeId: string) => Promise<NodeCredentials>;
+  /** Whether the payment provider answers to what is no checkout. */
+  provider: "there" | "away";
   /** In place of the payment provider. */
   checkout: Payments["checkout"] | undefined;
   /** How prompts are counted in place of their words. */
@@ -80,7 +84,7 @@ type TestPlatformOptions = Partial<
     trustedProxies: number;
     /** Off, unless a test is about it: what is earned can be paid out at once. */
     payoutHoldDays: number;
-    payments: (ledger: { pool: TestDatabase["pool"]; newId: NewId }) => Payments;
+    payments: (parts: { pool: TestDatabase["pool"]; newId: NewId; outbox: Outbox; origin: string }) => Payments;
   }
 >;
 
@@ -118,11 +122,14 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     connected: new Set(),
     tried: undefined,
     mint: () => Promise.reject(new Error("the plane is away")),
+    provider: "there",
     checkout: undefined,
     counting: {},
   };
   const unfunded = openUnfunded({ pool, clock, log });
-  const bought = payments?.({ pool, newId });
+  const outbox = openOutbox({ pool, clock, log, mail: options.mail });
+  const origin = "http://console.test";
+  const bought = payments?.({ pool, newId, outbox, origin });
   const loaded = await loadCatalogue(CATALOGUE);
   const catalogue = () => loaded;
   const fleet = openFleet({ pool, newId });
@@ -162,6 +169,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     performance: openPerformance({ pool }),
     unfunded,
     receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
+    alerts: openAlerts({ pool, outbox, origin }),
+    sendsMail: outbox.sends,
     payments: bought && {
       ...bought,
       checkout: (request) => (outside.checkout ?? bought.checkout)(request),

@@ -250,6 +250,8 @@ test("sales and webhooks that nobody took are kept from one run to the next", as
     const file = join(directory, "demo-payments.json");
     const first = await openDemoProvider({ ...common, file });
     const sale = first.shop.open({
+      mode: "payment",
+      customer: null,
       reference: "pay_1",
       product: "x",
       cents: 500,

@@ -1,6 +1,6 @@
 /**
- * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts at it, a
- * person pays on its page, and it sends signed webhooks until they are acknowledged. For `npm start -- --payments demo` and
+ * A payment provider on this machine that speaks the real one's protocol: the official library opens checkouts at it, saves
+ * cards there and charges them, a person pays on its page, and it sends signed webhooks until they are acknowledged. For `npm start -- --payments demo` and
  * for tests; a production gateway never loads it. It listens on loopback only, and no money moves.
  */
 import type { AddressInfo } from "node:net";
@@ -51,6 +51,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
     clock,
     random,
     sales: stateFile.sales,
+    cards: stateFile.cards,
     emit(type, object) {
       deliveries.add({
         id: `evt_${base62(random, 24)}`,
@@ -72,7 +73,7 @@ export async function openDemoProvider({ clock, random, log, file }: DemoProvide
     bodyLimit: BODY_BYTES_MAX,
   });
   let url = "";
-  const api = new Api({ shop, secretKey, pageUrl: ({ session }) => `${url}/pay/${session}` });
+  const api = new Api({ shop, secretKey, address: () => url });
   demoRoutes(app, { api, shop, deliveries, changed: () => stateFile.save() });
   await app.listen({ host: HOST, port: 0 });
   url = `http://${HOST}:${(app.server.address() as AddressInfo).port}`;

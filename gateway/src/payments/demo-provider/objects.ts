@@ -1,5 +1,5 @@
 /** The provider's API objects, with the fields that it documents and integrations read. */
-import { type Reversal, refunded, type Sale } from "./sale.ts";
+import { type Card, type Reversal, refunded, type Sale } from "./sale.ts";
 
 export type EventObject = { id: string; object: string } & Record<string, unknown>;
 
@@ -7,26 +7,68 @@ const SESSION_S_MAX = 24 * 60 * 60;
 
 export function sessionObject(sale: Sale, url: string | null = null): EventObject {
   const completed = sale.state !== "open" && sale.state !== "expired";
+  const isSetup = sale.mode === "setup";
   return {
     id: sale.session,
     object: "checkout.session",
-    amount_subtotal: sale.cents,
-    amount_total: sale.cents,
+    amount_subtotal: isSetup ? null : sale.cents,
+    amount_total: isSetup ? null : sale.cents,
     cancel_url: sale.cancelUrl,
     client_reference_id: sale.reference,
     created: sale.created,
-    currency: sale.currency,
+    currency: isSetup ? null : sale.currency,
+    customer: sale.customer,
     expires_at: sale.created + SESSION_S_MAX,
     livemode: false,
     metadata: sale.metadata,
-    mode: "payment",
+    mode: sale.mode,
     payment_intent: sale.payment,
-    payment_status: sale.state === "paid" ? "paid" : "unpaid",
+    payment_status: isSetup ? "no_payment_required" : sale.state === "paid" ? "paid" : "unpaid",
+    setup_intent: sale.setup,
     status: completed ? "complete" : sale.state,
     success_url: sale.successUrl,
     url: sale.state === "open" ? url : null,
   };
 }
+
+/** `more`: what was asked to be expanded. */
+export function intentObject(sale: Sale, more: object = {}): EventObject {
+  const paid = sale.state === "paid";
+  return {
+    id: sale.payment as string,
+    object: "payment_intent",
+    amount: sale.cents,
+    amount_received: paid ? sale.cents : 0,
+    created: sale.created,
+    currency: sale.currency,
+    customer: sale.customer,
+    last_payment_error: sale.failure === null ? null : { type: "card_error", code: sale.failure },
+    latest_charge: sale.charge,
+    livemode: false,
+    metadata: sale.metadata,
+    payment_method: sale.method,
+    status: paid ? "succeeded" : "requires_payment_method",
+    ...more,
+  };
+}
+
+export const cardObject = ({ id, customer, last4 }: Card): EventObject => ({
+  id,
+  object: "payment_method",
+  type: "card",
+  card: { brand: "visa", last4, exp_month: 12, exp_year: 2034 },
+  customer,
+  livemode: false,
+});
+
+export const setupObject = (card: Card): EventObject => ({
+  id: card.setup,
+  object: "setup_intent",
+  customer: card.customer,
+  livemode: false,
+  payment_method: cardObject(card),
+  status: "succeeded",
+});
 
 export function chargeObject(sale: Sale): EventObject {
   const away = refunded(sale);

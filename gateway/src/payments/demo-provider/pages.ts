@@ -1,7 +1,7 @@
-/** What the buyer sees at a checkout's address, and what an operator of the demonstration sees at the root. */
+/** What the buyer sees at a checkout's address and on a receipt, and what an operator of the demonstration sees at the root. */
 import type { Delivery } from "./delivery.ts";
 import { dollars, type Html, html, page } from "./html.ts";
-import { refundable, refunded, type Sale } from "./sale.ts";
+import { type Last4, refundable, refunded, type Sale, TEST_CARDS } from "./sale.ts";
 
 const STATES: Record<Sale["state"], string> = {
   open: "not paid yet",
@@ -9,7 +9,32 @@ const STATES: Record<Sale["state"], string> = {
   paid: "paid",
   failed: "the promised money did not come",
   expired: "expired",
+  saved: "a card was saved",
 };
+
+export function setupPage(sale: Sale): string {
+  const at = `/pay/${sale.session}`;
+  const cards = Object.keys(TEST_CARDS) as Last4[];
+  const choices = html`${cards.map(
+    (last4) => html`<p>${button(`${at}/save/${last4}`, `Save Visa ${last4}`)} It ${TEST_CARDS[last4]}.</p>`,
+  )}
+    ${sale.cancelUrl === null ? [] : html`<p><a href="${sale.cancelUrl}">Cancel and go back</a></p>`}`;
+  const over = html`<p>This page is over: ${STATES[sale.state]}.</p>
+    <p><a href="${sale.successUrl}">Back to the shop</a></p>`;
+  return page(
+    "Save a card",
+    html`<div class="card"><h1>Save a card</h1>${sale.state === "open" ? choices : over}</div>`,
+  );
+}
+
+export function receiptPage(sale: Sale, what: "receipt" | "invoice"): string {
+  const title = `${what === "receipt" ? "Receipt" : "Invoice"} ${sale.reference ?? sale.session}`;
+  return page(
+    title,
+    html`<div class="card"><h1>${title}</h1><p>${sale.product}</p><p class="price">${dollars(sale.cents)}</p>
+      <p>${STATES[sale.state]}${refunded(sale) > 0 ? `, ${dollars(refunded(sale))} refunded` : ""}</p></div>`,
+  );
+}
 
 export function checkoutPage(sale: Sale): string {
   const at = `/pay/${sale.session}`;
@@ -54,11 +79,12 @@ function saleRow(sale: Sale): Html {
     paid: () => paidSteps(sale, at),
     failed: () => html`–`,
     expired: () => html`–`,
+    saved: () => html`–`,
   };
   const back = refunded(sale) > 0 ? `, ${dollars(refunded(sale))} refunded` : "";
   const disputed = sale.disputes.map(({ status }) => `, dispute ${status.replace("_", " ")}`).join("");
   return html`<tr><th scope="row"><code>${sale.reference ?? sale.session}</code></th><td>${sale.product}</td>
-    <td>${dollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
+    <td>${sale.mode === "setup" ? "–" : dollars(sale.cents)}</td><td>${STATES[sale.state]}${back}${disputed}</td><td>${steps[sale.state]()}</td></tr>`;
 }
 
 function paidSteps(sale: Sale, at: string): Html {

@@ -2,8 +2,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Api } from "./api.ts";
 import type { Deliveries } from "./delivery.ts";
-import { checkoutPage, messagePage, operatorPage } from "./pages.ts";
-import type { Reversal, Sale } from "./sale.ts";
+import { checkoutPage, messagePage, operatorPage, receiptPage, setupPage } from "./pages.ts";
+import { type Last4, type Reversal, type Sale, TEST_CARDS } from "./sale.ts";
 import { type Shop, StepRefused } from "./shop.ts";
 
 interface DemoRoutesOptions {
@@ -29,9 +29,10 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
   });
   app.setNotFoundHandler((_request, reply) => show(reply, messagePage("Not found", "There is no such page."), 404));
 
-  app.post("/v1/checkout/sessions", (request, reply) => {
+  app.all("/v1/*", (request, reply) => {
     const key = request.headers["idempotency-key"];
-    const answer = api.createSession({
+    const answer = api.answer({
+      what: `${request.method} ${request.url.split("?")[0]}`,
       authorization: request.headers.authorization,
       idempotencyKey: key?.toString(),
       body: text(request),
@@ -55,7 +56,16 @@ export function demoRoutes(app: FastifyInstance, { api, shop, deliveries, change
     });
   };
 
-  app.get("/pay/:session", (request, reply) => show(reply, checkoutPage(saleOf(request))));
+  app.get("/pay/:session", (request, reply) => {
+    const sale = saleOf(request);
+    return show(reply, sale.mode === "setup" ? setupPage(sale) : checkoutPage(sale));
+  });
+  for (const last4 of Object.keys(TEST_CARDS) as Last4[]) {
+    step(`/pay/:session/save/${last4}`, (sale) => void shop.save(sale, last4), returnUrl);
+  }
+  for (const what of ["receipt", "invoice"] as const) {
+    app.get(`/${what}s/:session`, (request, reply) => show(reply, receiptPage(saleOf(request), what)));
+  }
   step("/pay/:session/now", (sale) => shop.pay(sale), returnUrl);
   step("/pay/:session/later", (sale) => shop.payLater(sale), returnUrl);
 

@@ -1,11 +1,41 @@
-/** A sale at the provider: one checkout session, and what became of it. Kept as plain JSON. */
+/**
+ * A sale at the provider: one checkout session, or one payment without a page, and what became of it; and cards that were saved.
+ * Kept as plain JSON.
+ */
 export interface Reversal {
   id: string;
   cents: number;
   status: string;
 }
 
+/** What a saved card does when it is charged while nobody is there, by the last digits of the provider's own test cards. */
+export const TEST_CARDS = {
+  "4242": "works",
+  "0341": "is declined when it is charged",
+  "3155": "asks its holder to confirm every payment",
+} as const;
+export type Last4 = keyof typeof TEST_CARDS;
+
+export interface Card {
+  id: string;
+  /** The session's setup that saved it. */
+  setup: string;
+  /** Null once it was removed. */
+  customer: string | null;
+  last4: Last4;
+}
+
 export interface Sale {
+  /** `setup`: only a card is saved. `intent`: a saved card is charged, without a page; its session is the payment's own id. */
+  mode: "payment" | "setup" | "intent";
+  customer: string | null;
+  /** Of a setup: what it is called. Of an intent: the card. */
+  setup: string | null;
+  method: string | null;
+  /** Why an intent failed. */
+  failure: string | null;
+  /** What makes a repeat of the call one payment, also after a restart. */
+  idempotencyKey: string | null;
   session: string;
   reference: string | null;
   product: string;
@@ -15,7 +45,7 @@ export interface Sale {
   cancelUrl: string | null;
   metadata: Record<string, string>;
   created: number;
-  state: "open" | "pending" | "paid" | "failed" | "expired";
+  state: "open" | "pending" | "paid" | "failed" | "expired" | "saved";
   payment: string | null;
   charge: string | null;
   refunds: Reversal[];
@@ -24,8 +54,13 @@ export interface Sale {
 
 export type NewSale = Pick<
   Sale,
-  "reference" | "product" | "cents" | "currency" | "successUrl" | "cancelUrl" | "metadata"
+  "mode" | "customer" | "reference" | "product" | "cents" | "currency" | "successUrl" | "cancelUrl" | "metadata"
 >;
+
+export type NewIntent = Pick<Sale, "product" | "cents" | "currency" | "metadata" | "idempotencyKey"> & {
+  customer: string;
+  method: string;
+};
 
 export const refunded = ({ refunds }: Sale): number =>
   refunds.filter(({ status }) => status !== "failed").reduce((sum, { cents }) => sum + cents, 0);

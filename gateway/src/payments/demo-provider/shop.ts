@@ -5,8 +5,8 @@
 import type { Clock } from "../../base/clock.ts";
 import { base62 } from "../../base/ids.ts";
 import type { Random } from "../../base/random.ts";
-import { chargeObject, disputeObject, type EventObject, refundObject, sessionObject } from "./objects.ts";
-import { type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
+import { chargeObject, disputeObject, type EventObject, intentObject, refundObject, sessionObject } from "./objects.ts";
+import { type Card, type Last4, type NewIntent, type NewSale, type Reversal, refundable, type Sale } from "./sale.ts";
 
 /** The step is not possible now. One line that a person can act on. */
 export class StepRefused extends Error {
@@ -18,33 +18,76 @@ export class Shop {
   readonly #random: Random;
   readonly #emit: (type: string, object: EventObject) => void;
   readonly sales: Sale[];
+  readonly cards: Card[];
 
   constructor(options: {
     clock: Clock;
     random: Random;
     /** Sales of an earlier run. */
     sales: Sale[];
+    cards?: Card[];
     emit: (type: string, object: EventObject) => void;
   }) {
     this.#clock = options.clock;
     this.#random = options.random;
     this.#emit = options.emit;
     this.sales = options.sales;
+    this.cards = options.cards ?? [];
+  }
+
+  newCustomer(): string {
+    return this.#newId("cus");
   }
 
   open(sale: NewSale): Sale {
     const opened: Sale = {
       ...sale,
+      ...this.#untouched(),
       session: this.#newId("cs_test"),
-      created: this.#now(),
-      state: "open",
-      payment: null,
-      charge: null,
-      refunds: [],
-      disputes: [],
+      setup: sale.mode === "setup" ? this.#newId("seti") : null,
     };
     this.sales.push(opened);
     return opened;
+  }
+
+  /** Saves a card on a page that was opened for it. */
+  save(sale: Sale, last4: Last4): Card {
+    only(sale, "open");
+    if (sale.mode !== "setup" || sale.setup === null) throw new StepRefused("This page is for paying.");
+    sale.state = "saved";
+    const card = { id: this.#newId("pm"), setup: sale.setup, customer: sale.customer, last4 };
+    sale.method = card.id;
+    this.cards.push(card);
+    this.#emit("checkout.session.completed", sessionObject(sale));
+    return card;
+  }
+
+  /** Charges a saved card at once, its holder being away. A repeat under the same key is the same payment. */
+  charge({ customer, method, idempotencyKey, ...asked }: NewIntent): Sale {
+    const before = this.sales.find((sale) => sale.mode === "intent" && sale.idempotencyKey === idempotencyKey);
+    if (before !== undefined && idempotencyKey !== null) return before;
+    const card = this.cards.find(({ id }) => id === method);
+    if (card === undefined || card.customer !== customer) throw new StepRefused(`No such PaymentMethod: '${method}'`);
+    const payment = this.#newId("pi");
+    const about = { mode: "intent" as const, reference: asked.metadata.tollgate_checkout ?? null };
+    const where = { session: payment, payment, successUrl: "", cancelUrl: null };
+    const sale: Sale = { ...asked, ...this.#untouched(), ...about, ...where, customer, method, idempotencyKey };
+    sale.state = card.last4 === "4242" ? "paid" : "failed";
+    this.sales.push(sale);
+    if (sale.state === "failed") {
+      sale.failure = card.last4 === "3155" ? "authentication_required" : "card_declined";
+      this.#emit("payment_intent.payment_failed", intentObject(sale));
+      return sale;
+    }
+    this.#charge(sale);
+    this.#emit("charge.succeeded", chargeObject(sale));
+    this.#emit("payment_intent.succeeded", intentObject(sale));
+    return sale;
+  }
+
+  /** The card of a setup, or of that name. */
+  card(name: string): Card | undefined {
+    return this.cards.find(({ id, setup }) => id === name || setup === name);
   }
 
   find(session: string): Sale | undefined {
@@ -53,6 +96,7 @@ export class Shop {
 
   pay(sale: Sale): void {
     only(sale, "open");
+    if (sale.mode !== "payment") throw new StepRefused("Nothing is paid on this page.");
     sale.state = "paid";
     this.#charge(sale);
     this.#emit("charge.succeeded", chargeObject(sale));
@@ -124,6 +168,21 @@ export class Shop {
     dispute.status = result;
     if (result === "won") this.#emit("charge.dispute.funds_reinstated", disputeObject(sale, dispute));
     this.#emit("charge.dispute.closed", disputeObject(sale, dispute));
+  }
+
+  #untouched() {
+    return {
+      created: this.#now(),
+      state: "open" as Sale["state"],
+      payment: null,
+      charge: null,
+      refunds: [],
+      disputes: [],
+      setup: null,
+      method: null,
+      failure: null,
+      idempotencyKey: null,
+    };
   }
 
   #charge(sale: Sale): void {

@@ -1,14 +1,15 @@
-/** Sales and webhooks in one JSON file, so that a demonstration goes on where it was stopped or killed. */
+/** Sales, cards and webhooks in one JSON file, so that a demonstration goes on where it was stopped or killed. */
 import { rename, writeFile } from "node:fs/promises";
 import { readIfThere } from "../../base/files.ts";
 import type { Log } from "../../base/log.ts";
 import type { Delivery } from "./delivery.ts";
-import type { Sale } from "./sale.ts";
+import type { Card, Sale } from "./sale.ts";
 
 interface StateFile {
   sales: Sale[];
+  cards: Card[];
   deliveries: Delivery[];
-  /** Both arrays were changed: writes them, now or right after the write under way. */
+  /** Arrays were changed: writes them, now or right after the write under way. */
   save(): void;
   /** Resolves when all that was to be saved is. */
   saved(): Promise<void>;
@@ -16,17 +17,18 @@ interface StateFile {
 
 export async function openStateFile(file: string | undefined, log: Log): Promise<StateFile> {
   const text = file === undefined ? undefined : await readIfThere(file);
-  const { sales, deliveries }: Pick<StateFile, "sales" | "deliveries"> =
-    text === undefined ? { sales: [], deliveries: [] } : parse(file as string, text);
+  const { sales, cards, deliveries } =
+    text === undefined ? { sales: [], cards: [], deliveries: [] } : parse(file as string, text);
   let writing: Promise<void> = Promise.resolve();
   let waiting = false;
   const write = async (to: string): Promise<void> => {
     waiting = false;
-    await writeFile(`${to}.new`, JSON.stringify({ sales, deliveries }), { mode: 0o600 });
+    await writeFile(`${to}.new`, JSON.stringify({ sales, cards, deliveries }), { mode: 0o600 });
     await rename(`${to}.new`, to);
   };
   return {
     sales,
+    cards,
     deliveries,
     save() {
       if (file === undefined || waiting) return;
@@ -39,9 +41,13 @@ export async function openStateFile(file: string | undefined, log: Log): Promise
   };
 }
 
-function parse(file: string, text: string): Pick<StateFile, "sales" | "deliveries"> {
+/** What sales of an earlier version did not have. */
+const NO_CARD = { mode: "payment", customer: null, setup: null, method: null, failure: null, idempotencyKey: null };
+
+function parse(file: string, text: string): Pick<StateFile, "sales" | "cards" | "deliveries"> {
   try {
-    return JSON.parse(text);
+    const { sales, cards = [], deliveries } = JSON.parse(text);
+    return { sales: sales.map((sale: object) => ({ ...NO_CARD, ...sale })), cards, deliveries };
   } catch (cause) {
     throw new Error(`${file} is damaged. Remove it to start the demonstration's payments afresh.`, { cause });
   }

@@ -42,7 +42,7 @@ beforeEach(async (t) => {
   platform = await openTestPlatform({
     payoutHoldDays: HOLD_DAYS,
     payments: (ledger) => {
-      payments = openPayments({ ...ledger, provider: stripeAt(demo), log });
+      payments = openPayments({ ...ledger, provider: stripeAt(demo), clock: systemClock, log });
       return payments;
     },
   });

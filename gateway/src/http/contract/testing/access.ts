@@ -59,6 +59,9 @@ const ROWS: Record<string, Row> = {
         .map((who) => [who, "role_required"]),
     ),
   },
+  // No card is saved there.
+  removeMethod: { status: 409 },
+  getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
   // Less is owed here than the example asks for.

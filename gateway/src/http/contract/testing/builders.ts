@@ -136,6 +136,79 @@ export async function callUsage({ people, make }: Fixture, { ask }: Coverage): P
   await ask(browser, 400, "getUsage", { query: "by=day&from=2025-01-01&to=2026-03-01" });
 }
 
+export async function callStatement({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  await make("request");
+  assert.equal((await ask(browser, 200, "getCredits")).body.can_buy, true);
+  await ask(browser, 200, "setAlert", { body: { mark_micro: "2500000.5" } });
+  const { alert } = (await ask(browser, 200, "setAlert", { body: { mark_micro: null } })).body;
+  assert.deepEqual(alert, { mark_micro: null, is_below: false });
+  for (const mark_micro of ["-1", "0.000001", 5, "1e3", "1000000000001"]) {
+    await ask(browser, 400, "setAlert", { body: { mark_micro } });
+  }
+  const { next_cursor } = (await ask(browser, 200, "listStatement", { query: "limit=1" })).body;
+  const rest = (await ask(browser, 200, "listStatement", { query: `limit=100&cursor=${next_cursor}` })).body;
+  assert.equal(rest.next_cursor, null);
+  const file = await ask(browser, 200, "exportStatement");
+  assert.equal(file.text.trimEnd().split("\r\n").length, 1 + 1 + (rest.data as unknown[]).length);
+  const nothing = platform.serve({ payments: undefined });
+  const poor = new Browser({ app: nothing });
+  for (const [name, value] of browser.cookies) poor.cookies.set(name, value);
+  assert.equal((await ask(poor, 200, "getCredits")).body.can_buy, false);
+}
+
+export async function callPayments({ platform, people, make, demo }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  const topUp = { enabled: true, amount_micro: "20000000", mark_micro: "5000000", month_max_micro: "100000000" };
+  await ask(browser, 409, "setTopUp", { body: topUp });
+  await ask(browser, 409, "removeMethod");
+  for (const wrong of [
+    { enabled: "yes" },
+    { amount_micro: "20000000.5" },
+    { amount_micro: "4990000" },
+    { month_max_micro: "19990000" },
+    { mark_micro: "0" },
+  ]) {
+    await ask(browser, 400, "setTopUp", { body: { ...topUp, ...wrong } });
+  }
+  await ask(browser, 200, "openSetup");
+  demo.deliveries.to("http://nobody.invalid/");
+  const page = demo.shop.sales.at(-1) ?? assert.fail("no page was opened");
+  demo.shop.save(page, "4242");
+  const event = JSON.stringify(demo.deliveries.all.at(-1)?.event);
+  await platform.parts.payments?.receive(Buffer.from(event), demo.deliveries.sign(event));
+  const { top_up, method } = (await ask(browser, 200, "setTopUp", { body: topUp })).body;
+  assert.deepEqual(method, { object: "payment_method", brand: "visa", last4: "4242" });
+  assert.equal((top_up as { month_spent_micro: string }).month_spent_micro, "0.000000");
+  const away = platform.outside;
+  away.provider = "away";
+  await ask(browser, 502, "openSetup");
+  await ask(browser, 502, "removeMethod");
+  const id = await make("payment");
+  away.provider = "there";
+  assert.equal((await ask(browser, 200, "getPaymentReceipt", { id })).body.receipt_url, null);
+  const sale = demo.shop.sales.at(-1) ?? assert.fail("nothing was sold");
+  demo.shop.pay(sale);
+  const paid = JSON.stringify(demo.deliveries.all.at(-1)?.event);
+  await platform.parts.payments?.receive(Buffer.from(paid), demo.deliveries.sign(paid));
+  assert.match(String((await ask(browser, 200, "getPaymentReceipt", { id })).body.receipt_url), /^http/);
+  away.provider = "away";
+  await ask(browser, 502, "getPaymentReceipt", { id });
+  away.provider = "there";
+  await ask(browser, 200, "removeMethod");
+  const { data } = (await ask(browser, 200, "listPayments", { query: "limit=1" })).body;
+  assert.deepEqual(
+    (data as { state: string }[]).map(({ state }) => state),
+    ["paid"],
+  );
+  for (let open = 2; open < 10; open++) await ask(browser, 200, "openSetup");
+  await ask(browser, 429, "openSetup");
+  const nothing = new Browser({ app: platform.serve({ payments: undefined }) });
+  for (const route of ["setTopUp", "openSetup", "removeMethod", "listPayments", "getPaymentReceipt"]) {
+    await ask(nothing, 404, route);
+  }
+}
+
 export async function callMoney({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");
@@ -146,6 +219,9 @@ export async function callMoney({ platform, people, make }: Fixture, { ask }: Co
   const buy = (status: number, pack_id: string) => ask(browser, status, "createCheckout", { body: { pack_id } });
   await buy(200, "pack_5");
   await buy(422, "pack_6");
+  for (const body of [{}, { pack_id: "pack_5", amount_micro: "5000000" }, { amount_micro: "5000001" }]) {
+    await ask(browser, 400, "createCheckout", { body });
+  }
   platform.outside.checkout = () => Promise.reject(fault("payment_provider_unavailable"));
   await buy(502, "pack_5");
   platform.outside.checkout = undefined;

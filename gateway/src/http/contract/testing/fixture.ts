@@ -4,8 +4,9 @@ import { publicId, type Uuid } from "../../../base/ids.ts";
 import { createLog } from "../../../base/log.ts";
 import { pico } from "../../../base/money.ts";
 import { systemRandom } from "../../../base/random.ts";
-import { openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
+import { type DemoProvider, openDemoProvider } from "../../../payments/demo-provider/demo-provider.ts";
 import { openPayments } from "../../../payments/payments.ts";
+import { ProviderUnavailable } from "../../../payments/provider.ts";
 import { stripeAt } from "../../../payments/testing.ts";
 import { Browser } from "../../testing/browser.ts";
 import { served } from "../../testing/past.ts";
@@ -49,10 +50,12 @@ export type Thing =
   | "withheld node"
   | "batch"
   | "member"
-  | "invitation";
+  | "invitation"
+  | "payment";
 
 export interface Fixture {
   platform: TestPlatform;
+  demo: DemoProvider;
   people: Record<Who, Person>;
   /** A new one of the builder's, of the host's, or of the platform's; its public id. */
   make(thing: Thing): Promise<string>;
@@ -69,8 +72,21 @@ const CHANGED_BY_READING = ["identity_session", "identity_attempt"];
 export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");
   const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log });
-  const platform = await openTestPlatform({
-    payments: (ledger) => openPayments({ ...ledger, provider: stripeAt(demo), log }),
+  const platform: TestPlatform = await openTestPlatform({
+    payments(parts) {
+      const real = stripeAt(demo);
+      const unlessAway =
+        <Asked extends unknown[], T>(ask: (...asked: Asked) => Promise<T>) =>
+        (...asked: Asked): Promise<T> =>
+          platform.outside.provider === "away" ? Promise.reject(new ProviderUnavailable("a test")) : ask(...asked);
+      const provider = {
+        ...real,
+        openSetup: unlessAway(real.openSetup),
+        forgetMethod: unlessAway(real.forgetMethod),
+        receipts: unlessAway(real.receipts),
+      };
+      return openPayments({ ...parts, provider, clock: systemClock, log });
+    },
   });
   const nobody = { email: "", identityId: "" as Uuid, accountIds: [], browser: new Browser(platform) };
   const inTeams = async () => {
@@ -105,6 +121,7 @@ export async function openFixture(): Promise<Fixture> {
   const { builder, host } = people;
   return {
     platform,
+    demo,
     people,
     make,
     marks: {
@@ -170,6 +187,12 @@ function makerOf(platform: TestPlatform, { builder, host }: Fixture["people"]): 
       const offer = { email: `guest${made++}@example.test`, role: "viewer" } as const;
       const sent = await platform.identities.team.invitations.send(builderId, offer, builder);
       return publicId("inv", (sent as Exclude<typeof sent, string>).invitation.id);
+    },
+    async payment() {
+      const { body } = await builder.browser.send("POST", "/console/api/credits/checkout", {
+        body: { amount_micro: "7000000" },
+      });
+      return String(body.id);
     },
     async batch() {
       await newRequest();

@@ -1,0 +1,59 @@
+/** The low-credit alert: a mark, and a letter to the account's owners for each fall below it. */
+import { useState } from "react";
+import type { Credits } from "../../api/types.ts";
+import { useSetAlert } from "../../data/credits.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { toast, toastError } from "../../ui/toast.tsx";
+import { MARK, readAmount, typed } from "./amounts.ts";
+
+export function AlertCard({ credits: { alert, can_mail } }: { credits: Credits }) {
+  const set = useSetAlert();
+  const [wrong, setWrong] = useState<string>();
+  const { mark_micro: mark, is_below } = alert;
+  const submit = (fields: FormData): void => {
+    const read = readAmount(textOf(fields, "mark"), MARK);
+    setWrong("wrong" in read ? read.wrong : undefined);
+    if ("micro" in read) set.mutate(read.micro, { onSuccess: () => toast("Low-credit alert saved") });
+  };
+  const turnOff = (): void =>
+    set.mutate(null, { onSuccess: () => toast("Low-credit alert turned off"), onError: toastError });
+  return (
+    <Card title="Low-credit alert" aside={<Standing mark={mark} isBelow={is_below} />}>
+      <p className="mb-4 text-ink-soft">
+        The account's owners get an e-mail each time the balance falls below the mark, once per fall.
+        {!can_mail && " This platform sends no e-mail yet: its operators have to set that up first."}
+      </p>
+      <Form key={mark} onSubmit={submit} error={set.error} fields={["mark_micro"]}>
+        <TextField
+          label="Alert below, in dollars"
+          name="mark"
+          inputMode="decimal"
+          required
+          autoComplete="off"
+          placeholder="5.00"
+          defaultValue={mark === null ? "" : typed(mark)}
+          error={wrong ?? errorOfField(set.error, "mark_micro")}
+        />
+        <div className="flex flex-wrap gap-2">
+          <Button type="submit" busy={set.isPending}>
+            {mark === null ? "Turn on alert" : "Save alert"}
+          </Button>
+          {mark !== null && (
+            <Button look="quiet" disabled={set.isPending} onClick={turnOff}>
+              Turn off alert
+            </Button>
+          )}
+        </div>
+      </Form>
+    </Card>
+  );
+}
+
+function Standing({ mark, isBelow }: { mark: string | null; isBelow: boolean }) {
+  if (mark === null) return <Badge>off</Badge>;
+  return isBelow ? <Badge tone="warn">below the mark</Badge> : <Badge tone="good">on</Badge>;
+}

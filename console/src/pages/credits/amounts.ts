@@ -1,0 +1,28 @@
+/** Amounts that are typed in dollars, held to the API's bounds before they are sent. */
+import { exactDollars, parseDollars, wholeMicro } from "../../money.ts";
+
+const PICO_PER_CENT = 10_000_000_000n;
+
+export interface Bounds {
+  least: bigint;
+  most: bigint;
+}
+
+const dollars = (amount: number): bigint => BigInt(amount) * 100n * PICO_PER_CENT;
+
+/** What one purchase can be of. */
+export const PURCHASE: Bounds = { least: dollars(5), most: dollars(5_000) };
+/** A mark below which something happens. */
+export const MARK: Bounds = { least: PICO_PER_CENT, most: dollars(1_000_000) };
+export const MONTH: Bounds = { least: PURCHASE.least, most: MARK.most };
+
+/** Microdollars as the API takes them, or what is wrong with the text. */
+export function readAmount(text: string, { least, most }: Bounds): { micro: string } | { wrong: string } {
+  const pico = parseDollars(text);
+  const fits = pico !== undefined && pico >= least && pico <= most && pico % PICO_PER_CENT === 0n;
+  if (fits) return { micro: wholeMicro(pico) };
+  return { wrong: `Dollars and cents, from ${exactDollars(least)} to ${exactDollars(most)}.` };
+}
+
+/** "5.00": as it is typed. */
+export const typed = (micro: string): string => exactDollars(BigInt(micro.replace(".", ""))).replaceAll(/[$,]/g, "");

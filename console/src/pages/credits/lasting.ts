@@ -1,0 +1,12 @@
+/** How long credit lasts, in words. */
+const [HOUR_S, DAY_S] = [3_600, 86_400];
+
+/** `lastsS` as the API tells it: null where nothing was spent of late. */
+export function lastingText(lastsS: number | null): string {
+  if (lastsS === null) return "Nothing spent yet";
+  if (lastsS === 0) return "Used up";
+  if (lastsS > 365 * DAY_S) return "More than a year";
+  if (lastsS >= 2 * DAY_S) return `About ${Math.floor(lastsS / DAY_S)} days`;
+  if (lastsS >= 2 * HOUR_S) return `About ${Math.floor(lastsS / HOUR_S)} hours`;
+  return "Less than two hours";
+}

@@ -1,0 +1,117 @@
+/** Automatic top-up: the saved card, what is bought when, and why it turned itself off. */
+import { useState } from "react";
+import type { Credits } from "../../api/types.ts";
+import { useSetTopUp } from "../../data/credits.ts";
+import { Badge } from "../../ui/badge.tsx";
+import { Button } from "../../ui/button.tsx";
+import { Card } from "../../ui/card.tsx";
+import { errorOfField, TextField } from "../../ui/field.tsx";
+import { Form, textOf } from "../../ui/form.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Notice } from "../../ui/notice.tsx";
+import { Time } from "../../ui/time.tsx";
+import { toast } from "../../ui/toast.tsx";
+import { type Bounds, MARK, MONTH, PURCHASE, readAmount, typed } from "./amounts.ts";
+import { SavedCard } from "./saved-card.tsx";
+
+type TopUp = NonNullable<Credits["top_up"]>;
+
+const FAILURES: Record<NonNullable<TopUp["failure"]>, string> = {
+  declined: "The payment provider refused the saved card.",
+  authentication_required: "The card's bank asks for a confirmation that only its holder can give. Use another card.",
+  unreachable: "The payment provider gave no answer for half a day.",
+};
+
+const FIELDS = [
+  { name: "mark_micro", label: "Balance below", bounds: MARK, start: "5.00" },
+  { name: "amount_micro", label: "Buy", bounds: PURCHASE, start: "20.00" },
+  { name: "month_max_micro", label: "Monthly maximum", bounds: MONTH, start: "100.00" },
+] as const satisfies readonly { name: keyof TopUp; label: string; bounds: Bounds; start: string }[];
+
+type Name = (typeof FIELDS)[number]["name"];
+
+export function TopUpCard({ credits: { top_up, method } }: { credits: Credits }) {
+  const set = useSetTopUp();
+  const [wrong, setWrong] = useState<Partial<Record<Name, string>>>({});
+  const on = top_up?.enabled === true;
+  const submit = (form: FormData, enabled: boolean): void => {
+    const read = FIELDS.map(({ name, bounds }) => [name, readAmount(textOf(form, name), bounds)] as const);
+    setWrong(Object.fromEntries(read.flatMap(([name, one]) => ("wrong" in one ? [[name, one.wrong]] : []))));
+    const amounts = Object.fromEntries(read.flatMap(([name, one]) => ("micro" in one ? [[name, one.micro]] : [])));
+    if (Object.keys(amounts).length < FIELDS.length) return;
+    if (BigInt(amounts.month_max_micro ?? 0) < BigInt(amounts.amount_micro ?? 0)) {
+      setWrong({ month_max_micro: "At least what is bought at a time." });
+      return;
+    }
+    const words = enabled ? "Automatic top-up is on" : "Automatic top-up is off";
+    set.mutate({ enabled, ...(amounts as Record<Name, string>) }, { onSuccess: () => toast(words) });
+  };
+  return (
+    <Card title="Automatic top-up" aside={<Badge tone={on ? "good" : "neutral"}>{on ? "on" : "off"}</Badge>}>
+      <div className="flex flex-col gap-4">
+        <p className="text-ink-soft">
+          Buys credit with a saved card when the balance is low, once in ten minutes at most. A purchase that fails
+          turns it off, and the owners get an e-mail.
+        </p>
+        {top_up?.failure != null && (
+          <Notice tone="bad" title="It turned itself off">
+            {FAILURES[top_up.failure]}
+            {top_up.failed_at !== null && (
+              <>
+                {" "}
+                (<Time at={top_up.failed_at} />)
+              </>
+            )}
+          </Notice>
+        )}
+        <SavedCard method={method} />
+        <Form
+          key={JSON.stringify(top_up)}
+          onSubmit={(form) => submit(form, true)}
+          error={set.error}
+          fields={FIELDS.map(({ name }) => name)}
+        >
+          <div className="grid items-start gap-4 sm:grid-cols-3 lg:grid-cols-1 xl:grid-cols-3">
+            {FIELDS.map(({ name, label, start }) => (
+              <TextField
+                key={name}
+                label={label}
+                name={name}
+                inputMode="decimal"
+                required
+                autoComplete="off"
+                defaultValue={top_up === null ? start : typed(top_up[name])}
+                error={wrong[name] ?? errorOfField(set.error, name)}
+              />
+            ))}
+          </div>
+          <p className="text-xs text-ink-soft">
+            In dollars.{" "}
+            {top_up !== null && (
+              <>
+                Bought by itself this month, in UTC: <Money of={top_up.month_spent_micro} exact />.
+              </>
+            )}
+          </p>
+          <div className="flex flex-wrap gap-2">
+            <Button type="submit" busy={set.isPending} disabled={method === null}>
+              {on ? "Save top-up" : "Turn on top-up"}
+            </Button>
+            {on && (
+              <Button
+                look="quiet"
+                disabled={set.isPending}
+                onClick={(event) => {
+                  const { form } = event.currentTarget;
+                  if (form !== null) submit(new FormData(form), false);
+                }}
+              >
+                Turn off top-up
+              </Button>
+            )}
+          </div>
+        </Form>
+      </div>
+    </Card>
+  );
+}

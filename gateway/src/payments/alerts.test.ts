@@ -1,0 +1,202 @@
+/** The low-credit alert: once for each fall, over two gateways, and no letter lost. */
+import assert from "node:assert/strict";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { openIdentities } from "../accounts/identities.ts";
+import { cheapHash } from "../accounts/testing/cheap-hash.ts";
+import type { Uuid } from "../base/ids.ts";
+import { dollars, type Pico, pico } from "../base/money.ts";
+import { manualClock } from "../base/testing.ts";
+import { type Alerts, openAlerts } from "./alerts.ts";
+import { openTestPayments, silentLog, type TestPayments } from "./testing.ts";
+
+const HOUR_MS = 3_600_000;
+const clock = manualClock(Date.now());
+let t: TestPayments;
+let gateways: Alerts[];
+let mailServer: "there" | "away" = "there";
+before(async () => {
+  t = await openTestPayments({
+    clock,
+    mailing: async () => {
+      if (mailServer === "away") throw new Error("connection refused");
+    },
+  });
+  gateways = t.pools.map((pool) => openAlerts({ pool, outbox: t.outbox, origin: "http://console.test" }));
+});
+after(() => t.close());
+beforeEach(() => {
+  mailServer = "there";
+  t.mailed.length = 0;
+});
+
+/** An account with credit and owners. */
+async function account(credit: Pico, owners = 1): Promise<Uuid> {
+  const id = await t.openBuilder();
+  const { pool } = t.db;
+  const identities = await openIdentities({
+    pool,
+    newId: t.newId,
+    log: silentLog(),
+    secret: "a secret of tests, 32 characters or more",
+    publicUrl: undefined,
+    passwordHash: cheapHash,
+  });
+  for (let i = 0; i < owners; i++) {
+    const email = `owner-${t.newId()}@example.test`;
+    const identity = await identities.create({ email, password: "a password", name: "A", operator: false });
+    await identities.own(identity, id);
+  }
+  await move(id, credit);
+  return id;
+}
+
+const move = (accountId: Uuid, amount: Pico): Promise<string> =>
+  t.ledger.transfer({
+    id: t.newId(),
+    kind: amount > 0n ? "grant" : "refund",
+    accountId,
+    amount: pico(amount > 0n ? amount : -amount),
+    reason: "a test",
+  });
+
+const first = (): Alerts => gateways[0] as Alerts;
+
+/** Both gateways look, three times each, at the same time; then what they wrote is sent. */
+async function look(): Promise<number> {
+  await Promise.all([...gateways, ...gateways, ...gateways].map((alerts) => alerts.look()));
+  await t.outbox.send();
+  return t.mailed.length;
+}
+
+describe("an alert", () => {
+  test("comes once for each fall below the mark, and again only after the balance was at the mark", async () => {
+    const id = await account(dollars(10));
+    await first().set(id, dollars(5));
+    assert.equal(await look(), 0);
+    await move(id, dollars(-5));
+    assert.equal(await look(), 0, "at the mark is not below it");
+    await move(id, pico(-1n));
+    assert.equal(await look(), 1);
+    assert.equal(await look(), 1, "it is told once");
+    await move(id, dollars(-1));
+    assert.equal(await look(), 1, "further below is no other fall");
+    await move(id, pico(dollars(1)));
+    assert.equal(await look(), 1, "a rise that stays below arms nothing");
+    await move(id, pico(1n));
+    assert.equal(await look(), 1);
+    await move(id, pico(-1n));
+    assert.equal(await look(), 2, "the second fall");
+    const { subject, text } = t.mailed[0] as { subject: string; text: string };
+    assert.equal(subject, "Tollgate: credit is below $5.00");
+    assert.match(text, /is \$4\.99, below the mark of \$5\.00.*http:\/\/console\.test\/console\/credits/s);
+  });
+
+  test("a rise and a fall between two looks is told, and a fall and a rise is not", async () => {
+    const id = await account(dollars(10));
+    await first().set(id, dollars(5));
+    await move(id, dollars(-6));
+    assert.equal(await look(), 1);
+    await move(id, dollars(20));
+    await move(id, dollars(-20));
+    assert.equal(await look(), 2);
+    await move(id, dollars(20));
+    await move(id, dollars(-20));
+    await move(id, dollars(20));
+    assert.equal(await look(), 2);
+  });
+
+  test("goes to every owner; a mark above the balance waits for the next fall; without a mark nothing comes", async () => {
+    const id = await account(dollars(3), 3);
+    await first().set(id, dollars(5));
+    assert.deepEqual(await first().of(id), { mark: dollars(5), fallen: true });
+    assert.equal(await look(), 0);
+    await move(id, dollars(4));
+    await move(id, dollars(-4));
+    assert.equal(await look(), 3);
+    assert.equal(new Set(t.mailed.map(({ to }) => to)).size, 3);
+    await first().set(id, null);
+    assert.equal(await first().of(id), undefined);
+    await move(id, dollars(4));
+    await move(id, dollars(-4));
+    assert.equal(await look(), 3);
+  });
+
+  test("a rise while a gateway is about to tell is not overlooked", async () => {
+    const id = await account(dollars(10));
+    await first().set(id, dollars(5));
+    await move(id, dollars(-6));
+    // It has read that the balance is low; before it writes, the balance rises.
+    const client = await t.db.pool.connect();
+    await client.query("begin");
+    await client.query("select from credit_alert where account_id = $1 for update", [id]);
+    const looking = first().look();
+    await waiting("%update credit_alert%");
+    await client.query("update credit_alert set fallen = false, rises = rises + 1 where account_id = $1", [id]);
+    await client.query("commit");
+    client.release();
+    assert.equal(await looking, 0);
+    assert.equal(await look(), 1, "the balance is still low, and is told by the next look");
+  });
+});
+
+async function waiting(query: string): Promise<void> {
+  for (;;) {
+    const { rowCount } = await t.db.pool.query(
+      "select from pg_stat_activity where wait_event_type = 'Lock' and query like $1",
+      [query],
+    );
+    if (rowCount !== null && rowCount > 0) return;
+    await new Promise(setImmediate);
+  }
+}
+
+describe("a letter", () => {
+  const letters = async (): Promise<number> => {
+    const { rows } = await t.db.pool.query("select count(*)::int as count from letter");
+    return rows[0].count;
+  };
+  const fall = async (): Promise<void> => {
+    const id = await account(dollars(10));
+    await first().set(id, dollars(5));
+    await move(id, dollars(-6));
+  };
+
+  test("waits for a mail server that is away, under one id, at growing distances", async () => {
+    await fall();
+    mailServer = "away";
+    assert.equal(await look(), 0);
+    assert.equal(await look(), 0);
+    assert.equal(await letters(), 1);
+    mailServer = "there";
+    assert.equal(await look(), 0, "not before its time");
+    clock.advance(3 * 60_000);
+    assert.equal(await look(), 1);
+    assert.match(String(t.mailed[0]?.id), /^[0-9a-f-]{36}$/);
+    assert.equal(await letters(), 0);
+  });
+
+  test("that a gateway died with is sent by another", async () => {
+    await fall();
+    await first().look();
+    // Taken, and never noted as sent.
+    await t.db.pool.query("update letter set attempts = 1, next_at = $1", [new Date(clock.now() + 120_000)]);
+    assert.equal(await look(), 0);
+    clock.advance(120_000);
+    assert.equal(await look(), 1);
+  });
+
+  test("is given up after three days, and said so", async () => {
+    await fall();
+    mailServer = "away";
+    await look();
+    for (let hour = 0; hour < 73; hour++) {
+      clock.advance(HOUR_MS);
+      await t.outbox.send();
+    }
+    mailServer = "there";
+    clock.advance(2 * HOUR_MS);
+    assert.equal(await look(), 0);
+    assert.equal(await letters(), 0);
+    assert.ok(t.logged.some(({ msg, level }) => level === 50 && String(msg).includes("given up")));
+  });
+});

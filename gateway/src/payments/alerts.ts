@@ -1,0 +1,79 @@
+/**
+ * The low-credit alert: an account's owners are written to once for each fall of its balance below a mark. No request waits for
+ * any of it: a job looks at the accounts that have a mark and have not fallen. What tells of a fall is one update of one row,
+ * so that of several gateways one writes; a transfer that brings the balance back arms the row again (`ledger_transfer`).
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Outbox } from "../accounts/outbox.ts";
+import type { Uuid } from "../base/ids.ts";
+import type { Pico } from "../base/money.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import { lowCredit } from "./letters.ts";
+
+const LOOKED_AT_MAX = 500;
+
+const Alert = row({ mark: column.pico, fallen: z.boolean() });
+type Alert = z.infer<typeof Alert>;
+
+const Low = row({
+  id: column.uuid,
+  name: z.string(),
+  mark: column.pico,
+  balance: column.pico,
+  rises: z.int(),
+});
+
+export interface Alerts {
+  of(accountId: Uuid): Promise<Alert | undefined>;
+  /** Null: none. A mark above the balance tells of the next fall, not of the one that has been. */
+  set(accountId: Uuid, mark: Pico | null): Promise<void>;
+  /** Writes to the owners of those that fell; how many did. */
+  look(): Promise<number>;
+}
+
+export function openAlerts({ pool, outbox, origin }: { pool: pg.Pool; outbox: Outbox; origin: string }): Alerts {
+  /** False where another gateway was first, or the balance rose meanwhile. */
+  const tell = ({ id, name, mark, balance, rises }: z.infer<typeof Low>): Promise<boolean> =>
+    inTransaction(pool, async (client) => {
+      const { rowCount } = await client.query(
+        "update credit_alert set fallen = true where account_id = $1 and not fallen and mark = $2 and rises = $3",
+        [id, mark.toString(), rises],
+      );
+      if (rowCount !== 1) return false;
+      await outbox.toOwners(client, id, lowCredit({ id, name, origin }, { balance, mark }));
+      return true;
+    });
+  return {
+    of: (accountId) =>
+      queryRow(pool, Alert, "select mark, fallen from credit_alert where account_id = $1", [accountId]),
+    async set(accountId, mark) {
+      if (mark === null) {
+        await pool.query("delete from credit_alert where account_id = $1", [accountId]);
+        return;
+      }
+      await pool.query(
+        `insert into credit_alert (account_id, mark, fallen)
+         select id, $2::bigint, balance < $2::bigint from ledger_account where id = $1
+         on conflict (account_id) do update
+           set mark = excluded.mark, fallen = excluded.fallen, rises = credit_alert.rises + 1
+         where credit_alert.mark <> excluded.mark`,
+        [accountId, mark.toString()],
+      );
+    },
+    async look() {
+      const low = await queryRows(
+        pool,
+        Low,
+        `select c.account_id as id, a.name, c.mark, l.balance, c.rises
+           from credit_alert c join ledger_account l on l.id = c.account_id join account a on a.id = c.account_id
+          where not c.fallen and l.balance < c.mark limit $1`,
+        [LOOKED_AT_MAX],
+      );
+      let told = 0;
+      for (const one of low) if (await tell(one)) told += 1;
+      return told;
+    },
+  };
+}

@@ -1,0 +1,52 @@
+/** What an account's owners are written about its credit. */
+import { publicId, type Uuid } from "../base/ids.ts";
+import { PICO_PER_DOLLAR, type Pico } from "../base/money.ts";
+import type { TopUpFailure } from "../base/states.ts";
+
+interface Words {
+  subject: string;
+  text: string;
+}
+
+interface About {
+  id: Uuid;
+  name: string;
+  /** How browsers reach the gateway. */
+  origin: string;
+}
+
+export const lowCredit = (about: About, { balance, mark }: { balance: Pico; mark: Pico }): Words => ({
+  subject: `Tollgate: credit is below ${dollarsText(mark)}`,
+  text: lines(
+    `The credit of ${accountText(about)} is ${dollarsText(balance)}, below the mark of ${dollarsText(mark)} that was set for it.`,
+    `When it is used up, requests are refused. To add credit, or to change the mark, open:\n${pageOf(about)}`,
+    "You are written to again when the credit was at the mark or above it and falls below it once more.",
+  ),
+});
+
+const FAILURES: Record<TopUpFailure, string> = {
+  declined: "the payment provider refused the saved card",
+  authentication_required: "the card's bank asks for a confirmation that only its holder can give",
+  unreachable: "the payment provider gave no answer for half a day",
+};
+
+export const topUpFailed = (about: About, { amount, failure }: { amount: Pico; failure: TopUpFailure }): Words => ({
+  subject: "Tollgate: automatic top-up was turned off",
+  text: lines(
+    `An automatic purchase of ${dollarsText(amount)} of credit for ${accountText(about)} failed: ${FAILURES[failure]}.`,
+    "Automatic top-up is off now, and nothing is bought by itself until somebody turns it on again.",
+    `To buy credit, save another card or turn it on again, open:\n${pageOf(about)}`,
+  ),
+});
+
+const accountText = ({ id, name }: About): string => `the account “${name}” (${publicId("acc", id)})`;
+const pageOf = ({ origin }: About): string => `${origin}/console/credits`;
+const lines = (...paragraphs: string[]): string => `${paragraphs.join("\n\n")}\n`;
+
+/** Whole cents, never more than there is. */
+export function dollarsText(amount: Pico): string {
+  const unit = PICO_PER_DOLLAR / 100n;
+  const cents = amount >= 0n ? amount / unit : -((-amount + unit - 1n) / unit);
+  const size = cents < 0n ? -cents : cents;
+  return `${cents < 0n ? "-" : ""}$${size / 100n}.${String(size % 100n).padStart(2, "0")}`;
+}

@@ -1,0 +1,125 @@
+/**
+ * The card that an account has saved at the provider, which automatic purchases are made with. It is saved on the provider's
+ * page; what is kept here is the provider's name for it, its brand and its last four digits.
+ */
+import { OPEN_CHECKOUTS_MAX } from "@tollgate/api/bounds.ts";
+import type pg from "pg";
+import { z } from "zod";
+import type { Clock } from "../base/clock.ts";
+import { type NewId, publicId, type Uuid } from "../base/ids.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
+import type { PaymentProvider, SavedMethod } from "./provider.ts";
+
+const WINDOW_S = 3600;
+
+const Method = row({ method: z.string(), brand: z.string(), last4: z.string().nullable() });
+export type Method = z.infer<typeof Method>;
+
+const Customer = row({ customer: z.string() });
+const Setups = row({ setups: column.count, wait: z.int() });
+
+interface SetupPage {
+  successUrl: string;
+  cancelUrl: string;
+}
+
+interface Methods {
+  of(accountId: Uuid): Promise<Method | undefined>;
+  /** Where the card is saved, or the seconds to wait where too many such pages were opened within the hour. */
+  openSetup(accountId: Uuid, page: SetupPage): Promise<{ url: string } | { waitS: number }>;
+  /** Whether news of that customer concern us. */
+  isOurs(customer: string): Promise<boolean>;
+  /** Forgets the card, here and at the provider, and buys nothing by itself any more. False where there was none. */
+  remove(accountId: Uuid): Promise<boolean>;
+}
+
+interface MethodsOptions {
+  pool: pg.Pool;
+  provider: PaymentProvider;
+  clock: Clock;
+  newId: NewId;
+}
+
+export function openMethods({ pool, provider, clock, newId }: MethodsOptions): Methods {
+  const { live } = provider;
+  const customerOf = async (accountId: Uuid): Promise<string> => {
+    const find = () =>
+      queryRow(
+        pool,
+        Customer,
+        "select provider_customer as customer from payment_customer where account_id = $1 and live = $2",
+        [accountId, live],
+      );
+    const found = await find();
+    if (found !== undefined) return found.customer;
+    const opened = await provider.openCustomer(publicId("acc", accountId));
+    await pool.query(
+      "insert into payment_customer (account_id, live, provider_customer) values ($1, $2, $3) on conflict do nothing",
+      [accountId, live, opened],
+    );
+    // Of two gateways at once one was first, and it is that one's customer.
+    return (await find())?.customer ?? opened;
+  };
+
+  const find = (accountId: Uuid): Promise<Method | undefined> =>
+    queryRow(
+      pool,
+      Method,
+      `select provider_method as method, brand, last4 from payment_customer
+        where account_id = $1 and live = $2 and provider_method is not null`,
+      [accountId, live],
+    );
+
+  return {
+    of: find,
+    async openSetup(accountId, page) {
+      const customer = await customerOf(accountId);
+      const { setups, wait } = await queryOne(
+        pool,
+        Setups,
+        `update payment_customer c
+            set setups = case when o.fresh then 1 else c.setups + 1 end,
+                setups_since = case when o.fresh then $3 else c.setups_since end
+           from (select coalesce(setups_since <= $3::timestamptz - make_interval(secs => $4), true) as fresh
+                   from payment_customer where account_id = $1 and live = $2) o
+          where account_id = $1 and live = $2
+          returning c.setups, greatest(1, ceil($4 - extract(epoch from $3 - c.setups_since)))::int as wait`,
+        [accountId, live, new Date(clock.now()), WINDOW_S],
+      );
+      if (setups > OPEN_CHECKOUTS_MAX) return { waitS: wait };
+      const [reference, account] = [publicId("pay", newId()), publicId("acc", accountId)];
+      return await provider.openSetup({ reference, account, customer, ...page });
+    },
+    async isOurs(customer) {
+      const text = "select provider_customer as customer from payment_customer where provider_customer = $1";
+      return (await queryRow(pool, Customer, text, [customer])) !== undefined;
+    },
+    async remove(accountId) {
+      const saved = await find(accountId);
+      if (saved === undefined) return false;
+      await provider.forgetMethod(saved.method);
+      await inTransaction(pool, async (client) => {
+        await client.query("update auto_topup set enabled = false where account_id = $1", [accountId]);
+        // The provider tells of saved cards to the second.
+        await client.query(
+          `update payment_customer
+              set provider_method = null, brand = null, last4 = null, as_of = date_trunc('second', $3::timestamptz)
+            where account_id = $1 and live = $2 and provider_method = $4`,
+          [accountId, live, new Date(clock.now()), saved.method],
+        );
+      });
+      return true;
+    },
+  };
+}
+
+/** By an event of that time: an older one, or one that is repeated after the card was removed, changes nothing. */
+export async function saveMethod(client: pg.PoolClient, saved: SavedMethod, asOf: Date): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update payment_customer set provider_method = $2, brand = $3, last4 = $4, as_of = $5
+      where provider_customer = $1 and (as_of is null or as_of <= $5)`,
+    [saved.customer, saved.method, saved.brand, saved.last4, asOf],
+  );
+  return rowCount === 1;
+}

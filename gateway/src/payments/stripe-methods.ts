@@ -1,0 +1,144 @@
+/**
+ * Cards that are saved at Stripe and charged while nobody is there. A card is saved on Stripe's own page; only its brand and
+ * last four digits come back.
+ */
+import Stripe from "stripe";
+import type { TopUpFailure } from "../base/states.ts";
+import {
+  type ChargeOrder,
+  CURRENCY,
+  type IntentNews,
+  inCents,
+  type PaymentProvider,
+  ProviderUnavailable,
+  type SavedMethod,
+  type SetupOrder,
+} from "./provider.ts";
+import { unavailable } from "./stripe-client.ts";
+import { intentNews } from "./stripe-events.ts";
+
+interface SavedMethodsOptions {
+  stripe: Stripe;
+  live: boolean;
+  /** The answer within the deadline, or ProviderUnavailable. */
+  asked: <T>(work: Promise<T>) => Promise<T>;
+  /** The same with the library's own errors. */
+  within: <T>(work: Promise<T>) => Promise<T>;
+}
+
+export function savedMethods({
+  stripe,
+  live,
+  asked,
+  within,
+}: SavedMethodsOptions): Pick<
+  PaymentProvider,
+  "openCustomer" | "openSetup" | "savedMethod" | "forgetMethod" | "charge"
+> {
+  return {
+    async openCustomer(account) {
+      const metadata = { tollgate_account: account };
+      return (await asked(stripe.customers.create({ metadata }, { idempotencyKey: `customer ${account}` }))).id;
+    },
+
+    async openSetup(order) {
+      const opening = stripe.checkout.sessions.create(setupOf(order), { idempotencyKey: order.reference });
+      const { url, livemode } = await asked(opening);
+      const protocol = typeof url === "string" ? URL.parse(url)?.protocol : undefined;
+      if (livemode !== live || (protocol !== "https:" && protocol !== "http:")) {
+        throw new ProviderUnavailable("the session is not what was asked for", { livemode });
+      }
+      return { url: url as string };
+    },
+
+    async savedMethod(setup) {
+      const { customer, payment_method: method } = await asked(
+        stripe.setupIntents.retrieve(setup, { expand: ["payment_method"] }),
+      );
+      if (customer === null || method === null || typeof method === "string") {
+        throw new ProviderUnavailable("the setup saved nothing", { setup });
+      }
+      return { customer: idOf(customer), method: method.id, ...nameOf(method) };
+    },
+
+    async forgetMethod(method) {
+      await within(stripe.paymentMethods.detach(method)).catch((error) => {
+        // It is of no customer any more, or is none: what was wanted.
+        if (error instanceof Stripe.errors.StripeInvalidRequestError) return;
+        throw unavailable(error);
+      });
+    },
+
+    async charge(order) {
+      const asking = stripe.paymentIntents.create(intentOf(order), { idempotencyKey: order.reference });
+      try {
+        const intent = await within(asking);
+        if (intent.livemode !== live)
+          throw new ProviderUnavailable("an answer of the other mode", { intent: intent.id });
+        return intentNews(intent) ?? unreadable(intent.id);
+      } catch (error) {
+        return refusedCharge(error, order);
+      }
+    },
+  };
+}
+
+function setupOf({ reference, account, customer, successUrl, cancelUrl }: SetupOrder) {
+  const metadata = { tollgate_account: account };
+  return {
+    mode: "setup",
+    customer,
+    client_reference_id: reference,
+    // What can be saved is what the account at Stripe offers for it.
+    currency: CURRENCY,
+    success_url: successUrl,
+    cancel_url: cancelUrl,
+    metadata,
+    setup_intent_data: { metadata },
+  } as const satisfies Stripe.Checkout.SessionCreateParams;
+}
+
+function intentOf({ reference, account, product, price, customer, method }: ChargeOrder) {
+  const { minor, currency } = inCents(price);
+  return {
+    amount: Number(minor),
+    currency,
+    customer,
+    payment_method: method,
+    // Nobody is there to be sent elsewhere.
+    automatic_payment_methods: { enabled: true, allow_redirects: "never" },
+    off_session: true,
+    confirm: true,
+    description: product,
+    metadata: { tollgate_checkout: reference, tollgate_account: account },
+  } as const satisfies Stripe.PaymentIntentCreateParams;
+}
+
+/**
+ * A card that is refused, and a request that Stripe will never take (the card is gone), are answers. Anything else, such as no
+ * answer, a limit or a wrong key of ours, says nothing about the money.
+ */
+function refusedCharge(error: unknown, { reference }: ChargeOrder): IntentNews {
+  const isCard = error instanceof Stripe.errors.StripeCardError;
+  const isRequest =
+    error instanceof Stripe.errors.StripeInvalidRequestError && [400, 404].includes(error.statusCode ?? 0);
+  if (!isCard && !isRequest) throw unavailable(error);
+  const payment = error.payment_intent?.id ?? null;
+  return { kind: "intent", reference, payment, seen: "failed", total: null, failure: failureOf(error.code) };
+}
+
+const failureOf = (code: string | undefined): TopUpFailure =>
+  code === "authentication_required" ? "authentication_required" : "declined";
+
+/** A card by its brand, anything else by what it is (`us_bank_account`); with its last digits where it has some. */
+function nameOf(method: Stripe.PaymentMethod): Pick<SavedMethod, "brand" | "last4"> {
+  const details = (method as unknown as Record<string, { brand?: unknown; last4?: unknown } | undefined>)[method.type];
+  const { brand = method.type, last4 } = details ?? {};
+  return { brand: String(brand), last4: typeof last4 === "string" && /^\d{4}$/.test(last4) ? last4 : null };
+}
+
+const idOf = (named: string | { id: string }): string => (typeof named === "string" ? named : named.id);
+
+function unreadable(intent: string): never {
+  throw new ProviderUnavailable("the answer is not about what was asked", { intent });
+}

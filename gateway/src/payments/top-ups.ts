@@ -1,0 +1,225 @@
+/**
+ * Automatic top-up: credit that is bought by itself when the balance is below a mark. A purchase is begun under the lock of the
+ * account's row, which all gateways take, and is on record before the provider is asked: a gateway that dies in between leaves
+ * a purchase that another asks for again under the same name, and the provider makes one of both. What was paid is credited as
+ * every checkout is (receive.ts), by the answer or by an event, whichever comes first.
+ */
+import { TOP_UP_APART_S } from "@tollgate/api/bounds.ts";
+import type pg from "pg";
+import { z } from "zod";
+import type { Outbox } from "../accounts/outbox.ts";
+import type { Clock } from "../base/clock.ts";
+import { type NewId, publicId, type Uuid } from "../base/ids.ts";
+import type { Log } from "../base/log.ts";
+import { type Pico, pico } from "../base/money.ts";
+import { TOP_UP_FAILURES, type TopUpFailure } from "../base/states.ts";
+import { startOfMonth } from "../base/time.ts";
+import { inTransaction } from "../db/pool.ts";
+import { column, queryOne, queryRow, queryRows, row } from "../db/rows.ts";
+import { topUpFailed } from "./letters.ts";
+import { AUTOMATIC } from "./packs.ts";
+import { type PaymentProvider, ProviderUnavailable } from "./provider.ts";
+import { type OnFailed, takeAnswer } from "./receive.ts";
+
+const APART_MS = TOP_UP_APART_S * 1000;
+/** Longer than one question takes: until then it is the business of the gateway that asks. */
+const FIRST_PAUSE_S = 30;
+const PAUSE_S_MAX = 1800;
+/** The provider knows a repeat for 24 hours. Half of that is left to whatever is late. */
+const GIVEN_UP_MS = 12 * 60 * 60 * 1000;
+const AT_ONCE_MAX = 20;
+
+const Settings = row({
+  enabled: z.boolean(),
+  amount: column.pico,
+  mark: column.pico,
+  monthMax: column.pico,
+  begunAt: column.moment.nullable(),
+  failure: z.enum(TOP_UP_FAILURES).nullable(),
+  failedAt: column.moment.nullable(),
+});
+const SETTINGS = `select enabled, amount, mark, month_max as "monthMax", begun_at as "begunAt", failure, failed_at as "failedAt"
+  from auto_topup where account_id = $1`;
+
+export type TopUp = z.infer<typeof Settings> & { monthSpent: Pico };
+type TopUpSettings = Pick<TopUp, "enabled" | "amount" | "mark" | "monthMax">;
+
+const Id = row({ id: column.uuid });
+const Spent = row({ spent: column.pico });
+const Standing = row({
+  balance: column.pico,
+  spent: column.pico,
+  underWay: z.boolean(),
+  customer: z.string().nullable(),
+  method: z.string().nullable(),
+});
+const Asked = row({
+  id: column.uuid,
+  accountId: column.uuid,
+  amount: column.pico,
+  customer: z.string(),
+  method: z.string(),
+  createdAt: column.moment,
+});
+const Named = row({ name: z.string(), amount: column.pico });
+
+export interface TopUps {
+  /** Undefined: it was never set. */
+  of(accountId: Uuid): Promise<TopUp | undefined>;
+  /** False where it is turned on and no card is saved. */
+  set(accountId: Uuid, settings: TopUpSettings): Promise<boolean>;
+  /** Begins the purchases that are due; how many. */
+  begin(): Promise<number>;
+  /** Asks the provider for those that it has not answered to. */
+  ask(): Promise<void>;
+}
+
+interface TopUpsOptions {
+  pool: pg.Pool;
+  provider: PaymentProvider;
+  outbox: Outbox;
+  origin: string;
+  clock: Clock;
+  newId: NewId;
+  log: Log;
+}
+
+/** Turns automatic purchases off, and says so. Once for each purchase that failed: its state decides. */
+export const turnOff =
+  ({ outbox, origin, clock }: Pick<TopUpsOptions, "outbox" | "origin" | "clock">): OnFailed =>
+  async (client, accountId, failure) => {
+    const { rowCount } = await client.query(
+      "update auto_topup set enabled = false, failure = $2, failed_at = $3 where account_id = $1",
+      [accountId, failure, new Date(clock.now())],
+    );
+    if (rowCount !== 1) return;
+    const { name, amount } = await queryOne(
+      client,
+      Named,
+      "select a.name, t.amount from account a join auto_topup t on t.account_id = a.id where a.id = $1",
+      [accountId],
+    );
+    await outbox.toOwners(client, accountId, topUpFailed({ id: accountId, name, origin }, { amount, failure }));
+  };
+
+/** What counts against the month's maximum: whatever was paid or may still be. */
+const SPENT = `coalesce((select sum(amount) from payment_checkout
+   where account_id = $1 and pack = '${AUTOMATIC}' and created_at >= $2 and state not in ('failed', 'expired')), 0)`;
+
+export function openTopUps(options: TopUpsOptions): TopUps {
+  const { pool, provider, clock, newId, log } = options;
+  const onFailed = turnOff(options);
+
+  const begin = (accountId: Uuid): Promise<boolean> =>
+    inTransaction(pool, async (client) => {
+      const now = new Date(clock.now());
+      const set = await queryRow(client, Settings, `${SETTINGS} for update`, [accountId]);
+      if (set === undefined || !set.enabled) return false;
+      if (set.begunAt !== null && now.getTime() - set.begunAt.getTime() < APART_MS) return false;
+      // One statement and so one moment: a purchase that is not under way any more is in the balance.
+      const { balance, spent, underWay, customer, method } = await queryOne(
+        client,
+        Standing,
+        `select l.balance, ${SPENT} as spent,
+                exists (select from payment_checkout where account_id = $1 and pack = '${AUTOMATIC}'
+                           and state in ('open', 'pending')) as "underWay",
+                c.provider_customer as customer, c.provider_method as method
+           from ledger_account l left join payment_customer c on c.account_id = l.id and c.live = $3
+          where l.id = $1`,
+        [accountId, startOfMonth(now.getTime()), provider.live],
+      );
+      const wanted = balance < set.mark && !underWay && spent + set.amount <= set.monthMax;
+      if (!wanted || customer === null || method === null) return false;
+      const id = newId();
+      await client.query(
+        `insert into payment_checkout (id, account_id, pack, amount, live, created_at, changed_at)
+         values ($1, $2, '${AUTOMATIC}', $3, $4, $5, $5)`,
+        [id, accountId, set.amount.toString(), provider.live, now],
+      );
+      await client.query(
+        "insert into payment_automatic (checkout_id, provider_customer, provider_method, next_at) values ($1, $2, $3, $4)",
+        [id, customer, method, now],
+      );
+      await client.query("update auto_topup set begun_at = $2 where account_id = $1", [accountId, now]);
+      return true;
+    });
+
+  /** Moved on first, so that no other gateway asks at the same time. */
+  const take = (): Promise<z.infer<typeof Asked>[]> =>
+    queryRows(
+      pool,
+      Asked,
+      `update payment_automatic p
+          set attempts = p.attempts + 1,
+              next_at = $1::timestamptz + make_interval(secs => least($2::float8 * 2 ^ least(p.attempts, 20), $3))
+         from (select checkout_id from payment_automatic where next_at <= $1
+                order by next_at limit $4 for update skip locked) due, payment_checkout c
+        where p.checkout_id = due.checkout_id and c.id = p.checkout_id and c.live = $5
+        returning c.id, c.account_id as "accountId", c.amount, p.provider_customer as customer, p.provider_method as method,
+                  c.created_at as "createdAt"`,
+      [new Date(clock.now()), FIRST_PAUSE_S, PAUSE_S_MAX, AT_ONCE_MAX, provider.live],
+    );
+
+  const ask = async ({ id, accountId, amount, customer, method, createdAt }: z.infer<typeof Asked>): Promise<void> => {
+    const reference = publicId("pay", id);
+    const failed = (failure: TopUpFailure) =>
+      ({ kind: "intent", reference, payment: null, seen: "failed", total: null, failure }) as const;
+    try {
+      const late = clock.now() - createdAt.getTime() > GIVEN_UP_MS;
+      const account = publicId("acc", accountId);
+      const order = { reference, account, product: "Automatic top-up of credits", price: amount, customer, method };
+      const news = late ? failed("unreachable") : await provider.charge(order);
+      const { outcome, moves } = await takeAnswer({ pool, onFailed }, { ...news, reference });
+      log.info(
+        { checkout: reference, seen: news.seen, outcome, moves: moves.length },
+        "an automatic purchase was answered",
+      );
+    } catch (cause) {
+      if (!(cause instanceof ProviderUnavailable)) throw cause;
+      const what = { checkout: reference, reason: cause.message, ...cause.details };
+      log.warn(what, "the payment provider did not answer to an automatic purchase; it is asked again");
+    }
+  };
+
+  return {
+    async of(accountId) {
+      const set = await queryRow(pool, Settings, SETTINGS, [accountId]);
+      if (set === undefined) return undefined;
+      const since = startOfMonth(clock.now());
+      const { spent } = await queryOne(pool, Spent, `select ${SPENT} as spent`, [accountId, since]);
+      return { ...set, monthSpent: pico(spent) };
+    },
+    async set(accountId, { enabled, amount, mark, monthMax }) {
+      const { rowCount } = await pool.query(
+        `insert into auto_topup (account_id, enabled, amount, mark, month_max)
+         select $1, $2, $3::bigint, $4::bigint, $5::bigint
+          where not $2 or exists (select from payment_customer
+                                   where account_id = $1 and live = $6 and provider_method is not null)
+         on conflict (account_id) do update
+           set enabled = excluded.enabled, amount = excluded.amount, mark = excluded.mark, month_max = excluded.month_max,
+               failure = case when excluded.enabled then null else auto_topup.failure end,
+               failed_at = case when excluded.enabled then null else auto_topup.failed_at end`,
+        [accountId, enabled, amount.toString(), mark.toString(), monthMax.toString(), provider.live],
+      );
+      return rowCount === 1;
+    },
+    async begin() {
+      const due = await queryRows(
+        pool,
+        Id,
+        `select t.account_id as id
+           from auto_topup t join ledger_account l on l.id = t.account_id join account a on a.id = t.account_id
+          where t.enabled and l.balance < t.mark and a.suspended_at is null
+            and (t.begun_at is null or t.begun_at <= $1)`,
+        [new Date(clock.now() - APART_MS)],
+      );
+      let begun = 0;
+      for (const { id } of due) if (await begin(id)) begun += 1;
+      return begun;
+    },
+    async ask() {
+      const asking = await Promise.allSettled((await take()).map(ask));
+      for (const one of asking) if (one.status === "rejected") throw one.reason;
+    },
+  };
+}
