@@ -56,3 +56,9 @@ export const MODEL_KINDS = ["generation", "embedding"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 export const MODEL_CLASSES = ["tiny", "small", "mid", "reasoning", "embed", "large"] as const;
 export const MODEL_STATUSES = ["active", "coming"] as const;
+
+/** How a model is doing, as anybody is told. */
+export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
+export type ModelState = (typeof MODEL_STATES)[number];
+export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
+export type IncidentKind = (typeof INCIDENT_KINDS)[number];

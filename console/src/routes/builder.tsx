@@ -38,6 +38,11 @@ const models = createRoute({
   path: "/models",
   component: lazyRouteComponent(() => import("../pages/models/models-page.tsx"), "ModelsPage"),
 });
+const model = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/models/$id",
+  component: lazyRouteComponent(() => import("../pages/models/model-page.tsx"), "ModelPage"),
+});
 const credits = createRoute({
   getParentRoute: () => appRoute,
   path: "/credits",
@@ -49,4 +54,4 @@ const credits = createRoute({
   component: lazyRouteComponent(() => import("../pages/credits/credits-page.tsx"), "CreditsPage"),
 });
 
-export const builderRoutes = [overview, keys, requests, playground, models, credits] as const;
+export const builderRoutes = [overview, keys, requests, playground, models, model, credits] as const;
