@@ -11,7 +11,9 @@ import pg from "pg";
 import { systemClock } from "../gateway/src/base/clock.ts";
 import { parseId } from "../gateway/src/base/ids.ts";
 import { createLog } from "../gateway/src/base/log.ts";
-import { admin } from "../gateway/src/commands/admin/admin.ts";
+import { UsageError } from "../gateway/src/commands/line/command.ts";
+import { perform } from "../gateway/src/commands/line/perform.ts";
+import { TOLLGATE as COMMANDS } from "../gateway/src/commands/tollgate.ts";
 import { startPrivatePostgres } from "../gateway/src/db/embedded.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { PRIVATE_DATABASE } from "./database.ts";
@@ -51,10 +53,10 @@ after(async () => {
 async function run(...args: string[]): Promise<{ code: number; out: string }> {
   const log = mock.method(console, "log", () => {});
   try {
-    const code = await admin([...args, "--data", dataDir]);
+    const code = await perform(COMMANDS, ["admin", ...args, "--data", dataDir]);
     return { code, out: log.mock.calls.map((call) => String(call.arguments[0])).join("\n") };
   } catch (error) {
-    return { code: 1, out: (error as Error).message };
+    return { code: error instanceof UsageError ? 2 : 1, out: (error as Error).message };
   } finally {
     log.mock.restore();
   }
@@ -82,19 +84,37 @@ let people = 0;
 /** Every command once, in text and in JSON; each leaves things as the next needs them. */
 function everyCommand(where: string): void {
   test(`${where}: accounts are listed, opened, suspended, restored and granted credit`, async () => {
-    assert.match(await good("account", "list"), new RegExp(`^${builder}  builder  .* µ  Local builder  builder@`, "m"));
-    assert.match(await good("account", "list", "--kind", "host", "--q", "local h"), new RegExp(`^${host}  host`));
+    assert.match(await good("account", "list"), /^ACCOUNT +KIND +BALANCE +HELD +STATE +NAME +OWNERS$/m);
+    assert.match(
+      await good("account", "list"),
+      new RegExp(`^${builder}  builder +\\$\\d+\\.\\d{2,} +\\$0\\.00  active +Local builder +builder@`, "m"),
+    );
+    assert.match(await good("account", "list", "--kind", "host", "--q", "local h"), new RegExp(`^${host}  host `, "m"));
+    assert.equal(await good("account", "list", "--q", "nobody at all"), "No such account.");
     type Entry = { id: string; name: string; balance_micro: string; suspendedAt: string | null };
     const opened = await said<Entry>("account", "open", "builder", "From the shell");
     assert.deepEqual([opened.name, opened.balance_micro], ["From the shell", "0.000000"]);
-    assert.match(await good("account", "open", "host", "Barn"), /^acc_\w{26} {2}host {5}0\.000000 µ {2}Barn$/);
-    assert.match(await good("grant", opened.id, "--usd", "0.25", "--reason", "to try"), /250000\.000000 µ/);
+    assert.match(
+      await good("account", "open", "host", "Barn"),
+      /^Account {2}acc_\w{26}\nKind {5}host\nName {5}Barn\nBalance {2}\$0\.00\n[\s\S]*^Owners {3}nobody$/m,
+    );
+    const { email } = platform.ready.builder;
+    const owned = await said<Entry & { owners: string[] }>(
+      "account",
+      "open",
+      "builder",
+      "Theirs",
+      "--owner",
+      email.toUpperCase(),
+    );
+    assert.deepEqual(owned.owners, [email]);
+    assert.match(await good("grant", opened.id, "--usd", "0.25", "--reason", "to try"), /^Balance {2}\$0\.25$/m);
     const granted = await said<Entry>("grant", opened.id, "--usd", "5", "--reason", "to try");
     assert.equal(granted.balance_micro, "5250000.000000");
     assert.deepEqual(await said<Entry>("account", "show", opened.id), granted);
-    assert.match(await good("account", "show", opened.id), new RegExp(`^${opened.id}  builder  5250000\\.000000 µ`));
-    assert.match(await good("suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
-    assert.match(await good("account", "suspend", opened.id, "--reason", "unpaid"), /SUSPENDED$/);
+    assert.match(await good("account", "show", opened.id), /^Balance {2}\$5\.25$/m);
+    assert.match(await good("suspend", opened.id, "--reason", "unpaid"), /^State {4}SUSPENDED since \S+Z$/m);
+    assert.match(await good("account", "suspend", opened.id, "--reason", "unpaid"), /^State {4}SUSPENDED since \S+Z$/m);
     assert.ok((await said<Entry>("account", "suspend", opened.id, "--reason", "unpaid")).suspendedAt);
     assert.equal((await said<Entry>("account", "restore", opened.id, "--reason", "paid")).suspendedAt, null);
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
@@ -104,12 +124,19 @@ function everyCommand(where: string): void {
     type Made = { id: string; name: string; secret: string };
     const made = await said<Made>("key", "create", builder, "from the shell");
     assert.match(made.secret, /^tsk_live_\w{12}_\w{43}$/);
-    assert.match(await good("key", "create", builder, "another"), /^key_\w{26} {2}tsk_live_\w{12}_\w{43}$/);
+    assert.match(
+      await good("key", "create", builder, "another"),
+      /^Key {5}key_\w{26}\nName {4}another\nSecret {2}tsk_live_\w{12}_\w{43}$/,
+    );
     assert.match((await said<Made>("host-token", "create", host, "a token")).secret, /^tht_live_\w{12}_\w{43}$/);
-    assert.match(await good("host-token", "create", host, "a token"), /^hst_\w{26} {2}tht_live_/);
+    assert.match(
+      await good("host-token", "create", host, "a token"),
+      /^Host token {2}hst_\w{26}\nName .*\nSecret {6}tht_live_/,
+    );
     const list = await good("key", "list", builder);
-    const shown = `${made.id}  ${made.secret.slice(0, 21)}_…  from the shell  never used  0\\.000000 µ this month`;
-    assert.match(list, new RegExp(`^${shown}  600 requests/min, 2000000 tokens/min, 64 at once$`, "m"));
+    assert.match(list, /^KEY +BEGINS +NAME +STATE +LAST USED +THIS MONTH +REQUESTS\/MIN +TOKENS\/MIN +AT ONCE$/m);
+    const shown = `${made.id}  ${made.secret.slice(0, 21)}_…  from the shell +active +never +\\$0\\.00`;
+    assert.match(list, new RegExp(`^${shown} +600 +2000000 +64$`, "m"));
     const defaultLimits = { requestsPerMinute: 600, tokensPerMinute: 2_000_000, inFlight: 64 };
     const none = { requestsPerMinute: null, tokensPerMinute: null, inFlight: null };
     const listed = await said<Record<string, unknown>[]>("key", "list", builder);
@@ -130,7 +157,7 @@ function everyCommand(where: string): void {
       ownLimits: own,
       defaultLimits,
     });
-    assert.match(await good("key", "list", builder), new RegExp(`^${made.id} .* 5\\* requests/min`, "m"));
+    assert.match(await good("key", "list", builder), new RegExp(`^${made.id} .* 5\\* +2000000 +2\\*$`, "m"));
     const back = await said<{ ownLimits: object }>("key", "limits", made.id);
     assert.deepEqual(back.ownLimits, none);
     assert.deepEqual(await said("key", "revoke", made.id), { id: made.id, revoked: true });
@@ -153,14 +180,20 @@ function everyCommand(where: string): void {
     assert.ok(traffic.some(({ outcome, requests }) => outcome === "ok" && requests > 0));
     const text = await good("overview");
     for (const line of ["Builders' credit", "Owed to hosts", "Liabilities", "Platform revenue", "Accounts", "Nodes"]) {
-      assert.match(text, new RegExp(`^${line} +\\d`, "m"));
+      assert.match(text, new RegExp(`^${line} +\\$?\\d`, "m"));
     }
-    assert.match(text, /^Traffic +the last day, \d+\.\d{6} µ charged$/m);
-    assert.match(text, /^ {2}ok +\d+ requests, \d+ \+ \d+ tokens, \d+\.\d{6} µ$/m);
+    assert.match(text, /^Traffic +the last day, \$\d+\.\d{2,12} charged$/m);
+    assert.match(
+      text,
+      /^OUTCOME +REQUESTS +TOKENS IN +TOKENS OUT +CHARGED\n(.*\n)*ok +\d+ +\d+ +\d+ +\$\d+\.\d{2,12}/m,
+    );
   });
 
   test(`${where}: nodes are listed, found, shown, quarantined and released`, async () => {
-    assert.match(await good("node", "list"), new RegExp(`^${node}  \\w+ +local-1  Local host  tiny-3b$`));
+    assert.match(
+      await good("node", "list"),
+      new RegExp(`^NODE +STATE +NAME +HOST +MODELS +NOTE\n${node}  \\w+ +local-1  Local host  tiny-3b$`),
+    );
     type Shown = {
       id: string;
       account_name: string;
@@ -178,10 +211,10 @@ function everyCommand(where: string): void {
     assert.deepEqual([barred.account_name, barred.quarantine?.evidence], ["Local host", {}]);
     assert.match(
       await good("node", "show", node),
-      /\n {2}quarantined \S+Z by command line: smells of smoke\n {2}evidence \{\}$/,
+      /\nQuarantined {2}\S+Z by command line: smells of smoke\nEvidence {5}\{\}$/,
     );
     assert.deepEqual(await found("--state", "quarantined"), [node]);
-    assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .*\(smells of smoke\)$/);
+    assert.match(await good("node", "quarantine", node, "--reason", "again"), /quarantined .* smells of smoke$/);
     assert.match(await good("node", "release", node), /paused/);
     assert.match((await run("node", "release", node)).out, /^the node is paused, which does not allow this$/);
     await good("node", "quarantine", node, "--reason", "smells of smoke");
@@ -206,14 +239,14 @@ function everyCommand(where: string): void {
     assert.match(
       await good("payout", "list"),
       new RegExp(
-        `^${id}  open  1 hosts  ${batch?.total_micro} µ  held back [\\d.]+ µ  set off 0.000000 µ  November$`,
+        `^BATCH +STATE +HOSTS +TOTAL +HELD BACK +SET OFF +NOTE\n${id}  open +1 +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00 +November$`,
         "m",
       ),
     );
     assert.equal((await said<Batch[]>("payout", "list"))[0]?.id, id);
     assert.match(
       await good("payout", "show", id),
-      new RegExp(`^pay_\\w+  ${host}  ${batch?.total_micro} µ  held back [\\d.]+ µ  set off 0.000000 µ  Local host$`),
+      new RegExp(`^pay_\\w+  ${host} +\\$[\\d.]+ +\\$[\\d.]+ +\\$0\\.00  Local host$`, "m"),
     );
     assert.equal((await said<{ account: string }[]>("payout", "show", id))[0]?.account, host);
     assert.match(
@@ -223,16 +256,13 @@ function everyCommand(where: string): void {
       ),
     );
     assert.deepEqual(await said("payout", "export", id), await said("payout", "show", id));
-    assert.match(await good("payout", "paid", id), / paid {2}1 hosts/);
+    assert.match(await good("payout", "paid", id), / paid +1 /);
     assert.ok((await said<Batch[]>("payout", "paid", id))[0]?.paidAt, "again, with the same end");
     await query(`select ledger_transfer(gen_random_uuid(), 'grant', '${parseId("acc", host)}', 7000000, 'earned')`);
-    assert.match(
-      await good("payout", "create"),
-      /open {2}1 hosts {2}7\.000000 µ {2}held back [\d.]+ µ {2}set off 0\.000000 µ$/,
-    );
+    assert.match(await good("payout", "create"), /open +1 +\$0\.000007 +\$[\d.]+ +\$0\.00$/);
     assert.match(
       await good("ledger", "check"),
-      /every balance is the sum of its entries +\d+ {2}ok[\s\S]*The books balance\.$/,
+      /^CHECK +CHECKED +RESULT\n[\s\S]*every balance is the sum of its entries +\d+ {2}ok[\s\S]*The books balance\.$/,
     );
     assert.equal((await said<{ balanced: boolean }>("ledger", "check")).balanced, true);
   });
@@ -290,7 +320,7 @@ function everyCommand(where: string): void {
     assert.doesNotMatch(JSON.stringify(acts), /t(sk|ht)_live_\w+_|password of/);
     assert.match(
       await good("audit", "list"),
-      /^\d{4}-\S+Z {2}command line {2}catalogue\.reload {2}catalogue {2}done {2}\{/,
+      /^TIME +OPERATOR .*\n\d{4}-\S+Z {2}command line {2}catalogue\.reload +catalogue +done +\{/,
     );
   });
 }
@@ -319,7 +349,7 @@ test("a grant that the books of an account cannot hold is refused, and the recor
   assert.deepEqual([last?.subject, last?.outcome], [id, "failed"]);
 });
 
-describe("bad input: one clear line, exit code 1, nothing done", () => {
+describe("bad input: one clear line, exit code 2 where the command line shows it, nothing done", () => {
   const unknown = {
     acc: `acc_${"0".repeat(25)}1`,
     key: `key_${"0".repeat(25)}1`,
@@ -329,19 +359,22 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
   const rows = (): [string[], RegExp][] => [
     [["account", "open", "robot", "R"], /^KIND must be builder or host$/],
     [["account", "open", "builder", " "], /^NAME must have 1 to 200 characters$/],
-    [["account", "open", "builder"], /^account open takes KIND NAME\. Usage: tollgate admin account open KIND NAME/],
+    [["account", "open", "builder"], /^NAME is missing: admin account open takes KIND NAME$/],
+    [["account", "open", "builder", "N", "--owner", "x@y.test"], /^--owner: nobody has signed up as x@y\.test$/],
     [["account", "list", "--kind", "robot"], /^--kind must be builder or host$/],
-    [["account", "list", "extra"], /^account list takes no arguments/],
+    [["account", "list", "extra"], /^admin account list takes no arguments: 'extra' is not expected$/],
     [["account", "suspend", unknown.acc, "--reason", "r"], new RegExp(`^there is no account ${unknown.acc}$`)],
-    [["account", "suspend", builder], /^--reason must say why, in 1 to 200 characters$/],
+    [["account", "suspend", builder], /^--reason is missing: why, in 1 to 200 characters$/],
+    [["account", "suspend", builder, "--reason", " "], /^--reason must say why, in 1 to 200 characters$/],
+    [["account", "lsit"], /^there is no command 'admin account lsit'; did you mean 'admin account list'\?$/],
     [["account", "restore", "nonsense", "--reason", "r"], /^there is no account nonsense$/],
     [["suspend", builder, "--reason", "x".repeat(201)], /^--reason must say why/],
-    [["grant", builder, "--reason", "r"], /^--usd must be dollars/],
+    [["grant", builder, "--reason", "r"], /^--usd is missing: dollars, more than 0/],
     [["grant", builder, "--usd", "0", "--reason", "r"], /^--usd must be dollars/],
     [["grant", builder, "--usd", "1e6", "--reason", "r"], /^--usd must be dollars/],
     [["grant", builder, "--usd", "0.0000001", "--reason", "r"], /^--usd must be dollars/],
     [["grant", builder, "--usd", "1000000.000001", "--reason", "r"], /^--usd must be dollars, .* at most 1000000/],
-    [["grant", builder, "--usd", "5"], /^--reason must say why/],
+    [["grant", builder, "--usd", "5"], /^--reason is missing/],
     [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
     [["key", "list", unknown.acc], /^there is no account/],
     [["key", "create", unknown.acc, "k"], /^there is no account/],
@@ -355,13 +388,14 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     [["key", "revoke", builder], /is not a key's id \(key_…\)$/],
     [["key", "limits", unknown.key], /^there is no such key, or it is revoked$/],
     [["key", "limits", unknown.key, "--in-flight", "many"], /^--in-flight must be a whole number, or default$/],
-    [["key", "limits", unknown.key, "--colour", "red"], /--colour/],
+    [["key", "limits", unknown.key, "--colour", "red"], /^there is no flag --colour$/],
+    [["key", "limits", unknown.key, "--in-fligth", "2"], /^there is no flag --in-fligth; did you mean --in-flight\?$/],
     [["overview", "--days", "32"], /^--days must be a whole number from 1 to 31$/],
     [["account", "show", unknown.acc], /^there is no account/],
     [["node", "list", "--state", "online"], /^--state must be one of registered, ready, paused, quarantined, retired$/],
     [["node", "list", "--host", "nobody"], /^--host must be an account's id \(acc_…\)$/],
     [["node", "show", unknown.node], /^there is no such node$/],
-    [["node", "quarantine", node], /^--reason must say why/],
+    [["node", "quarantine", node], /^--reason is missing/],
     [["node", "quarantine", unknown.node, "--reason", "r"], /^there is no such node$/],
     [["node", "release", "nonsense"], /^nonsense is not a node's id \(node_…\)$/],
     [["operator", "create", "--email", "nobody"], /^--email must be an e-mail address$/],
@@ -376,7 +410,7 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
-    [["payout", "refund"], /^there is no command 'admin payout refund'$/],
+    [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 
   test("every command", async () => {
@@ -387,7 +421,10 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
     const before = await counts();
     for (const [args, complaint] of rows()) {
       const { code, out } = await run(...args);
-      assert.equal(code, 1, args.join(" "));
+      const isState = /^(there is no (account|such|batch)|--owner: nobody|credit is|ACCOUNT must|Nobody signs)/.test(
+        out,
+      );
+      assert.equal(code, isState ? 1 : 2, args.join(" "));
       assert.match(out.split("\n")[0] ?? "", complaint, args.join(" "));
     }
     assert.deepEqual(await counts(), before);
@@ -396,12 +433,13 @@ describe("bad input: one clear line, exit code 1, nothing done", () => {
   test("as a person sees it", async () => {
     const refused = await shell(["grant", builder, "--usd", "much", "--reason", "r"]);
     assert.deepEqual(refused, {
-      code: 1,
-      out: "tollgate: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25\n",
+      code: 2,
+      out: "tollgate: --usd must be dollars, more than 0 and at most 1000000: 5, 0.25\n  next: tollgate admin grant --help\n",
     });
     const help = await shell(["grant", "--help"]);
     assert.equal(help.code, 0);
-    assert.match(help.out, /^Usage: tollgate admin grant ACCOUNT --usd USD --reason REASON \[--json\]/);
+    assert.match(help.out, /^Usage: tollgate admin grant ACCOUNT --usd USD --reason TEXT \[--data DIR\] \[--json\]\n/);
+    assert.match((await shell(["--version"])).out, /^tollgate \d+\.\d+\.\d+\n$/);
   });
 });
 

@@ -169,25 +169,27 @@ describe("a platform that runs", () => {
   });
 });
 
-describe("what cannot start says why in one line and exits with 1", () => {
+describe("what cannot start says why in one line and exits with 1, or 2 for wrong use", () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = await newDataDir();
   });
   afterEach(() => removeDataDir(dataDir));
 
-  const refused = async (args: string[], env: Record<string, string> = {}): Promise<string> => {
+  const refused = async (args: string[], env: Record<string, string> = {}, code = 1): Promise<string> => {
     const run = tollgate(args, env);
-    assert.equal(await run.ended, 1, run.output());
+    assert.equal(await run.ended, code, run.output());
     return complaint(run.output());
   };
 
   test("mistaken flags, all of them", async () => {
-    const line = await refused(["dev", "--port", "many", "--engine", "steam", "--nodes=-3", "--data", dataDir]);
+    const misused = (...args: string[]): Promise<string> => refused(args, {}, 2);
+    const line = await misused("dev", "--port", "many", "--engine", "steam", "--nodes=-3", "--data", dataDir);
     for (const flag of ["--port", "--engine", "--nodes"]) assert.ok(line.includes(flag), line);
-    assert.match(await refused(["dev", "--colour", "red"]), /--colour/);
-    assert.match(await refused(["dev", "--data", dataDir, "--models", "tiny-3b,gpt-9"]), /gpt-9/);
-    assert.match(await refused(["fly"]), /no command 'fly'/);
+    assert.match(await misused("dev", "--colour", "red"), /--colour/);
+    assert.match(await misused("dev", "--data", dataDir, "--models", "tiny-3b,gpt-9"), /gpt-9/);
+    assert.match(await misused("fly"), /no command 'fly'/);
+    assert.match(await misused("serve", "--port", "80"), /no flag --port/);
   });
 
   test("mistaken configuration, all of it", async () => {

@@ -1,6 +1,9 @@
 /** Every page of the builder, in both themes, on a telephone and on a desk: nothing but trifles for axe, nothing to scroll sideways. */
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { assertLooksRight, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession } from "./browser.ts";
 
@@ -23,6 +26,17 @@ const SCREENS = [
   { width: 360, height: 740 },
   { width: 1440, height: 900 },
 ];
+
+/** What a program prints, run where the suite's own packages are. */
+async function said(program: string, args: string[]): Promise<string> {
+  const cwd = fileURLToPath(new URL("..", import.meta.url));
+  const { stdout } = await promisify(execFile)(program, args, { cwd, timeout: 60_000 });
+  return stdout;
+}
+
+/** Code of the page with what a reader puts into it: a key, and a model that this platform serves. */
+const ready = (code: string, apiKey: string): string =>
+  code.replace("tsk_live_your_key", apiKey).replaceAll("small-8b", "tiny-3b");
 
 describe("how the console looks", NEEDS_CHROMIUM, () => {
   let dataDir: string;
@@ -70,6 +84,89 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       }
     });
   }
+
+  test("the gateway's own pages, at every width", async () => {
+    for (const width of [390, 1024, 1440]) {
+      const browser = await openBrowser({ baseUrl: platform.ready.base_url, width });
+      const { page } = browser;
+      try {
+        for (const path of ["/", "/docs", "/docs/node", "/docs/console"]) {
+          await page.goto(path);
+          await page.getByRole("heading", { level: 1 }).waitFor();
+          const wider = await page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+          );
+          assert.equal(wider, 0, `${path} at ${width} scrolls sideways`);
+          // The other two are made of the same parts, and long.
+          if (width !== 1024 && (path === "/" || path === "/docs"))
+            await assertLooksRight(browser, `${path} at ${width}`);
+        }
+      } finally {
+        await browser.close();
+      }
+    }
+  });
+
+  test("from the bare address to a first call: docs, one language for all, copied code that works, and back", async () => {
+    const { base_url: baseUrl, api_key: apiKey } = platform.ready;
+    const browser = await openBrowser({ baseUrl });
+    const { page } = browser;
+    try {
+      await page.goto("/");
+      await page.getByText(`${baseUrl}/v1`, { exact: true }).waitFor();
+      await page.getByRole("main").getByRole("link", { name: "Docs" }).click();
+      const shown = page.locator(".samples figure:visible");
+      const copyFirst = async (): Promise<string> => {
+        await page.getByRole("button", { name: /^Copy: The first call/ }).click();
+        await page
+          .getByRole("status")
+          .getByText(/^Copied: The first call/)
+          .waitFor();
+        return String(await page.evaluate("navigator.clipboard.readText()"));
+      };
+      assert.match(await said("bash", ["-c", ready(await copyFirst(), apiKey)]), /"object":"chat\.completion"/);
+      const examples = await shown.count();
+      await page.getByRole("button", { name: "TypeScript" }).nth(2).click();
+      assert.equal(await page.locator('.samples figure[data-language="typescript"]:visible').count(), examples);
+      await page.reload();
+      assert.equal(await shown.count(), examples, "one language at a time");
+      const code = ready(await copyFirst(), apiKey);
+      assert.match(code, /new OpenAI\(\{/);
+      assert.match(await said(process.execPath, ["--input-type=module", "-e", code]), /\w/);
+      const contents = page.getByRole("navigation", { name: "Contents" });
+      await contents.getByRole("link", { name: "Turn texts into vectors" }).click();
+      await contents.locator('[aria-current="location"]').getByText("Turn texts into vectors").waitFor();
+      await page.getByRole("combobox", { name: "Theme" }).selectOption("dark");
+      await openSession(page, platform.ready.builder);
+      await page.getByRole("link", { name: "API keys" }).click();
+      await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+      assert.equal(await page.locator("html").getAttribute("data-theme"), "dark", "the theme is the console's too");
+      await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Docs" }).click();
+      await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("the docs without a script: every language is there, and nothing that would not work", async () => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url, width: 390 });
+    const { page } = browser;
+    try {
+      const session = await page.context().newCDPSession(page);
+      await session.send("Emulation.setScriptExecutionDisabled", { value: true });
+      await page.goto("/docs");
+      for (const language of ["curl", "python", "typescript"]) {
+        await page.locator(`.samples figure[data-language=${language}]`).first().waitFor();
+      }
+      assert.equal(await page.locator("button:visible, select:visible").count(), 0);
+      await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Errors" }).waitFor();
+      const head = await page.request.head("/");
+      assert.deepEqual([head.status(), await head.text()], [200, ""]);
+    } finally {
+      await browser.close();
+    }
+  });
 
   test("the theme follows the system until somebody chooses, and the choice is remembered", async () => {
     const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme: "dark" });

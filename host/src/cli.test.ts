@@ -123,6 +123,7 @@ test("help is there for everything, in any order, and the version", async () => 
   assert.equal(await said("help", "service", "install"), await said("service", "install", "--help"));
   assert.equal(await said("help"), overview);
   assert.match(await said("--version"), /^tollgate-host \d+\.\d+\.\d+$/);
+  assert.equal(await said("status", "--version"), await said("-V"));
 });
 
 test("a token in the wrong place is not repeated", async () => {

@@ -40,6 +40,7 @@ const COMMANDS: Record<string, Command> = {
   logout,
 };
 
+const isVersion = (word: string): boolean => word === "--version" || word === "-V";
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-h";
 
 /** Runs one command and returns the process's exit code: 0, 1 for a failure, 2 for a mistake in the command line. */
@@ -51,7 +52,7 @@ export async function run(args: string[], overrides: Partial<CommandContext> = {
     terminal.print(overview());
     return name === undefined ? 2 : 0;
   }
-  if (name === "--version" || name === "-V") {
+  if (isVersion(name) || (Object.hasOwn(COMMANDS, name) && rest.some(isVersion))) {
     terminal.print(context.version.replace("/", " "));
     return 0;
   }

@@ -1,6 +1,6 @@
 /** The frame of every page behind the sign-in: navigation at the side, or behind a button where the screen is narrow. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { Menu as MenuIcon, X } from "lucide-react";
+import { BookOpen, Menu as MenuIcon, X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
@@ -122,6 +122,13 @@ function Navigation({ me, onGo }: { me: Me; onGo?: () => void }) {
           </ul>
         </div>
       ))}
+      <a
+        href="/docs"
+        className="flex h-9 items-center gap-2.5 rounded-md px-2 text-ink-soft hover:bg-sunken hover:text-ink"
+      >
+        <BookOpen aria-hidden className="size-4 shrink-0" />
+        Docs
+      </a>
     </nav>
   );
 }

@@ -1,8 +1,10 @@
 /** Builder and host accounts. Their money is the ledger's business; here is only who they are. */
+import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { ACCOUNT_KINDS, type AccountKind } from "../base/states.ts";
+import { inTransaction } from "../db/pool.ts";
 import { column, queryRow, row } from "../db/rows.ts";
 
 export type { AccountKind };
@@ -15,8 +17,13 @@ export const Account = row({
 });
 export type Account = z.infer<typeof Account>;
 
+const Owner = row({ id: column.uuid });
+const Owned = row({ accounts: z.number() });
+
 export interface Accounts {
   open(kind: AccountKind, name: string): Promise<Uuid>;
+  /** An account with its owner, who must have signed up. */
+  openFor(email: string, account: { kind: AccountKind; name: string }): Promise<Uuid | "nobody" | "too_many">;
   find(id: Uuid): Promise<Account | undefined>;
 }
 
@@ -24,6 +31,19 @@ export function openAccounts(options: { pool: pg.Pool; newId: NewId }): Accounts
   const { pool, newId } = options;
   return {
     open: (kind, name) => insertAccount(pool, { id: newId(), kind, name }),
+    openFor: (email, account) =>
+      inTransaction(pool, async (client) => {
+        // One at a time for each identity, so that the count holds.
+        const text = "select id from identity where email = $1 for update";
+        const owner = await queryRow(client, Owner, text, [email.toLowerCase()]);
+        if (owner === undefined) return "nobody";
+        const count = "select count(*)::integer as accounts from account_owner where identity_id = $1";
+        const owned = await queryRow(client, Owned, count, [owner.id]);
+        if ((owned?.accounts ?? 0) >= ACCOUNTS_MAX) return "too_many";
+        const id = await insertAccount(client, { id: newId(), ...account });
+        await addOwner(client, owner.id, id);
+        return id;
+      }),
     find: (id) =>
       queryRow(
         pool,
@@ -45,4 +65,11 @@ export async function insertAccount(
     [id, kind, name],
   );
   return id;
+}
+
+export async function addOwner(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
+  await db.query("insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing", [
+    identityId,
+    accountId,
+  ]);
 }

@@ -9,7 +9,7 @@ import type { Log } from "../base/log.ts";
 import type { AccountKind } from "../base/states.ts";
 import { inTransaction } from "../db/pool.ts";
 import { queryRows } from "../db/rows.ts";
-import { Account, insertAccount } from "./accounts.ts";
+import { Account, addOwner, insertAccount } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
 import { openAuth, originOf } from "./auth.ts";
@@ -99,7 +99,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
 
   return {
     create: (identity) => createIdentity({ pool, newId, passwordHash }, identity),
-    own: (identityId, accountId) => own(pool, identityId, accountId),
+    own: (identityId, accountId) => addOwner(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
       const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
@@ -124,7 +124,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
         if (owned.some(({ suspended }) => suspended)) return "account_suspended";
         if (owned.length >= ACCOUNTS_MAX) return "too_many";
         const id = await insertAccount(client, { id: newId(), ...account });
-        await own(client, identityId, id);
+        await addOwner(client, identityId, id);
         return { id, ...account, suspended: false };
       }),
     async renameAccount(accountId, name) {
@@ -145,13 +145,6 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await letters?.idle();
     },
   };
-}
-
-async function own(db: pg.Pool | pg.PoolClient, identityId: Uuid, accountId: Uuid): Promise<void> {
-  await db.query("insert into account_owner (identity_id, account_id) values ($1, $2) on conflict do nothing", [
-    identityId,
-    accountId,
-  ]);
 }
 
 function accountsOf(db: pg.Pool | pg.PoolClient, identityId: Uuid): Promise<Account[]> {

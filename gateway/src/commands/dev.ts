@@ -15,17 +15,22 @@ import { type RunningGateway, startGateway } from "../main.ts";
 import { loadCatalogue } from "../metering/catalogue.ts";
 import { type DemoProvider, openDemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
-import { DEV_HELP, type DevFlags, parseDevFlags } from "./dev-flags.ts";
+import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
+import { type Command, type Given, UsageError } from "./line/command.ts";
 import { Screen } from "./screen.ts";
 import { type Stop, untilStopped } from "./signals.ts";
 
-export async function dev(args: string[]): Promise<number> {
-  const flags = parseDevFlags(args);
-  if (flags.help) {
-    console.log(DEV_HELP);
-    return 0;
-  }
+export const dev: Command = {
+  help: "a whole platform on this machine, with data under ./data (npm start)",
+  flags: DEV_FLAGS,
+  more: ["npm start -- [flags] is the same. Ctrl-C stops all of it; the next start goes on with the same data."],
+  example: "--port 8081 --engine demo --models tiny-3b",
+  run,
+};
+
+async function run(given: Given): Promise<number> {
+  const flags = parseDevFlags(given);
   const dataDir = resolve(flags.data);
   const config = parseConfig({
     ...process.env,
@@ -191,7 +196,9 @@ async function modelsToElect(config: Config, asked: string[] | undefined): Promi
   const { active } = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const unknown = (asked ?? []).filter((model) => !active.has(model));
   if (unknown.length === 0) return asked ?? [...active.keys()];
-  throw new Error(`--models: ${unknown.join(", ")} cannot be called; choose from ${[...active.keys()].join(", ")}`);
+  throw new UsageError(
+    `--models: ${unknown.join(", ")} cannot be called; choose from ${[...active.keys()].join(", ")}`,
+  );
 }
 
 function makeDataDir(dataDir: string): void {

@@ -4,9 +4,16 @@ import { createErrorLog } from "../base/log.ts";
 import { ConfigError } from "../config.ts";
 import { migrate } from "../db/migrate.ts";
 import { openPool } from "../db/pool.ts";
+import type { Command } from "./line/command.ts";
 
-export async function migrateOnly(args: string[]): Promise<number> {
-  if (args.length > 0) throw new Error(`migrate takes no flags (got ${args[0]})`);
+export const migrateOnly: Command = {
+  help: "bring the database at DATABASE_URL up to date, then exit",
+  more: ["A gateway does the same at its start. Several may be started at once."],
+  example: "",
+  run,
+};
+
+async function run(): Promise<number> {
   const connectionString = process.env.DATABASE_URL;
   if (connectionString === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
   const log = createErrorLog("warn");

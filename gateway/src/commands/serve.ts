@@ -2,11 +2,20 @@
 import { createLog } from "../base/log.ts";
 import { parseConfig } from "../config.ts";
 import { startGateway } from "../main.ts";
+import type { Command } from "./line/command.ts";
 import { untilStopped } from "./signals.ts";
 
-export async function serve(args: string[]): Promise<number> {
-  if (args.length > 0)
-    throw new Error(`serve takes no flags (got ${args[0]}); it is configured by environment variables`);
+export const serve: Command = {
+  help: "the gateway, configured by environment variables alone",
+  more: [
+    "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it keeps, DATA_DIR where the rest is;",
+    "docs/operators.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
+  ],
+  example: "",
+  run,
+};
+
+async function run(): Promise<number> {
   const config = parseConfig(process.env);
   const log = createLog(config.logLevel);
   const stop = untilStopped();

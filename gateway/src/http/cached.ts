@@ -2,24 +2,32 @@
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
-const KEEP = "public, max-age=300";
+const KEEP_S = 300;
 
 export function etagOf(body: string): string {
   return `"${createHash("sha256").update(body).digest("base64url").slice(0, 22)}"`;
 }
 
+interface Cached {
+  /** What takes work to make is made only for clients that have not got it. */
+  body: string | (() => string);
+  etag?: string;
+  type?: string;
+  /** `private`: not by proxies, for others. */
+  keep?: "public" | "private";
+}
+
+const textOf = (body: Cached["body"]): string => (typeof body === "string" ? body : body());
+
 /** 200 with the body, or 304 for a client that has it already. */
 export function sendCached(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  {
-    body,
-    etag = etagOf(body),
-    type = "application/json; charset=utf-8",
-  }: { body: string; etag?: string; type?: string },
+  { body, etag, type = "application/json; charset=utf-8", keep = "public" }: Cached,
 ): FastifyReply {
-  reply.headers({ etag, "cache-control": KEEP });
-  const known = (headers["if-none-match"] ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  if (known.includes(etag) || known.includes("*")) return reply.code(304).send();
-  return reply.type(type).send(body);
+  const tag = etag ?? etagOf(textOf(body));
+  reply.headers({ etag: tag, "cache-control": `${keep}, max-age=${KEEP_S}` });
+  const known = (headers["if-none-match"] ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
+  if (known.includes(tag) || known.includes("*")) return reply.code(304).send();
+  return reply.type(type).send(textOf(body));
 }

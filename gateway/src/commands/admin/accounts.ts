@@ -1,43 +1,97 @@
 /** `tollgate admin account …`, `grant`, `suspend`, `restore`, `audit list`: each act is on the operators' record. */
+import { ACCOUNTS_MAX } from "@tollgate/api/bounds.ts";
 import { openAccounts } from "../../accounts/accounts.ts";
 import { systemClock } from "../../base/clock.ts";
 import { parseId, publicId } from "../../base/ids.ts";
 import { exactMicro, PICO_PER_DOLLAR, PICO_PER_MICRO, type Pico, pico } from "../../base/money.ts";
+import { ACCOUNT_KINDS, type AccountKind } from "../../base/states.ts";
 import { openLedger } from "../../ledger/ledger.ts";
-import { openAudit } from "../../operators/audit.ts";
+import { type OperatorAction, openAudit } from "../../operators/audit.ts";
 import { type AccountEntry, openDirectory } from "../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../operators/grants.ts";
-import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
+import { type Column, dollarsText, properties, table } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
+import {
+  ACCOUNT,
+  type AdminCommand,
+  type AdminRun,
+  everyPage,
+  NAME,
+  nameOf,
+  REASON,
+  SHELL_OPERATOR,
+} from "./admin-run.ts";
 
 export const accountCommands: Record<string, AdminCommand> = {
   "account list": {
-    help: "accounts with their balances; --q finds a part of a name or address",
-    flags: ["q", "kind"],
+    help: "accounts with their balances, newest first",
+    flags: {
+      q: { value: "TEXT", help: "a part of a name or of an owner's address" },
+      kind: { value: "KIND", help: "only these", oneOf: ACCOUNT_KINDS },
+    },
+    example: "--kind builder --q example.com",
     run: list,
   },
-  "account show": { help: "one account with its balance and owners", args: ["ACCOUNT"], run: show },
-  "account open": { help: "open an account; KIND is builder or host", args: ["KIND", "NAME"], run: open },
+  "account show": {
+    help: "one account with its balance and owners",
+    args: ACCOUNT,
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
+    run: show,
+  },
+  "account open": {
+    help: "open an account",
+    args: { KIND: { help: "what it is for", oneOf: ACCOUNT_KINDS }, ...NAME },
+    flags: { owner: { value: "EMAIL", help: "who owns it: the address of somebody who has signed up" } },
+    example: 'builder "Example Ltd" --owner ada@example.com',
+    run: open,
+  },
   "account suspend": {
     help: "stop an account's keys and tokens at once",
-    args: ["ACCOUNT"],
-    flags: ["reason"],
+    args: ACCOUNT,
+    flags: REASON,
+    example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
     run: suspend,
   },
-  "account restore": { help: "end an account's suspension", args: ["ACCOUNT"], flags: ["reason"], run: restore },
-  suspend: { help: "the same as account suspend", args: ["ACCOUNT"], flags: ["reason"], run: suspend },
-  grant: { help: "give a builder credit, in dollars", args: ["ACCOUNT"], flags: ["usd", "reason"], run: grant },
-  "audit list": { help: "the last 1000 things that operators did, newest first", run: auditList },
+  "account restore": {
+    help: "end an account's suspension",
+    args: ACCOUNT,
+    flags: REASON,
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason paid",
+    run: restore,
+  },
+  suspend: {
+    help: "the same as account suspend",
+    args: ACCOUNT,
+    flags: REASON,
+    example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --reason "unpaid since May"',
+    run: suspend,
+  },
+  grant: {
+    help: "give a builder credit",
+    args: ACCOUNT,
+    flags: {
+      usd: {
+        value: "USD",
+        required: true,
+        help: `dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`,
+      },
+      ...REASON,
+    },
+    example: 'acc_01jc9v6w2e8t3k5m7q9r1s4x6z --usd 25 --reason "first month"',
+    run: grant,
+  },
+  "audit list": { help: "the last 1000 things that operators did, newest first", example: "", run: auditList },
 };
 
 const ACTS_MAX = 1000;
 
 async function list({ pool, json, print, flags }: AdminRun): Promise<number> {
-  const { q, kind } = flags;
-  if (kind !== undefined && kind !== "builder" && kind !== "host") throw new Error("--kind must be builder or host");
+  const { q } = flags;
+  const kind = ACCOUNT_KINDS.find((one) => one === flags.kind);
   const directory = openDirectory({ pool });
   const accounts = await everyPage((page) => directory.search({ text: q, kind, ...page }));
   if (json) print(JSON.stringify(accounts.map(shown), null, 2));
-  else for (const account of accounts) print(line(account));
+  else print(accounts.length === 0 ? "No such account." : table(COLUMNS, accounts));
   return 0;
 }
 
@@ -47,12 +101,19 @@ async function show(run: AdminRun): Promise<number> {
 }
 
 async function open(run: AdminRun): Promise<number> {
-  const [kind, name = ""] = run.args;
-  if (kind !== "builder" && kind !== "host") throw new Error("KIND must be builder or host");
-  if (name.trim() === "" || name.length > 200) throw new Error("NAME must have 1 to 200 characters");
+  const kind = run.args[0] as AccountKind;
+  const name = nameOf(run.args[1]);
+  const { owner } = run.flags;
   const accounts = openAccounts(run);
-  const act = { operator: SHELL_OPERATOR, action: "account.open", subject: kind, details: { name } };
-  const id = await openAudit(run).record(act, () => accounts.open(kind, name));
+  const details = owner === undefined ? { name } : { name, owner };
+  const act = { operator: SHELL_OPERATOR, action: "account.open", subject: kind, details };
+  const id = await openAudit(run).record(act, async () => {
+    if (owner === undefined) return accounts.open(kind, name);
+    const opened = await accounts.openFor(owner, { kind, name });
+    if (opened === "nobody") throw new Error(`--owner: nobody has signed up as ${owner}`);
+    if (opened === "too_many") throw new Error(`--owner: ${owner} has ${ACCOUNTS_MAX} accounts, and may not have more`);
+    return opened;
+  });
   return report(run, publicId("acc", id));
 }
 
@@ -95,7 +156,7 @@ export function dollarsOf(flag: string, text: string | undefined): Pico {
   const match = /^(\d{1,7})(?:\.(\d{1,6}))?$/.exec(text ?? "");
   const amount = match === null ? 0n : BigInt(`${match[1]}${(match[2] ?? "").padEnd(6, "0")}`) * PICO_PER_MICRO;
   if (amount === 0n || amount > GRANT_MAX) {
-    throw new Error(`--${flag} must be dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`);
+    throw new UsageError(`--${flag} must be dollars, more than 0 and at most ${GRANT_MAX / PICO_PER_DOLLAR}: 5, 0.25`);
   }
   return pico(amount);
 }
@@ -112,9 +173,7 @@ async function auditList(run: AdminRun): Promise<number> {
     );
     return 0;
   }
-  for (const { at, operator, action, subject, details, outcome } of actions) {
-    run.print(`${at.toISOString()}  ${operator}  ${action}  ${subject}  ${outcome ?? "?"}  ${JSON.stringify(details)}`);
-  }
+  run.print(actions.length === 0 ? "Nothing was done yet." : table(ACT_COLUMNS, actions));
   return 0;
 }
 
@@ -128,22 +187,50 @@ export async function findAccount({ pool, args }: AdminRun): Promise<AccountEntr
 
 export function reasonOf({ flags }: AdminRun): string {
   const reason = flags.reason?.trim() ?? "";
-  if (reason === "" || reason.length > 200) throw new Error("--reason must say why, in 1 to 200 characters");
+  if (reason === "" || reason.length > 200) throw new UsageError("--reason must say why, in 1 to 200 characters");
   return reason;
 }
 
 async function report(run: AdminRun, account: string): Promise<number> {
   const entry = await findAccount({ ...run, args: [account] });
-  run.print(run.json ? JSON.stringify(shown(entry), null, 2) : line(entry));
+  run.print(run.json ? JSON.stringify(shown(entry), null, 2) : properties(told(entry)));
   return 0;
 }
 
-function line({ id, kind, name, balance, held, suspendedAt, owners }: AccountEntry): string {
-  const parts = [publicId("acc", id), kind.padEnd(7), `${exactMicro(balance)} µ`, name, owners.join(" ")];
-  if (held > 0n) parts.push(`(${exactMicro(held)} µ held)`);
-  if (suspendedAt !== null) parts.push("SUSPENDED");
-  return parts.join("  ").trimEnd();
+const stateOf = ({ suspendedAt }: AccountEntry): string => (suspendedAt === null ? "active" : "SUSPENDED");
+
+const COLUMNS: Column<AccountEntry>[] = [
+  { title: "ACCOUNT", cell: ({ id }) => publicId("acc", id) },
+  { title: "KIND", cell: ({ kind }) => kind },
+  { title: "BALANCE", align: "money", cell: ({ balance }) => dollarsText(balance) },
+  { title: "HELD", align: "money", cell: ({ held }) => dollarsText(held) },
+  { title: "STATE", cell: stateOf },
+  { title: "NAME", cell: ({ name }) => name },
+  { title: "OWNERS", cell: ({ owners }) => owners.join(" ") },
+];
+
+function told(entry: AccountEntry): Record<string, string> {
+  const { id, kind, name, balance, held, suspendedAt, createdAt, owners } = entry;
+  return {
+    Account: publicId("acc", id),
+    Kind: kind,
+    Name: name,
+    Balance: dollarsText(balance),
+    Held: `${dollarsText(held)} by running requests`,
+    Owners: owners.join(", ") || "nobody",
+    Opened: createdAt.toISOString(),
+    State: suspendedAt === null ? "active" : `SUSPENDED since ${suspendedAt.toISOString()}`,
+  };
 }
+
+const ACT_COLUMNS: Column<OperatorAction>[] = [
+  { title: "TIME", cell: ({ at }) => at.toISOString() },
+  { title: "OPERATOR", cell: ({ operator }) => operator },
+  { title: "ACTION", cell: ({ action }) => action },
+  { title: "SUBJECT", cell: ({ subject }) => subject },
+  { title: "OUTCOME", cell: ({ outcome }) => outcome ?? "?" },
+  { title: "DETAILS", cell: ({ details }) => JSON.stringify(details) },
+];
 
 function shown({ id, balance, held, ...rest }: AccountEntry): object {
   return { id: publicId("acc", id), balance_micro: exactMicro(balance), held_micro: exactMicro(held), ...rest };

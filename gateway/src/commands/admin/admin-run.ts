@@ -2,29 +2,28 @@
 import type pg from "pg";
 import type { NewId, Uuid } from "../../base/ids.ts";
 import type { Config } from "../../config.ts";
+import { type Flag, type Given, type Shape, UsageError } from "../line/command.ts";
 
-export interface AdminCommand {
-  help: string;
-  /** What follows the command's name: `["NODE"]`. */
-  args?: string[];
-  /** Its own flags, each of which takes a text. */
-  flags?: string[];
-  /** Those that take none: they are there or not. */
-  switches?: string[];
+/** By its words after `tollgate admin`. It takes `--json` and `--data` beside its own flags. */
+export interface AdminCommand extends Shape {
   /** Returns the exit code. */
   run: (run: AdminRun) => Promise<number>;
 }
 
-export interface AdminRun {
+export interface AdminRun extends Given {
   pool: pg.Pool;
   newId: NewId;
   config: Config;
   json: boolean;
   print: (text: string) => void;
-  args: string[];
-  flags: Record<string, string | undefined>;
-  switches: ReadonlySet<string>;
 }
+
+/** Arguments and flags that several commands take. */
+export const ACCOUNT = { ACCOUNT: { help: "the account's id: acc_…" } };
+export const NAME = { NAME: { help: "1 to 200 characters" } };
+export const REASON: Record<string, Flag> = {
+  reason: { value: "TEXT", required: true, help: "why, in 1 to 200 characters" },
+};
 
 const PAGE_ROWS = 1000;
 
@@ -38,6 +37,12 @@ export async function everyPage<Row extends { id: Uuid }>(
     all.push(...rows);
     if (rows.length < PAGE_ROWS) return all;
   }
+}
+
+export function nameOf(text: string | undefined): string {
+  const name = text ?? "";
+  if (name.trim() === "" || name.length > 200) throw new UsageError("NAME must have 1 to 200 characters");
+  return name;
 }
 
 /** Who an action is recorded as done by when it was done from the shell. */

@@ -12,16 +12,27 @@ import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "..
 import { openNatsPlane } from "../../dispatch/nats/plane.ts";
 import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { properties } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const deploymentCommands: Record<string, AdminCommand> = {
-  deployment: { help: "which deployment this database is, and whether the NATS plane is its own", run: show },
+  deployment: {
+    help: "which deployment this database is, and whether the NATS plane is its own",
+    example: "",
+    run: show,
+  },
   "deployment fork": {
-    help: "make this copy of a database a deployment of its own, for a drill; --yes",
-    switches: ["yes"],
+    help: "make this copy of a database a deployment of its own, for a drill",
+    flags: { yes: { help: "it is meant: the plane of the original cannot be joined afterwards" } },
+    example: "--yes",
     run: fork,
   },
-  "deployment adopt": { help: "make the NATS plane this database's, after the one it belonged to is lost", run: adopt },
+  "deployment adopt": {
+    help: "make the NATS plane this database's, after the one it belonged to is lost",
+    example: "",
+    run: adopt,
+  },
 };
 
 async function show(run: AdminRun): Promise<number> {
@@ -35,10 +46,15 @@ async function show(run: AdminRun): Promise<number> {
     run.print(JSON.stringify(shown, null, 2));
     return 0;
   }
-  run.print(`deployment  ${id}, since ${(forkedAt ?? createdAt).toISOString()}`);
-  if (forkedFrom !== null) run.print(`            made from a copy of ${forkedFrom}`);
-  run.print(`gateways    ${gateways} connected to this database`);
-  run.print(`plane       ${WORDS[plane.state](plane)}`);
+  run.print(
+    properties({
+      Deployment: id,
+      Since: (forkedAt ?? createdAt).toISOString(),
+      "Made from": forkedFrom === null ? undefined : `a copy of ${forkedFrom}`,
+      Gateways: `${gateways} connected to this database`,
+      Plane: WORDS[plane.state](plane),
+    }),
+  );
   return 0;
 }
 
@@ -73,7 +89,7 @@ async function fork(run: AdminRun): Promise<number> {
   await assertUnused(record);
   const { id: from } = await record.read();
   if (!run.switches.has("yes")) {
-    throw new Error(
+    throw new UsageError(
       `fork makes this database another deployment than ${from}, whose plane it can then not join; add --yes if you mean it`,
     );
   }

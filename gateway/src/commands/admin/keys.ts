@@ -13,24 +13,45 @@ import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limi
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { serverSecrets } from "../../server-secrets.ts";
+import { type Column, dollarsText, properties, table } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
 import { findAccount } from "./accounts.ts";
-import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
+import { ACCOUNT, type AdminCommand, type AdminRun, NAME, nameOf, SHELL_OPERATOR } from "./admin-run.ts";
 
 const PAGE_ROWS = 1000;
 
+const KEY = { KEY: { help: "the key's id: key_…" } };
+
 export const keyCommands: Record<string, AdminCommand> = {
-  "key list": { help: "an account's API keys, their limits and this month's spend", args: ["ACCOUNT"], run: list },
-  "key create": { help: "a new API key; it is shown here and never again", args: ["ACCOUNT", "NAME"], run: create },
-  "key revoke": { help: "end an API key at once", args: ["KEY"], run: revoke },
+  "key list": {
+    help: "an account's API keys, their limits and this month's spend",
+    args: ACCOUNT,
+    more: ["A star stands at limits that are the key's own."],
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z",
+    run: list,
+  },
+  "key create": {
+    help: "a new API key; it is shown here and never again",
+    args: { ...ACCOUNT, ...NAME },
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z production",
+    run: create,
+  },
+  "key revoke": { help: "end an API key at once", args: KEY, example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z", run: revoke },
   "key limits": {
     help: "an API key's own limits; what is not named, or is `default`, goes back to the platform's",
-    args: ["KEY"],
-    flags: ["requests-per-minute", "tokens-per-minute", "in-flight"],
+    args: KEY,
+    flags: {
+      "requests-per-minute": { value: "N", help: "a whole number, or default" },
+      "tokens-per-minute": { value: "N", help: "a whole number, or default" },
+      "in-flight": { value: "N", help: "how many at once: a whole number, or default" },
+    },
+    example: "key_01jc9v6w2e8t3k5m7q9r1s4x6z --requests-per-minute 60 --in-flight 4",
     run: limits,
   },
   "host-token create": {
     help: "a new host token; it is shown here and never again",
-    args: ["ACCOUNT", "NAME"],
+    args: { ...ACCOUNT, ...NAME },
+    example: "acc_01jc9v6w2e8t3k5m7q9r1s4x6z barn",
     run: createToken,
   },
 };
@@ -42,7 +63,7 @@ async function list(run: AdminRun): Promise<number> {
     const all = await everySecret(keys, id);
     const records = all.map((record) => ({ record, spend: spend.get(record.id) }));
     if (run.json) run.print(JSON.stringify(records.map(shown), null, 2));
-    else for (const each of records) run.print(line(each));
+    else run.print(records.length === 0 ? "This account has no key." : table(COLUMNS, records));
   });
 }
 
@@ -70,8 +91,7 @@ async function issue(
   open: (options: SecretsOptions) => Secrets,
   what: "key" | "host_token",
 ): Promise<number> {
-  const name = run.args[1] ?? "";
-  if (name.trim() === "" || name.length > 200) throw new Error("NAME must have 1 to 200 characters");
+  const name = nameOf(run.args[1]);
   const { id: account, kind } = await findAccount(run);
   const due = what === "key" ? "builder" : "host";
   if (kind !== due) throw new Error(`ACCOUNT must be a ${due} account, and ${run.args[0]} is a ${kind}'s`);
@@ -79,7 +99,8 @@ async function issue(
     const act = { operator: SHELL_OPERATOR, action: `${what}.create`, subject: run.args[0] ?? "", details: { name } };
     const { id, token } = await openAudit(run).record(act, () => secrets.issue(account, name));
     const made = { id: publicId(what === "key" ? "key" : "hst", id), name, secret: token };
-    run.print(run.json ? JSON.stringify(made, null, 2) : `${made.id}  ${token}`);
+    const told = { [what === "key" ? "Key" : "Host token"]: made.id, Name: name, Secret: token };
+    run.print(run.json ? JSON.stringify(made, null, 2) : properties(told));
   });
 }
 
@@ -110,7 +131,7 @@ async function limits(run: AdminRun): Promise<number> {
     });
     const limits = limitsInForce({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
-    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine(set, own)}.`);
+    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`);
   });
 }
 
@@ -136,16 +157,18 @@ async function withSecrets<Opened extends Pick<Secrets, "close">>(
 
 function keyId({ args }: AdminRun): Uuid {
   const id = parseId("key", args[0] ?? "");
-  if (id === undefined) throw new Error(`${args[0]} is not a key's id (key_…)`);
+  if (id === undefined) throw new UsageError(`${args[0]} is not a key's id (key_…)`);
   return id;
 }
 
 function limitOf({ flags }: AdminRun, name: string): number | null {
   const text = flags[name];
   if (text === undefined || text === "default") return null;
-  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} must be a whole number, or default`);
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${name} must be a whole number, or default`);
   return Number(text);
 }
+
+type Limited = Pick<ApiKeyRecord, "limits" | "ownLimits">;
 
 interface Listed {
   record: ApiKeyRecord;
@@ -153,13 +176,17 @@ interface Listed {
   spend: HourlySum | undefined;
 }
 
-function line({ record, spend }: Listed): string {
-  const { id, name, reference, lastUsedAt, revokedAt, limits, ownLimits } = record;
-  const state =
-    revokedAt !== null ? "revoked" : lastUsedAt === null ? "never used" : `used ${lastUsedAt.toISOString()}`;
-  const spent = `${exactMicro(spend?.amount ?? ZERO)} µ this month`;
-  return `${publicId("key", id)}  tsk_live_${reference}_…  ${name}  ${state}  ${spent}  ${limitsLine(limits, ownLimits)}`;
-}
+const COLUMNS: Column<Listed>[] = [
+  { title: "KEY", cell: ({ record }) => publicId("key", record.id) },
+  { title: "BEGINS", cell: ({ record }) => `tsk_live_${record.reference}_…` },
+  { title: "NAME", cell: ({ record }) => record.name },
+  { title: "STATE", cell: ({ record }) => (record.revokedAt === null ? "active" : "revoked") },
+  { title: "LAST USED", cell: ({ record }) => record.lastUsedAt?.toISOString() ?? "never" },
+  { title: "THIS MONTH", align: "money", cell: ({ spend }) => dollarsText(spend?.amount ?? ZERO) },
+  { title: "REQUESTS/MIN", align: "right", cell: ({ record }) => limitText(record, "requestsPerMinute") },
+  { title: "TOKENS/MIN", align: "right", cell: ({ record }) => limitText(record, "tokensPerMinute") },
+  { title: "AT ONCE", align: "right", cell: ({ record }) => limitText(record, "inFlight") },
+];
 
 function shown({ record, spend }: Listed): object {
   const { id, accountId, limits: overrides, ownLimits: own, budgetDay, budgetMonth, ...rest } = record;
@@ -177,14 +204,15 @@ function shown({ record, spend }: Listed): object {
   };
 }
 
-/** What holds for a key, with a star at what is its own: `5* requests/min, 2000000 tokens/min, 64 at once`. */
-function limitsLine(overrides: LimitOverrides, own: LimitOverrides): string {
-  const holds = limitsInForce({ overrides, own });
-  const part = (name: keyof KeyLimits, unit: string): string =>
-    `${holds[name]}${holds[name] === DEFAULT_LIMITS[name] ? "" : "*"} ${unit}`;
-  return [
-    part("requestsPerMinute", "requests/min"),
-    part("tokensPerMinute", "tokens/min"),
-    part("inFlight", "at once"),
-  ].join(", ");
+/** What holds for a key, with a star where it is its own: `5*`. */
+function limitText({ limits: overrides, ownLimits: own }: Limited, name: keyof KeyLimits): string {
+  const holds = limitsInForce({ overrides, own })[name];
+  return `${holds}${holds === DEFAULT_LIMITS[name] ? "" : "*"}`;
+}
+
+/** `5* requests/min, 2000000 tokens/min, 64 at once`. */
+function limitsLine(limited: Limited): string {
+  const units = { requestsPerMinute: "requests/min", tokensPerMinute: "tokens/min", inFlight: "at once" } as const;
+  const names = Object.keys(units) as (keyof typeof units)[];
+  return names.map((name) => `${limitText(limited, name)} ${units[name]}`).join(", ");
 }

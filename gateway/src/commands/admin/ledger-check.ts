@@ -1,6 +1,13 @@
 /** `tollgate admin ledger check`: the proof as a table, or as JSON. */
 import { checkLedger } from "../../ledger/check.ts";
+import { type Column, table } from "../line/columns.ts";
 import type { AdminRun } from "./admin-run.ts";
+
+const COLUMNS: Column<Awaited<ReturnType<typeof checkLedger>>[number]>[] = [
+  { title: "CHECK", cell: ({ name }) => name },
+  { title: "CHECKED", align: "right", cell: ({ checked }) => String(checked) },
+  { title: "RESULT", cell: ({ differences }) => (differences.length === 0 ? "ok" : "DIFFERS") },
+];
 
 export async function ledgerCheck({ pool, json, print }: AdminRun): Promise<number> {
   const results = await checkLedger(pool);
@@ -9,10 +16,9 @@ export async function ledgerCheck({ pool, json, print }: AdminRun): Promise<numb
     const checks = results.map(({ name, checked, differences }) => ({ name, checked: Number(checked), differences }));
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {
-    const width = Math.max(...results.map(({ name }) => name.length));
-    for (const { name, checked, differences } of results) {
-      const verdict = differences.length === 0 ? "ok" : "DIFFERS";
-      print(`${name.padEnd(width)}  ${String(checked).padStart(10)}  ${verdict}`);
+    print(table(COLUMNS, results));
+    for (const { name, differences } of results) {
+      if (differences.length > 0) print(`\n${name}: DIFFERS`);
       for (const line of differences) print(`    ${line}`);
     }
     print(balanced ? "\nThe books balance." : "\nTHE BOOKS DO NOT BALANCE.");

@@ -7,19 +7,26 @@ import { z } from "zod";
 import { createOperator } from "../../accounts/enrolment.ts";
 import { publicId } from "../../base/ids.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { UsageError } from "../line/command.ts";
 import { type AdminCommand, type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
 export const operatorCommands: Record<string, AdminCommand> = {
   "operator create": {
-    help: "make an operator; --password - reads a new one's password from standard input",
-    flags: ["email", "password", "name"],
+    help: "make an operator",
+    flags: {
+      email: { value: "EMAIL", required: true, help: "the e-mail address to sign in with" },
+      password: { value: "-", help: "for somebody new: the password is read from standard input" },
+      name: { value: "NAME", help: "for somebody new (Operator)" },
+    },
+    more: ["Somebody who signs in already, and has proven the address, is made one and signs in as before."],
+    example: "--email you@example.com --password -",
     run: create,
   },
 };
 
 async function create(run: AdminRun): Promise<number> {
   const email = z.email().safeParse(run.flags.email);
-  if (!email.success) throw new Error("--email must be an e-mail address");
+  if (!email.success) throw new UsageError("--email must be an e-mail address");
   const { name = "Operator" } = run.flags;
   const password = await readPassword(run.flags.password);
   const act = { operator: SHELL_OPERATOR, action: "operator.create", subject: email.data, details: {} };
@@ -34,6 +41,7 @@ async function create(run: AdminRun): Promise<number> {
 
 async function readPassword(flag: string | undefined): Promise<string | undefined> {
   if (flag === undefined) return undefined;
-  if (flag !== "-") throw new Error("--password must be -, and the password on standard input: others can see flags");
+  if (flag !== "-")
+    throw new UsageError("--password must be -, and the password on standard input: others can see flags");
   return (await text(process.stdin)).replace(/\r?\n$/, "");
 }

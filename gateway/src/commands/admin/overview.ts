@@ -1,12 +1,14 @@
 /** `tollgate admin overview`: money, accounts, nodes and the traffic of the last days, as the records have them. */
 import { systemClock } from "../../base/clock.ts";
-import { exactMicro, type Pico, pico, ZERO } from "../../base/money.ts";
+import { type Pico, pico, ZERO } from "../../base/money.ts";
 import { moneyObject, trafficObject } from "../../http/console/operator/overview.ts";
-import { openOverview, type Traffic } from "../../operators/overview.ts";
+import { openOverview, type Totals, type Traffic } from "../../operators/overview.ts";
+import { type Column, dollarsText, properties, table } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
 import type { AdminRun } from "./admin-run.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const DAYS_MAX = 31;
+export const DAYS_MAX = 31;
 
 export async function overview({ pool, json, print, flags }: AdminRun): Promise<number> {
   const days = daysOf(flags.days);
@@ -31,36 +33,39 @@ export async function overview({ pool, json, print, flags }: AdminRun): Promise<
     traffic: traffic.map(trafficObject),
   };
   if (json) print(JSON.stringify(shown, null, 2));
-  else for (const line of linesOf(shown, traffic, days)) print(line);
+  else print(textOf(totals, { ready, traffic, days }));
   return 0;
 }
 
-interface Shown {
-  money: Record<string, string>;
-  accounts: { builders: number; hosts: number; suspended: number };
-  holds: number;
-  nodes: Record<string, number>;
-  ready_nodes: { model: string; nodes: number }[];
+interface Facts {
+  ready: { model: string; nodes: number }[];
+  traffic: Traffic[];
+  days: number;
 }
 
-function linesOf({ money, accounts, holds, nodes, ready_nodes }: Shown, traffic: Traffic[], days: number): string[] {
-  const { builders, hosts, suspended } = accounts;
+function textOf(totals: Totals, { ready, traffic, days }: Facts): string {
+  const { builderCredit, held, hostsOwed, platformRevenue, builders, hosts, suspended, holds, nodes } = totals;
   const charged = traffic.reduce<Pico>((sum, { charge }) => pico(sum + charge), ZERO);
-  return [
-    `Builders' credit   ${money.builder_credit_micro} µ, of which ${money.held_micro} µ held by ${holds} running requests`,
-    `Owed to hosts      ${money.hosts_owed_micro} µ`,
-    `Liabilities        ${money.liabilities_micro} µ`,
-    `Platform revenue   ${money.platform_revenue_micro} µ since the beginning`,
-    `Accounts           ${builders} builders, ${hosts} hosts, ${suspended} suspended`,
-    `Nodes              ${named(Object.entries(nodes).map(([state, count]) => `${count} ${state}`))}`,
-    `Ready, by model    ${named(ready_nodes.map(({ model, nodes: count }) => `${model} ${count}`))}`,
-    `Traffic            ${days === 1 ? "the last day" : `the last ${days} days`}, ${exactMicro(charged)} µ charged`,
-    ...traffic.map(
-      ({ outcome, requests, promptTokens, completionTokens, charge }) =>
-        `  ${outcome.padEnd(24)} ${requests} requests, ${promptTokens} + ${completionTokens} tokens, ${exactMicro(charge)} µ`,
-    ),
-  ];
+  const numbers = properties({
+    "Builders' credit": `${dollarsText(builderCredit)}, of which ${dollarsText(held)} held by ${holds} running requests`,
+    "Owed to hosts": dollarsText(hostsOwed),
+    Liabilities: dollarsText(pico(builderCredit + hostsOwed)),
+    "Platform revenue": `${dollarsText(platformRevenue)} since the beginning`,
+    Accounts: `${builders} builders, ${hosts} hosts, ${suspended} suspended`,
+    Nodes: named(Object.entries(nodes).map(([state, count]) => `${count} ${state}`)),
+    "Ready, by model": named(ready.map(({ model, nodes: count }) => `${model} ${count}`)),
+    Traffic: `the last ${days === 1 ? "day" : `${days} days`}, ${dollarsText(charged)} charged`,
+  });
+  return traffic.length === 0 ? numbers : `${numbers}\n\n${table(COLUMNS, traffic)}`;
 }
+
+const COLUMNS: Column<Traffic>[] = [
+  { title: "OUTCOME", cell: ({ outcome }) => outcome },
+  { title: "REQUESTS", align: "right", cell: ({ requests }) => requests },
+  { title: "TOKENS IN", align: "right", cell: ({ promptTokens }) => promptTokens },
+  { title: "TOKENS OUT", align: "right", cell: ({ completionTokens }) => completionTokens },
+  { title: "CHARGED", align: "money", cell: ({ charge }) => dollarsText(charge) },
+];
 
 const named = (parts: string[]): string => parts.join(", ") || "none";
 
@@ -79,6 +84,6 @@ function byOutcome(hours: Traffic[]): Traffic[] {
 
 function daysOf(text = "1"): number {
   const days = /^\d{1,2}$/.test(text) ? Number(text) : 0;
-  if (days < 1 || days > DAYS_MAX) throw new Error(`--days must be a whole number from 1 to ${DAYS_MAX}`);
+  if (days < 1 || days > DAYS_MAX) throw new UsageError(`--days must be a whole number from 1 to ${DAYS_MAX}`);
   return days;
 }

@@ -7,25 +7,39 @@ import { LINE_COLUMNS } from "../../http/console/operator/payouts.ts";
 
 import { openAudit } from "../../operators/audit.ts";
 import { openPayouts, type PayoutBatch, type PayoutLine, type Payouts } from "../../operators/payouts.ts";
+import { type Column, dollarsText, table } from "../line/columns.ts";
+import { UsageError } from "../line/command.ts";
 import { dollarsOf } from "./accounts.ts";
 import { type AdminCommand, type AdminRun, everyPage, SHELL_OPERATOR } from "./admin-run.ts";
 
+const BATCH = { BATCH: { help: "the batch's id: pay_…" } };
+const EXAMPLE = "pay_01jc9v6w2e8t3k5m7q9r1s4x6z";
+
 export const payoutCommands: Record<string, AdminCommand> = {
   "payout create": {
-    help: "a batch of what hosts are owed and is not held back; --minimum-usd leaves out who is owed less",
-    flags: ["note", "minimum-usd"],
+    help: "a batch of what hosts are owed and is not held back",
+    flags: {
+      note: { value: "TEXT", help: "what it is called; at most 200 characters" },
+      "minimum-usd": { value: "USD", help: "leave out who is owed less" },
+    },
+    example: "--note November --minimum-usd 10",
     run: create,
   },
-  "payout list": { help: "batches, newest first", run: list },
-  "payout show": { help: "who is paid what in a batch", args: ["BATCH"], run: show },
-  "payout export": { help: "a batch as CSV, for whoever sends the money", args: ["BATCH"], run: exportCsv },
-  "payout paid": { help: "the money was sent: book the batch", args: ["BATCH"], run: paid },
+  "payout list": { help: "batches, newest first", example: "", run: list },
+  "payout show": { help: "who is paid what in a batch", args: BATCH, example: EXAMPLE, run: show },
+  "payout export": {
+    help: "a batch as CSV, for whoever sends the money",
+    args: BATCH,
+    example: `${EXAMPLE} > november.csv`,
+    run: exportCsv,
+  },
+  "payout paid": { help: "the money was sent: book the batch", args: BATCH, example: EXAMPLE, run: paid },
 };
 
 async function create(run: AdminRun): Promise<number> {
   const note = run.flags.note ?? "";
   if (note.length > 200 || !isPlain(note)) {
-    throw new Error("--note must have at most 200 characters and no control characters");
+    throw new UsageError("--note must have at most 200 characters and no control characters");
   }
   const least = run.flags["minimum-usd"];
   const minimum = least === undefined ? ZERO : dollarsOf("minimum-usd", least);
@@ -48,7 +62,12 @@ async function list(run: AdminRun): Promise<number> {
 
 async function show(run: AdminRun): Promise<number> {
   const { id: batch } = await find(run);
-  const lines = (await everyLine(run, batch)).map((line) => ({
+  const lines = await everyLine(run, batch);
+  if (!run.json) {
+    run.print(table(LINES, lines));
+    return 0;
+  }
+  const shown = lines.map((line) => ({
     payout: publicId("pay", line.id),
     account: publicId("acc", line.accountId),
     name: line.accountName,
@@ -57,11 +76,7 @@ async function show(run: AdminRun): Promise<number> {
     held_back_micro: exactMicro(line.heldBack),
     set_off_micro: exactMicro(line.setOff),
   }));
-  if (run.json) run.print(JSON.stringify(lines, null, 2));
-  for (const { payout, account, name, ...sums } of run.json ? [] : lines) {
-    const kept = `held back ${sums.held_back_micro} µ  set off ${sums.set_off_micro} µ`;
-    run.print(`${payout}  ${account}  ${sums.amount_micro} µ  ${kept}  ${name}`);
-  }
+  run.print(JSON.stringify(shown, null, 2));
   return 0;
 }
 
@@ -101,11 +116,30 @@ const everyLine = (run: AdminRun, batch: Uuid, paying = false): Promise<PayoutLi
 
 async function find(run: AdminRun): Promise<PayoutBatch> {
   const id = parseId("pay", run.args[0] ?? "");
-  if (id === undefined) throw new Error(`${run.args[0]} is not a batch's id (pay_…)`);
+  if (id === undefined) throw new UsageError(`${run.args[0]} is not a batch's id (pay_…)`);
   const batch = await payoutsOf(run).find(id);
   if (batch === undefined) throw new Error(`there is no batch ${run.args[0]}`);
   return batch;
 }
+
+const LINES: Column<PayoutLine>[] = [
+  { title: "PAYOUT", cell: ({ id }) => publicId("pay", id) },
+  { title: "ACCOUNT", cell: ({ accountId }) => publicId("acc", accountId) },
+  { title: "AMOUNT", align: "money", cell: ({ amount }) => dollarsText(amount) },
+  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
+  { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
+  { title: "NAME", cell: ({ accountName }) => accountName },
+];
+
+const BATCHES: Column<PayoutBatch>[] = [
+  { title: "BATCH", cell: ({ id }) => publicId("pay", id) },
+  { title: "STATE", cell: ({ paidAt }) => (paidAt === null ? "open" : "paid") },
+  { title: "HOSTS", align: "right", cell: ({ hosts }) => hosts },
+  { title: "TOTAL", align: "money", cell: ({ total }) => dollarsText(total) },
+  { title: "HELD BACK", align: "money", cell: ({ heldBack }) => dollarsText(heldBack) },
+  { title: "SET OFF", align: "money", cell: ({ setOff }) => dollarsText(setOff) },
+  { title: "NOTE", cell: ({ note }) => note },
+];
 
 function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
   const shown = batches.map(({ id, total, heldBack, setOff, ...rest }) => ({
@@ -116,9 +150,6 @@ function print({ json, print: out }: AdminRun, batches: PayoutBatch[]): number {
     ...rest,
   }));
   if (json) out(JSON.stringify(shown, null, 2));
-  for (const { id, total_micro, held_back_micro, set_off_micro, hosts, paidAt, note } of json ? [] : shown) {
-    const kept = `held back ${held_back_micro} µ  set off ${set_off_micro} µ`;
-    out(`${id}  ${paidAt === null ? "open" : "paid"}  ${hosts} hosts  ${total_micro} µ  ${kept}  ${note}`.trimEnd());
-  }
+  else out(batches.length === 0 ? "There is no batch yet." : table(BATCHES, batches));
   return 0;
 }

@@ -17,8 +17,11 @@ import { connectClient } from "../../dispatch/hub/testing.ts";
 import { openNatsPlane } from "../../dispatch/nats/plane.ts";
 import { eventually, freePort, type NatsProcess, runNatsServer, skipWithoutNats } from "../../dispatch/nats/testing.ts";
 import type { Plane } from "../../dispatch/plane.ts";
+import { perform } from "../line/perform.ts";
+import { TOLLGATE } from "../tollgate.ts";
 import { parseServers } from "./plane-cluster.ts";
-import { planeInit } from "./plane-init.ts";
+
+const planeInit = (args: string[]): Promise<number> => perform(TOLLGATE, ["admin", "plane", "init", ...args]);
 
 const NAMES = ["a", "b", "c"] as const;
 const REFUSED = /Authorization Violation/;

@@ -15,6 +15,7 @@ import {
   configurationFile,
   keyFile,
 } from "../../dispatch/nats/server-configuration.ts";
+import { UsageError } from "../line/command.ts";
 
 /** A file to write, and what it is for. */
 export interface PlaneFile {
@@ -33,12 +34,12 @@ const SERVER = new RegExp(`^([A-Za-z0-9][A-Za-z0-9-]{0,31})=${HOST}(?:@${HOST})?
 
 export function parseServers(text: string): ClusterServer[] {
   const servers = text.split(",").map((part) => parseServer(part.trim()));
-  if (servers.length < 2) throw new Error("--servers must name at least two; for one server give its --url");
+  if (servers.length < 2) throw new UsageError("--servers must name at least two; for one server give its --url");
   const names = servers.map(({ name }) => name.toLowerCase());
   const addresses = servers.flatMap(({ client, route }) => [client, route].map((address) => addressOf(address)));
   for (const all of [names, addresses.map((address) => address.toLowerCase())]) {
     const twice = all.find((one, index) => all.indexOf(one) !== index);
-    if (twice !== undefined) throw new Error(`--servers: ${twice} is there twice`);
+    if (twice !== undefined) throw new UsageError(`--servers: ${twice} is there twice`);
   }
   return servers;
 }
@@ -50,7 +51,7 @@ function parseServer(text: string): ClusterServer {
   const isRight = [client, route].every(
     ({ host, port }) => port > 0 && port < 65_536 && (isIP(host) > 0 || !/[:[]|^[\d.]*$/.test(host)),
   );
-  if (!isRight) throw new Error(`--servers ${RULE} (got ${text || "nothing"})`);
+  if (!isRight) throw new UsageError(`--servers ${RULE} (got ${text || "nothing"})`);
   return { name, client, route };
 }
 

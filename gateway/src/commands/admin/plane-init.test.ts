@@ -6,7 +6,10 @@ import { join } from "node:path";
 import { describe, type TestContext, test } from "node:test";
 import { parseConfig } from "../../config.ts";
 import { findNatsServer, skipWithoutNats } from "../../dispatch/nats/testing.ts";
-import { planeInit } from "./plane-init.ts";
+import { perform } from "../line/perform.ts";
+import { TOLLGATE } from "../tollgate.ts";
+
+const planeInit = (args: string[]): Promise<number> => perform(TOLLGATE, ["admin", "plane", "init", ...args]);
 
 async function newPlace(t: TestContext): Promise<string> {
   const parent = await mkdtemp(join(tmpdir(), "tollgate-init-"));
@@ -77,7 +80,7 @@ describe("plane init", () => {
   });
 
   test("names the flag that is wrong and its rule", async () => {
-    await assert.rejects(planeInit([]), /--dir must name the directory/);
+    await assert.rejects(planeInit([]), /--dir is missing: the directory to write to/);
     for (const url of ["http://x", "nats://", "x:4222", "nats://a:1/path", "nats://u:p@a:1", "nats://a:1,http://b"]) {
       await assert.rejects(planeInit(["--dir", "/nowhere/x", "--url", url]), /--url must be nats:/, url);
     }

@@ -5,7 +5,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { systemClock } from "../../base/clock.ts";
 import { systemRandom } from "../../base/random.ts";
 import {
@@ -16,14 +15,30 @@ import {
 } from "../../dispatch/nats/server-configuration.ts";
 import { newPlaneSetup, type PlaneSetup } from "../../dispatch/nats/setup.ts";
 import type { SystemUser } from "../../dispatch/nats/system.ts";
+import { type Command, type Given, UsageError } from "../line/command.ts";
 import { clusterFiles, filesFor, type PlaneFile, parseServers, urlOf } from "./plane-cluster.ts";
 
 const DEFAULT_URL = "nats://127.0.0.1:4222";
 const URL_RULE = "must be nats://HOST:PORT or tls://HOST:PORT, several separated by commas";
 
-export async function planeInit(args: string[]): Promise<number> {
-  const { dir, json, ...asked } = readFlags(args);
-  if (dir === undefined || dir === "") throw new Error("--dir must name the directory to write to");
+/** Needs no database. */
+export const planeInit: Command = {
+  help: "make keys and files for NATS servers, of one or of several",
+  flags: {
+    dir: { value: "DIR", required: true, help: "the directory to write to; nothing there is overwritten" },
+    url: { value: "URL", help: `where nodes and gateways reach one server (${DEFAULT_URL})` },
+    servers: { value: "A=HOST,B=HOST", help: "several servers: NAME=HOST[:PORT][@ROUTE_HOST[:PORT]]" },
+    server: { value: "A=HOST", repeated: true, help: "the same, one at a time" },
+    json: { help: "JSON, for scripts" },
+  },
+  example: "--dir plane --servers a=plane-a.example,b=plane-b.example,c=plane-c.example",
+  run,
+};
+
+async function run({ flags, switches }: Given): Promise<number> {
+  const { dir = "", ...asked } = flags;
+  if (dir === "") throw new UsageError("--dir must name the directory to write to");
+  const json = switches.has("json");
   const { url, servers } = readAddresses(asked);
   const place = resolve(dir);
   const [random, nowMs] = [systemRandom(), systemClock.now()];
@@ -41,18 +56,18 @@ export async function planeInit(args: string[]): Promise<number> {
   return 0;
 }
 
-function readAddresses({ url, servers, server = [] }: { url?: string; servers?: string; server?: string[] }): {
+function readAddresses({ url, servers, server }: Given["flags"]): {
   url: string;
   servers?: ClusterServer[];
 } {
-  const named = [...(servers === undefined ? [] : [servers]), ...server];
+  const named = [servers, server].filter((text) => text !== undefined);
   if (named.length > 0) {
-    if (url !== undefined) throw new Error("--url is for one server, --servers for several: give one of them");
+    if (url !== undefined) throw new UsageError("--url is for one server, --servers for several: give one of them");
     const parsed = parseServers(named.join(","));
     return { url: parsed.map(urlOf).join(","), servers: parsed };
   }
   const given = url ?? DEFAULT_URL;
-  if (!given.split(",").every(isNatsUrl)) throw new Error(`--url ${URL_RULE}`);
+  if (!given.split(",").every(isNatsUrl)) throw new UsageError(`--url ${URL_RULE}`);
   return { url: given };
 }
 
@@ -151,22 +166,6 @@ function sentences({ place, files, next }: Made): string {
     ({ name, use, secret }) => `  ${name.padEnd(width)}  ${use}; ${secret ? "secret" : "holds no secret"}`,
   );
   return [`Wrote to ${place}:`, ...lines, "", "Next:", ...next.map((step) => `  ${step}`)].join("\n");
-}
-
-function readFlags(args: string[]) {
-  const options = {
-    dir: { type: "string" },
-    url: { type: "string" },
-    servers: { type: "string" },
-    server: { type: "string", multiple: true },
-    json: { type: "boolean", default: false },
-  } as const;
-  try {
-    return parseArgs({ args, options }).values;
-  } catch (cause) {
-    // Node explains itself over several lines; the first one names the flag.
-    throw new Error(`plane init: ${(cause as Error).message.split("\n")[0]}`, { cause });
-  }
 }
 
 function isNatsUrl(text: string): boolean {

@@ -4,17 +4,23 @@ import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
 import type { Calling } from "./documents.ts";
 
 export function curl(endpoint: Endpoint, { credential }: Calling): string {
-  const { method, path, operation } = endpoint;
+  const { method, path } = endpoint;
   const address = path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `$${name.toUpperCase()}`);
-  const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
+  const sample = bodyOf(endpoint);
   const verb = method.toUpperCase();
   const implied = sample === undefined ? "GET" : "POST";
   const lines = [`curl "$TOLLGATE_BASE_URL${address}"`, ...(verb === implied ? [] : [`-X ${verb}`])];
   lines.push(...credential(endpoint));
   if (sample !== undefined) {
     lines.push('-H "content-type: application/json"');
-    const json = JSON.stringify(sample.value, null, 2).replaceAll("\n", "\n  ");
+    const json = JSON.stringify(sample, null, 2).replaceAll("\n", "\n  ");
     lines.push(`-d '${json.replaceAll("'", "'\\''")}'`);
   }
   return lines.join(" \\\n  ");
+}
+
+/** The first example of what an operation takes. */
+export function bodyOf({ operation }: Endpoint): object | undefined {
+  const [sample] = Object.values(operation.requestBody?.content["application/json"]?.examples ?? {});
+  return sample?.value as object | undefined;
 }

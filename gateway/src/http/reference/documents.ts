@@ -27,13 +27,25 @@ export interface Calling {
   /** Said where the variables are set. */
   before: string;
   credential(endpoint: Endpoint): string[];
+  /** Examples in other languages: through the `openai` libraries, or by plain HTTP. Undefined: with curl alone. */
+  code?: "openai" | "http";
+  /** The first steps, with links into the console. */
+  steps: Step[];
+}
+
+export interface Step {
+  text: string;
+  link: { url: string; name: string };
 }
 
 const PASTED = "every example on this page then works when it is pasted";
 const IDS = "Where one has `$ID` in it, set that to the id of the thing.";
 
-const bearer = (variable: string, sample: string, openNote: string, before = ""): Calling => ({
-  openNote,
+const bearer = (
+  variable: string,
+  sample: string,
+  before = "",
+): Pick<Calling, "variables" | "before" | "credential"> => ({
   variables: [`${variable}=${sample}`],
   before: `Set these two once; ${PASTED}.${before}`,
   credential: ({ operation }) => (operation.security === undefined ? [`-H "Authorization: Bearer $${variable}"`] : []),
@@ -48,7 +60,16 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     url: "/openapi.json",
     pageUrl: "/docs",
     api: publicApi,
-    calling: bearer("TOLLGATE_API_KEY", "tsk_live_your_key", "no key needed"),
+    calling: {
+      ...bearer("TOLLGATE_API_KEY", "tsk_live_your_key"),
+      openNote: "no key needed",
+      code: "openai",
+      steps: [
+        { text: "Sign in, or sign up.", link: { url: "/console/", name: "Open the console" } },
+        { text: "Make an API key. It is shown once.", link: { url: "/console/keys", name: "API keys" } },
+        { text: "Try a model, or call it as below.", link: { url: "/console/playground", name: "Playground" } },
+      ],
+    },
   },
   {
     name: "Node API",
@@ -56,7 +77,19 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     url: "/openapi/node.json",
     pageUrl: "/docs/node",
     api: nodeApi,
-    calling: bearer("TOLLGATE_HOST_TOKEN", "tht_live_your_token", "no token needed", ` ${IDS}`),
+    calling: {
+      ...bearer("TOLLGATE_HOST_TOKEN", "tht_live_your_token", ` ${IDS}`),
+      openNote: "no token needed",
+      code: "http",
+      steps: [
+        { text: "Sign in and open a host account.", link: { url: "/console/", name: "Open the console" } },
+        { text: "Make a host token. It is shown once.", link: { url: "/console/host/tokens", name: "Host tokens" } },
+        {
+          text: "Run `tollgate-host`, which speaks this API, and watch.",
+          link: { url: "/console/host", name: "Nodes" },
+        },
+      ],
+    },
   },
   {
     name: "Console API",
@@ -67,6 +100,9 @@ export const DOCUMENTS: readonly ApiDocument[] = [
     calling: {
       openNote: "no sign-in needed",
       variables: [],
+      steps: [
+        { text: "This is what the console itself speaks.", link: { url: "/console/", name: "Open the console" } },
+      ],
       before: `Set this once and sign in once, with your own e-mail address and password; ${PASTED}. ${IDS} The session is kept in the file \`${COOKIES}\`.`,
       credential: ({ method }) => [
         `-b ${COOKIES} -c ${COOKIES}`,

@@ -11,10 +11,11 @@ import {
   type Response,
   type Schema,
 } from "@tollgate/api/openapi/openapi.ts";
-import { curl } from "./curl.ts";
 import type { Calling } from "./documents.ts";
 import { fieldsOf, typeOf } from "./fields-list.ts";
+import { block, type Sample, samplesBlock } from "./frame.ts";
 import { type Html, html, inline, marked } from "./html.ts";
+import { samplesOf } from "./samples.ts";
 
 export function operationSection(document: Document, endpoint: Endpoint, calling: Calling): Html {
   const { method, path, operation } = endpoint;
@@ -23,13 +24,13 @@ export function operationSection(document: Document, endpoint: Endpoint, calling
   const [[, success] = [], ...refusals] = Object.entries(responses);
   const keyless = operation.security?.length === 0;
   return html`<section aria-labelledby="${id}">
-<h2 id="${id}"><a href="#${id}">${summary}</a></h2>
+${heading(id, summary)}
 <p class="route"><span class="method">${method.toUpperCase()}</span> <code>${path}</code>${keyless ? html` <span class="note">${calling.openNote}</span>` : ""}</p>
 ${description === undefined ? "" : marked(description)}
-${block(`Call ${path} with curl`, curl(endpoint, calling))}
+${example(`Call ${path}`, samplesOf(endpoint, calling))}
 ${parameters(document, endpoint)}
-${request === undefined ? "" : html`<h3>Request</h3>\n${schemaPart(document, request.schema)}`}
-${success === undefined ? "" : answer(document, follow<Response>(document, success))}
+${request === undefined ? "" : html`${subheading(`${id}-request`, "Request")}\n${schemaPart(document, request.schema)}`}
+${success === undefined ? "" : answer(document, id, follow<Response>(document, success))}
 <p class="errors">Errors: ${refusals.map(([status], i) => html`${i > 0 ? ", " : ""}<a href="#status-${status}">${status}</a>`)}</p>
 </section>
 `;
@@ -44,12 +45,12 @@ function parameters(document: Document, { operation }: Endpoint): Html | string 
     required: one.required,
     description: one.description,
   }));
-  return html`<h3>Parameters</h3>\n${fieldRows(rows)}`;
+  return html`${subheading(`${operation.operationId}-parameters`, "Parameters")}\n${fieldRows(rows)}`;
 }
 
-function answer(document: Document, response: Response): Html {
+function answer(document: Document, id: string, response: Response): Html {
   const medias = Object.entries(response.content ?? {});
-  return html`<h3>Answer</h3>
+  return html`${subheading(`${id}-answer`, "Answer")}
 ${marked(response.description)}
 ${medias.map(([type, media]) => html`<h4>${type}</h4>\n${mediaPart(document, media)}`)}`;
 }
@@ -63,7 +64,7 @@ function mediaPart(document: Document, media: Media): Html {
   return html`${isText ? marked((media.schema as Schema).description ?? "") : ""}
 ${own === undefined ? "" : schemaPart(document, own)}
 ${named.map(([name, schema]) => html`<h4>event: ${name}</h4>\n${schemaPart(document, schema)}`)}
-${Object.values(media.examples ?? {}).map(example)}`;
+${Object.values(media.examples ?? {}).map(shownExample)}`;
 }
 
 export function schemaPart(document: Document, schema: Schema | Ref): Html {
@@ -81,13 +82,21 @@ ${description === "" ? "" : html`<dd>${inline(description)}</dd>`}
   return html`<dl>\n${fields}</dl>`;
 }
 
-function example({ summary, value }: Example): Html {
+function shownExample({ summary, value }: Example): Html {
   const text = typeof value === "string" ? value.trimEnd() : JSON.stringify(value, null, 2);
   const title = summary ?? "Example";
-  return html`<details>\n<summary>${title}</summary>\n${block(title, text)}\n</details>\n`;
+  return html`<details>\n<summary>${title}</summary>\n${block(title, text, typeof value === "string" ? "Text" : "JSON")}\n</details>\n`;
 }
 
-/** Can be focused, so that a keyboard can scroll what is too wide. */
-export function block(label: string, text: string): Html {
-  return html`<pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`;
+/** In one language it is a block like others. */
+function example(label: string, samples: Sample[]): Html {
+  const [only, second] = samples;
+  return only !== undefined && second === undefined
+    ? block(`${label} with curl`, only.text, "curl")
+    : samplesBlock(label, samples);
 }
+
+/** Headings are links to themselves. */
+export const heading = (id: string, text: string): Html => html`<h2 id="${id}"><a href="#${id}">${text}</a></h2>`;
+
+const subheading = (id: string, text: string): Html => html`<h3 id="${id}"><a href="#${id}">${text}</a></h3>`;

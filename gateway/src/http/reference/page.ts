@@ -1,4 +1,4 @@
-/** The reference as pages, one for each API: made once from the documents, plain HTML with one style sheet and no script. */
+/** The reference as pages, one for each API: made once from the documents, plain HTML with one style sheet. */
 
 import {
   type Document,
@@ -8,11 +8,11 @@ import {
   operationsOf,
   type Response,
 } from "@tollgate/api/openapi/openapi.ts";
-import type { ApiDocument } from "./documents.ts";
+import type { ApiDocument, Step } from "./documents.ts";
+import { block, framed, samplesBlock } from "./frame.ts";
 import { type Html, html, inline, marked } from "./html.ts";
-import { block, operationSection, schemaPart } from "./operation-section.ts";
-
-export const STYLE_URL = "/docs/reference.css";
+import { heading, operationSection, schemaPart } from "./operation-section.ts";
+import { firstCall } from "./samples.ts";
 
 interface PageOptions {
   document: Document;
@@ -25,40 +25,26 @@ export function referencePage(api: ApiDocument, options: PageOptions): string {
   const { document, baseUrl } = options;
   const endpoints = operationsOf(document);
   const { title, summary } = document.info;
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>${title} reference</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${STYLE_URL}">
-</head>
-<body>
-<a class="skip" href="#content">Skip to the reference</a>
-<header>
-<p class="brand">Tollgate</p>
-${tabs(api, options.all)}
-<p><a href="${api.url}">OpenAPI document</a></p>
-</header>
-<div class="columns">
+  const body = html`<div class="columns">
 ${contents(endpoints)}
 <main id="content">
 <section aria-labelledby="introduction">
 <h1 id="introduction">${title}</h1>
 <p class="lead">${summary}</p>
-${marked(document.info.description)}
+<p class="links"><a href="${api.url}">OpenAPI document</a></p>
 </section>
-${start(document, api, baseUrl)}
+${quickStart(document, api, baseUrl)}
+<section aria-labelledby="about">
+${heading("about", "About this API")}
+${marked(document.info.description)}
+${Object.values(document.components.securitySchemes).map(({ description }) => marked(description ?? ""))}
+</section>
 ${endpoints.map((endpoint) => operationSection(document, endpoint, api.calling))}
 ${errors(document, endpoints)}
 ${headers(document)}
 </main>
-</div>
-</body>
-</html>
-`.text;
+</div>`;
+  return framed({ title: `${title} reference`, nav: tabs(api, options.all), body });
 }
 
 function tabs(here: ApiDocument, all: readonly ApiDocument[]): Html {
@@ -73,25 +59,38 @@ function contents(endpoints: Endpoint[]): Html {
   const tags = Map.groupBy(endpoints, ({ operation }) => operation.tags[0] ?? "");
   const link = ({ operation }: Endpoint) => html`<li><a href="#${operation.operationId}">${operation.summary}</a></li>`;
   return html`<nav class="contents" aria-label="Contents">
+<button type="button" class="with-script" aria-expanded="false" aria-controls="contents">Contents</button>
+<div id="contents">
 <ul>
 <li><a href="#introduction">Introduction</a></li>
-<li><a href="#start">Start</a></li>
+<li><a href="#start">Quick start</a></li>
+<li><a href="#about">About this API</a></li>
 </ul>
 ${[...tags].map(([tag, inside]) => html`<p>${tag}</p>\n<ul>${inside.map(link)}</ul>\n`)}
 <ul>
 <li><a href="#errors">Errors</a></li>
 <li><a href="#headers">Headers</a></li>
 </ul>
+</div>
 </nav>`;
 }
 
-function start(document: Document, { calling }: ApiDocument, baseUrl: string): Html {
+function quickStart(document: Document, { calling }: ApiDocument, baseUrl: string): Html {
   const lines = [`TOLLGATE_BASE_URL=${baseUrl}`, ...calling.variables].map((line) => `export ${line}`);
+  const chat = operationsOf(document).find(({ operation }) => operation.operationId === "createChatCompletion");
+  const key = calling.variables[0]?.split("=")[1] ?? "";
+  const step = ({ text, link }: Step) => html`${inline(text)} <a href="${link.url}">${link.name}</a>`;
+  const [first, ...others] = calling.steps.map(step);
+  const steps =
+    others.length === 0
+      ? html`<p>${first ?? ""}</p>`
+      : html`<ol class="steps">\n${calling.steps.map((one) => html`<li>${step(one)}</li>\n`)}</ol>`;
   return html`<section aria-labelledby="start">
-<h2 id="start">Start</h2>
+${heading("start", "Quick start")}
+${steps}
+${chat === undefined ? "" : html`<p>The base address of clients is <code>${baseUrl}/v1</code>.</p>\n${samplesBlock("The first call", firstCall(chat, { baseUrl, key }))}`}
 ${marked(calling.before)}
-${block("What to set", lines.join("\n"))}
-${Object.values(document.components.securitySchemes).map(({ description }) => marked(description ?? ""))}
+${block("What to set", lines.join("\n"), "Shell")}
 </section>
 `;
 }
@@ -116,7 +115,7 @@ function errors(document: Document, endpoints: Endpoint[]): Html {
     return html`<td><code>${breakable(name)}</code></td><td>${text} <span class="note">${example.summary ?? ""}</span></td></tr>\n`;
   };
   return html`<section aria-labelledby="errors">
-<h2 id="errors">Errors</h2>
+${heading("errors", "Errors")}
 ${schemaPart(document, { $ref: "#/components/schemas/Error" })}
 <table>
 <thead><tr><th scope="col">Status</th><th scope="col">Code</th><th scope="col">Meaning</th></tr></thead>
@@ -141,5 +140,5 @@ function headers(document: Document): Html {
   const rows = Object.entries(document.components.headers).map(
     ([name, { description }]) => html`<div>\n<dt><code>${name}</code></dt>\n<dd>${inline(description)}</dd>\n</div>\n`,
   );
-  return html`<section aria-labelledby="headers">\n<h2 id="headers">Headers</h2>\n<dl>\n${rows}</dl>\n</section>\n`;
+  return html`<section aria-labelledby="headers">\n${heading("headers", "Headers")}\n<dl>\n${rows}</dl>\n</section>\n`;
 }

@@ -1,6 +1,6 @@
 /**
  * The reference: a document of each API for programs, a page of each for people. Each is made once, when somebody first
- * asks for it: a gateway that starts has better things to do.
+ * asks for it: a gateway that starts has better things to do. The bare address is answered here too.
  */
 import { readFileSync } from "node:fs";
 import { documentOf } from "@tollgate/api/openapi/document.ts";
@@ -8,17 +8,18 @@ import { textOf } from "@tollgate/api/openapi/openapi.ts";
 import type { FastifyInstance } from "fastify";
 import { etagOf, sendCached } from "../cached.ts";
 import type { Parts } from "../parts.ts";
+import { addressOf } from "./address.ts";
 import { DOCUMENTS } from "./documents.ts";
-import { referencePage, STYLE_URL } from "./page.ts";
-
-/** The address of `npm start`, where no other is known. */
-const LOCAL_URL = "http://localhost:8080";
+import { MARK_URL, SCRIPT_URL, STYLE_URL } from "./frame.ts";
+import { homePage, placesOf, wantsHtml } from "./home.ts";
+import { html } from "./html.ts";
+import { referencePage } from "./page.ts";
 
 const POLICY = [
   "default-src 'none'",
   "style-src 'self'",
-  // The page's empty icon, which keeps browsers from asking for /favicon.ico.
-  "img-src data:",
+  "script-src 'self'",
+  "img-src 'self'",
   "form-action 'none'",
   "base-uri 'none'",
   "frame-ancestors 'none'",
@@ -36,35 +37,70 @@ interface File {
   body: () => string;
 }
 
-export function referenceRoutes(app: FastifyInstance, { publicUrl }: Partial<Pick<Parts, "publicUrl">>): void {
-  const baseUrl = (publicUrl ?? LOCAL_URL).replace(/\/+$/, "");
-  const files: File[] = [
-    ...DOCUMENTS.flatMap((one): File[] => {
-      const document = once(() => documentOf(one.api));
-      return [
-        { urls: [one.url], type: "application/json; charset=utf-8", body: () => textOf(document()) },
-        {
-          urls: [one.pageUrl, `${one.pageUrl}/`],
-          type: "text/html; charset=utf-8",
-          body: () => referencePage(one, { document: document(), baseUrl, all: DOCUMENTS }),
-        },
-      ];
-    }),
-    {
-      urls: [STYLE_URL],
-      type: "text/css; charset=utf-8",
-      body: () => readFileSync(new URL("page/reference.css", import.meta.url), "utf8"),
-    },
-  ];
-  for (const { urls, type, body } of files) {
+/** Stands for the gateway's address in a page that is made once. It is no text that a page has. */
+const ADDRESS = "https://address.invalid";
+
+export function referenceRoutes(
+  app: FastifyInstance,
+  { publicUrl, door }: Partial<Pick<Parts, "publicUrl" | "door">>,
+): void {
+  const known = { publicUrl, trustedProxies: door?.trustedProxies };
+  // What was made of a caller's own headers is kept for that caller alone.
+  const keep = publicUrl === undefined ? "private" : "public";
+  for (const { urls, type, body } of files()) {
     const made = once(() => {
       const text = body();
-      return { body: text, etag: etagOf(text), type };
+      return { text, etag: etagOf(text) };
     });
-    for (const url of urls) {
-      app.get(url, async (request, reply) => sendCached(request, reply.headers(SAFETY), made()));
-    }
+    for (const url of urls)
+      app.get(url, async (request, reply) => {
+        const { text, etag } = made();
+        return sendCached(request, reply.headers(SAFETY), { body: text, etag, type });
+      });
   }
+  for (const one of DOCUMENTS) {
+    const made = once(() => referencePage(one, { document: documentOf(one.api), baseUrl: ADDRESS, all: DOCUMENTS }));
+    const tag = once(() => etagOf(made()));
+    for (const url of [one.pageUrl, `${one.pageUrl}/`])
+      app.get(url, async (request, reply) => {
+        const address = addressOf(request.headers, known);
+        const etag = etagOf(`${tag()} ${address}`);
+        return sendCached(request, reply.headers(SAFETY), {
+          body: () => made().replaceAll(ADDRESS, html`${address}`.text),
+          etag,
+          type: HTML,
+          keep,
+        });
+      });
+  }
+  app.route({
+    method: ["GET", "HEAD"],
+    url: "/",
+    handler: async (request, reply) => {
+      const places = placesOf(addressOf(request.headers, known));
+      const shown = wantsHtml(request.headers.accept)
+        ? { body: homePage(places), type: HTML }
+        : { body: `${JSON.stringify(places)}\n` };
+      return sendCached(request, reply.headers({ ...SAFETY, vary: "accept" }), { ...shown, keep });
+    },
+  });
+}
+
+const HTML = "text/html; charset=utf-8";
+
+/** What is the same for everybody. */
+function files(): File[] {
+  const file = (name: string): string => readFileSync(new URL(`page/${name}`, import.meta.url), "utf8");
+  return [
+    ...DOCUMENTS.map(({ url, api }) => ({
+      urls: [url],
+      type: "application/json; charset=utf-8",
+      body: () => textOf(documentOf(api)),
+    })),
+    { urls: [STYLE_URL], type: "text/css; charset=utf-8", body: () => file("reference.css") },
+    { urls: [SCRIPT_URL], type: "text/javascript; charset=utf-8", body: () => file("reference.js") },
+    { urls: [MARK_URL], type: "image/svg+xml", body: () => file("mark.svg") },
+  ];
 }
 
 function once<T>(make: () => T): () => T {

@@ -1,0 +1,129 @@
+/** Reading a command line: which command is meant, and what it is given. Mistakes are told in our words, all at once. */
+import { parseArgs } from "node:util";
+import { type Command, type CommandTable, choice, type Flag, type Given, UsageError } from "./command.ts";
+import { nearest } from "./nearest.ts";
+
+type Asked =
+  /** `name` is a command, the beginning of several, or empty. */
+  | { kind: "help"; name: string; asked: boolean }
+  | { kind: "version" }
+  | { kind: "run"; name: string; command: Command; given: Given };
+
+export function readCommandLine(table: CommandTable, args: string[]): Asked {
+  const said = args[0] === "help" ? [...args.slice(1), "--help"] : args;
+  const words: string[] = [];
+  for (const word of said) {
+    if (nextWords(table, words.join(" ")).includes(word)) words.push(word);
+    else break;
+  }
+  const name = words.join(" ");
+  const rest = said.slice(words.length);
+  const command = Object.hasOwn(table.commands, name) ? table.commands[name] : undefined;
+  const [first] = rest;
+  const isUnknown = first !== undefined && !first.startsWith("-") && !takesWords(command);
+  if (isUnknown && nextWords(table, name).length > 0) throw unknownCommand(table, name, first);
+  const flags = rest.includes("--") ? rest.slice(0, rest.indexOf("--")) : rest;
+  if (flags.some((flag) => flag === "--help" || flag === "-h")) return { kind: "help", name, asked: true };
+  if (flags.some((flag) => flag === "--version" || flag === "-V")) return { kind: "version" };
+  if (command !== undefined) {
+    try {
+      return { kind: "run", name, command, given: readGiven(name, command, rest) };
+    } catch (error) {
+      if (error instanceof UsageError) error.command = name;
+      throw error;
+    }
+  }
+  if (first !== undefined) {
+    throw new UsageError(
+      `${first} stands before the command: ${[table.program, ...words, "COMMAND", first].join(" ")}`,
+    );
+  }
+  return { kind: "help", name, asked: false };
+}
+
+const takesWords = (command: Command | undefined): boolean => Object.keys(command?.args ?? {}).length > 0;
+
+/** The words that go on from these: after `admin`, `account`, `key` and the rest. */
+export function nextWords({ commands }: CommandTable, name: string): string[] {
+  const before = name === "" ? "" : `${name} `;
+  const after = Object.keys(commands).filter((one) => one.startsWith(before) && one !== name);
+  return [...new Set(after.map((one) => one.slice(before.length).split(" ")[0] ?? ""))];
+}
+
+function unknownCommand(table: CommandTable, name: string, word: string): UsageError {
+  const full = (last: string): string => [name, last].filter((part) => part !== "").join(" ");
+  const known = nextWords(table, name);
+  const near = nearest(word, known);
+  const elsewhere = Object.keys(table.commands).find((one) => ` ${one} `.includes(` ${full(word)} `));
+  const meant = near === undefined ? elsewhere : full(near);
+  const hint = meant === undefined ? `there are ${known.join(", ")}` : `did you mean '${meant}'?`;
+  const error = new UsageError(`there is no command '${full(word)}'; ${hint}`);
+  error.command = name;
+  return error;
+}
+
+function readGiven(name: string, { args = {}, flags = {} }: Command, said: string[]): Given {
+  const options = Object.fromEntries(
+    Object.entries(flags).map(([flag, { value }]) => [
+      flag,
+      { type: value === undefined ? ("boolean" as const) : ("string" as const) },
+    ]),
+  );
+  const { tokens } = parseArgs({ args: said, options, strict: false, allowPositionals: true, tokens: true });
+  const words = tokens.flatMap((token) => (token.kind === "positional" ? [token.value] : []));
+  const found = tokens.filter((token) => token.kind === "option");
+  const mistakes = found.flatMap((token) => mistakeOf(token, flags) ?? []);
+  const isNamed = (flag: string): boolean => found.some((token) => token.name === flag);
+  // What stands beside an unknown flag may be its value, and it may be the one that is missing.
+  if (mistakes.length === 0) {
+    const due = Object.entries(flags).filter(([flag, { required }]) => required === true && !isNamed(flag));
+    mistakes.push(...wordMistakes(name, args, words));
+    mistakes.push(...due.map(([flag, { help }]) => `--${flag} is missing: ${help}`));
+  }
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  const valuesOf = (flag: string): string[] =>
+    found.flatMap((token) => (token.name === flag ? (token.value ?? []) : []));
+  const given = Object.entries(flags).filter(([flag, { value }]) => value !== undefined && isNamed(flag));
+  return {
+    args: words,
+    flags: Object.fromEntries(
+      given.map(([flag, { repeated }]) => [flag, repeated === true ? valuesOf(flag).join(",") : valuesOf(flag).at(-1)]),
+    ),
+    switches: new Set(Object.keys(flags).filter((flag) => flags[flag]?.value === undefined && isNamed(flag))),
+  };
+}
+
+interface FlagToken {
+  name: string;
+  /** As it was typed. */
+  rawName: string;
+  value?: string | undefined;
+  inlineValue?: boolean | undefined;
+}
+
+function mistakeOf({ name, rawName, value, inlineValue }: FlagToken, flags: Record<string, Flag>): string | undefined {
+  const flag = Object.hasOwn(flags, name) && rawName.startsWith("--") ? flags[name] : undefined;
+  if (flag === undefined) {
+    const meant = nearest(name, Object.keys(flags));
+    return `there is no flag ${rawName}${meant === undefined ? "" : `; did you mean --${meant}?`}`;
+  }
+  if (flag.value === undefined) return value === undefined ? undefined : `${rawName} takes no value`;
+  if (value === undefined) return `${rawName} needs a value: ${rawName} ${flag.value}`;
+  // Probably the next flag; what is meant so is written in one word.
+  if (inlineValue !== true && value.startsWith("-") && value !== "-") {
+    return `${rawName} needs a value: ${rawName} ${flag.value} (one that begins with a hyphen: ${rawName}=${value})`;
+  }
+  return notOneOf(rawName, value, flag.oneOf);
+}
+
+function wordMistakes(name: string, args: Record<string, { oneOf?: readonly string[] }>, words: string[]): string[] {
+  const due = Object.keys(args);
+  const takes = `${name} takes ${due.join(" ") || "no arguments"}`;
+  if (words.length > due.length) return [`${takes}: '${words[due.length]}' is not expected`];
+  if (words.length < due.length) return due.slice(words.length).map((arg) => `${arg} is missing: ${takes}`);
+  return due.flatMap((arg, i) => notOneOf(arg, words[i] ?? "", args[arg]?.oneOf) ?? []);
+}
+
+function notOneOf(what: string, value: string, allowed: readonly string[] | undefined): string | undefined {
+  return allowed === undefined || allowed.includes(value) ? undefined : `${what} must be ${choice(allowed)}`;
+}

@@ -1,0 +1,79 @@
+/** The frame of pages that the gateway itself makes, in the console's look: head, header with the mark, main part. */
+import { type Html, html } from "./html.ts";
+
+export const STYLE_URL = "/docs/reference.css";
+export const SCRIPT_URL = "/docs/reference.js";
+export const MARK_URL = "/docs/mark.svg";
+
+interface Framed {
+  title: string;
+  /** Between the mark and the links. */
+  nav?: Html;
+  body: Html;
+}
+
+/** Works without the script, which brings the theme, the copy buttons and the choice of language. */
+export function framed({ title, nav, body }: Framed): string {
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title}</title>
+<link rel="icon" href="${MARK_URL}" type="image/svg+xml">
+<link rel="stylesheet" href="${STYLE_URL}">
+<script src="${SCRIPT_URL}"></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to content</a>
+<header>
+<a class="brand" href="/">${MARK}Tollgate</a>
+${nav ?? ""}
+<nav class="elsewhere" aria-label="Tollgate">
+<ul>
+${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}<li><a href="/status">Status</a></li>
+<li><a class="button" href="/console/">Console</a></li>
+</ul>
+</nav>
+<div class="theme with-script">
+<svg aria-hidden="true" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6.25" fill="none" stroke="currentColor" stroke-width="1.5"></circle><path d="M8 2a6 6 0 0 1 0 12z" fill="currentColor"></path></svg>
+<select aria-label="Theme">
+<option value="system">System</option>
+<option value="light">Light</option>
+<option value="dark">Dark</option>
+</select>
+</div>
+</header>
+${body}
+</body>
+</html>
+`.text;
+}
+
+const MARK = html`<svg aria-hidden="true" viewBox="0 0 32 32" class="mark"><rect width="32" height="32" rx="8"></rect><path d="M8 10h16M16 10v13" stroke-width="3.2" stroke-linecap="round"></path><circle cx="16" cy="23" r="2.6"></circle></svg>`;
+
+/** Code to copy. Can be focused, so that a keyboard can scroll what is too wide. */
+export function block(label: string, text: string, caption = label): Html {
+  return html`<figure class="code">${inside(label, text, caption)}</figure>`;
+}
+
+export interface Sample {
+  language: "curl" | "python" | "typescript";
+  text: string;
+}
+
+const LANGUAGES: Record<Sample["language"], string> = { curl: "curl", python: "Python", typescript: "TypeScript" };
+
+/** The same in several languages. The script shows the chosen one; without it all of them are there. */
+export function samplesBlock(label: string, samples: readonly Sample[]): Html {
+  const each = samples.map(({ language, text }) => {
+    const name = LANGUAGES[language];
+    return html`<figure class="code" data-language="${language}">${inside(`${label} with ${name}`, text, name)}</figure>\n`;
+  });
+  return html`<div class="samples">\n${each}</div>`;
+}
+
+function inside(label: string, text: string, caption: string): Html {
+  return html`<figcaption><span>${caption}</span></figcaption><pre tabindex="0" role="group" aria-label="${label}"><code>${text}</code></pre>`;
+}

@@ -1,0 +1,44 @@
+/** JSON as other languages write it, over several lines where it does not fit one. */
+
+const LINE_CHARS_MAX = 80;
+
+type Write = (value: unknown, indent?: string) => string;
+
+/** `{"a": True, "b": [1, None]}` */
+export const pythonLiteral: Write = (value, indent = "") => {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return compound(value, { indent, step: "    ", key: (name) => JSON.stringify(name), write: pythonLiteral });
+};
+
+/** `{ a: true, b: [1, null] }` */
+export const scriptLiteral: Write = (value, indent = "") =>
+  compound(value, {
+    indent,
+    step: "  ",
+    key: (name) => (/^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name)),
+    write: scriptLiteral,
+    room: " ",
+  });
+
+interface Form {
+  indent: string;
+  step: string;
+  key: (name: string) => string;
+  write: Write;
+  /** Between the braces of an object and what is in it. */
+  room?: string;
+}
+
+function compound(value: unknown, { indent, step, key, write, room = "" }: Form): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const deeper = indent + step;
+  const parts = Array.isArray(value)
+    ? value.map((one) => write(one, deeper))
+    : Object.entries(value).map(([name, one]) => `${key(name)}: ${write(one, deeper)}`);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  const gap = Array.isArray(value) || parts.length === 0 ? "" : room;
+  const line = `${open}${gap}${parts.join(", ")}${gap}${close}`;
+  if (!line.includes("\n") && indent.length + line.length <= LINE_CHARS_MAX) return line;
+  return `${open}\n${parts.map((part) => `${deeper}${part},\n`).join("")}${indent}${close}`;
+}

@@ -1,0 +1,150 @@
+/**
+ * An operation in several languages. What the `openai` libraries know is called through them, the rest by plain HTTP. The
+ * address and the key come from the environment, as in the lines of curl.
+ */
+import type { Endpoint } from "@tollgate/api/openapi/openapi.ts";
+import { bodyOf, curl } from "./curl.ts";
+import type { Calling } from "./documents.ts";
+import type { Sample } from "./frame.ts";
+import { pythonLiteral, scriptLiteral } from "./literals.ts";
+
+interface SdkCall {
+  /** `chat.completions.create`: the same in both libraries. */
+  method: string;
+  /** What the answer is called, and what to print of it. */
+  answer: string;
+  print: { python: string; typescript: string };
+}
+
+const SDK_CALLS: Record<string, SdkCall> = {
+  createChatCompletion: call("chat.completions.create", "completion", ".choices[0].message.content"),
+  createCompletion: call("completions.create", "completion", ".choices[0].text"),
+  createEmbedding: {
+    method: "embeddings.create",
+    answer: "answer",
+    print: { python: "len(answer.data[0].embedding)", typescript: "answer.data[0].embedding.length" },
+  },
+  listModels: {
+    method: "models.list",
+    answer: "models",
+    print: { python: "[model.id for model in models]", typescript: "models.data.map((model) => model.id)" },
+  },
+  retrieveModel: call("models.retrieve", "model", ".id"),
+};
+
+function call(method: string, answer: string, part: string): SdkCall {
+  return { method, answer, print: { python: answer + part, typescript: answer + part } };
+}
+
+/** Where the API is and what the key is, in each language's words. */
+interface Access {
+  python: { url: string; key: string };
+  typescript: { url: string; key: string };
+}
+
+const ENVIRONMENT: Access = {
+  python: { url: 'os.environ["TOLLGATE_BASE_URL"] + "/v1"', key: 'os.environ["TOLLGATE_API_KEY"]' },
+  typescript: { url: 'process.env.TOLLGATE_BASE_URL + "/v1"', key: "process.env.TOLLGATE_API_KEY" },
+};
+
+export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
+  const line: Sample = { language: "curl", text: curl(endpoint, calling) };
+  if (calling.code === undefined) return [line];
+  const known = calling.code === "openai" ? SDK_CALLS[endpoint.operation.operationId] : undefined;
+  if (known === undefined) return [line, ...plainSamples(endpoint, calling)];
+  return [line, ...sdkSamples(known, endpoint, ENVIRONMENT)];
+}
+
+/** The first call of a new builder: whole as it stands, but for the key. */
+export function firstCall(endpoint: Endpoint, { baseUrl, key }: { baseUrl: string; key: string }): Sample[] {
+  const known = SDK_CALLS[endpoint.operation.operationId] as SdkCall;
+  const own = { url: JSON.stringify(`${baseUrl}/v1`), key: JSON.stringify(key) };
+  const json = JSON.stringify(bodyOf(endpoint), null, 2).replaceAll("\n", "\n  ").replaceAll("'", "'\\''");
+  const line = [
+    `curl ${baseUrl}${endpoint.path}`,
+    `-H "Authorization: Bearer ${key}"`,
+    '-H "content-type: application/json"',
+    `-d '${json}'`,
+  ].join(" \\\n  ");
+  return [{ language: "curl", text: line }, ...sdkSamples(known, endpoint, { python: own, typescript: own })];
+}
+
+function sdkSamples({ method, answer, print }: SdkCall, endpoint: Endpoint, { python, typescript }: Access): Sample[] {
+  const body = bodyOf(endpoint);
+  const fields = Object.entries(body ?? {}).map(([name, value]) => `    ${name}=${pythonLiteral(value, "    ")},\n`);
+  const words =
+    body === undefined
+      ? namedIn(endpoint)
+          .map((name) => JSON.stringify(name))
+          .join(", ")
+      : `\n${fields.join("")}`;
+  const imports = python.url.startsWith("os.") ? "import os\n\n" : "";
+  return [
+    {
+      language: "python",
+      text: `${imports}from openai import OpenAI  # pip install openai
+
+client = OpenAI(
+    base_url=${python.url},
+    api_key=${python.key},
+)
+${answer} = client.${method}(${words})
+print(${print.python})`,
+    },
+    {
+      language: "typescript",
+      text: `import OpenAI from "openai"; // npm install openai
+
+const client = new OpenAI({
+  baseURL: ${typescript.url},
+  apiKey: ${typescript.key},
+});
+const ${answer} = await client.${method}(${body === undefined ? words : scriptLiteral(body)});
+console.log(${print.typescript});`,
+    },
+  ];
+}
+
+/** What stands for a part of the path, where the library asks for it by itself. */
+const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g)].map(() => "small-8b");
+
+function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {
+  const { method, path, operation } = endpoint;
+  const [variable = ""] = (variables[0] ?? "").split("=");
+  const isOpen = operation.security !== undefined;
+  const body = bodyOf(endpoint);
+  const verb = method.toUpperCase();
+  const python = [
+    `    os.environ["TOLLGATE_BASE_URL"] + ${pythonPath(path)},\n`,
+    ...(isOpen ? [] : [`    headers={"Authorization": f"Bearer {os.environ['${variable}']}"},\n`]),
+    ...(body === undefined ? [] : [`    json=${pythonLiteral(body, "    ")},\n`]),
+  ];
+  const headers = [
+    ...(isOpen ? [] : [`    Authorization: \`Bearer \${process.env.${variable}}\`,\n`]),
+    ...(body === undefined ? [] : ['    "content-type": "application/json",\n']),
+  ];
+  const options = [
+    ...(verb === "GET" ? [] : [`  method: "${verb}",\n`]),
+    ...(headers.length === 0 ? [] : [`  headers: {\n${headers.join("")}  },\n`]),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${scriptLiteral(body, "  ")}),\n`]),
+  ];
+  const place = path.includes("{") ? scriptPath(path) : JSON.stringify(path);
+  return [
+    {
+      language: "python",
+      text: `import os\n\nimport httpx  # pip install httpx\n\nanswer = httpx.${method}(\n${python.join("")})\nprint(answer.json())`,
+    },
+    {
+      language: "typescript",
+      text: `const answer = await fetch(process.env.TOLLGATE_BASE_URL + ${place}${options.length === 0 ? "" : `, {\n${options.join("")}}`});\nconsole.log(await answer.json());`,
+    },
+  ];
+}
+
+function pythonPath(path: string): string {
+  if (!path.includes("{")) return JSON.stringify(path);
+  return `f"${path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `{os.environ['${name.toUpperCase()}']}`)}"`;
+}
+
+const scriptPath = (path: string): string =>
+  `\`${path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `\${process.env.${name.toUpperCase()}}`)}\``;
