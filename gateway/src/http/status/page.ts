@@ -16,8 +16,7 @@ const STATES: Record<ModelStatus["now"]["state"], string> = {
 
 export function statusPage(status: Status): string {
   const { at, stale, models, incidents, sample_seconds } = status;
-  const body = html`<link rel="stylesheet" href="${STYLE_URL}">
-<main id="content" class="status">
+  const body = html`<main id="content" class="status">
 <h1>Status</h1>
 <p class="lead">${summaryOf(models)}</p>
 ${stale ? html`<p class="notice" role="status">The gateway cannot tell how it is now. This is the last that it knew, of ${moment(at)}.</p>` : ""}
@@ -28,7 +27,7 @@ ${models.map(modelSection)}
 ${incidentTable(incidents)}
 </section>
 </main>`;
-  return framed({ title: "Status · Tollgate", body });
+  return framed({ title: "Status · Tollgate", body, styleUrl: STYLE_URL, hasStatus: true });
 }
 
 function summaryOf(models: ModelStatus[]): string {

@@ -57,7 +57,7 @@ function world() {
     } as unknown as StatusParts["nodes"],
     performance: { sums: ({ from }) => asked(from.getTime() === today.getTime() ? [sum()] : []) },
     availability: {
-      sums: ({ from }) => asked(from.getTime() === today.getTime() ? at.samples : []),
+      sums: ({ from }: { from: Date }) => asked(from.getTime() === today.getTime() ? at.samples : []),
       incidents: () => asked(at.incidents),
     } as unknown as StatusParts["availability"],
     status: { isPublic: true, sampleEveryMs: 60_000 },
@@ -200,5 +200,11 @@ describe("the doors of the status", () => {
   test("an operator can turn it off", async () => {
     const app = platform.serve({ status: { ...platform.parts.status, isPublic: false } });
     for (const url of ["/status", "/status.json"]) assert.equal((await app.inject({ url })).statusCode, 404);
+    const pages = await Promise.all(["/", "/docs"].map((url) => app.inject({ url, headers: { accept: "text/html" } })));
+    for (const { statusCode, payload } of pages) {
+      assert.equal(statusCode, 200);
+      assert.doesNotMatch(payload, /href="\/status"/);
+    }
+    assert.equal((await app.inject({ url: "/" })).json().status_url, null);
   });
 });
