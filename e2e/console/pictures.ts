@@ -66,8 +66,9 @@ interface Shot {
   platform: Platform;
 }
 
-async function take(page: Page, { picture: { path, there, open }, name, platform }: Shot): Promise<void> {
-  if (path !== undefined) await page.goto(`/console${path}`);
+async function take(page: Page, { picture: { path, outside, there, open }, name, platform }: Shot): Promise<void> {
+  const address = outside ?? (path === undefined ? undefined : `/console${path}`);
+  if (address !== undefined) await page.goto(address);
   await page.getByText(there).filter({ visible: true }).first().waitFor();
   await open?.(page, platform);
   await settled(page);

@@ -57,7 +57,7 @@ const RATES: Expected = { status: 200, answer: "rates" };
 const PAGE: Expected = { status: 200, answer: "any" };
 
 const PLACES: [path: string, ...expected: Expected[]][] = [
-  ["/", NOT_FOUND],
+  ["/", PAGE],
   ["/v1", NOT_FOUND],
   ["/v1/", NOT_FOUND],
   ["/v1/chat/completions/", NOT_FOUND],

@@ -9,6 +9,8 @@ export interface Picture {
   name: string;
   /** Below /console; without one the page stays where it is. */
   path?: string;
+  /** A page of the gateway's own: its whole path. */
+  outside?: string;
   /** There once the page has its data. */
   there: string | RegExp;
   open?: (page: Page, platform: Platform) => Promise<void>;
@@ -33,7 +35,10 @@ const SAMPLES = 8;
 const OUTSIDE: Chapter = {
   who: "client",
   enter: async () => {},
-  pictures: [{ name: "sign-in", path: "/sign-in", there: "Forgot" }],
+  pictures: [
+    { name: "sign-in", path: "/sign-in", there: "Forgot" },
+    { name: "docs", outside: "/docs", there: "Quick start" },
+  ],
 };
 
 const BUILDER: Chapter = {

@@ -42,9 +42,12 @@ interface Access {
   typescript: { url: string; key: string };
 }
 
+/** As Node reads it. Nothing is read here: it is the text of an example. */
+const variable = (name: string): string => `${"process"}.env.${name}`;
+
 const ENVIRONMENT: Access = {
   python: { url: 'os.environ["TOLLGATE_BASE_URL"] + "/v1"', key: 'os.environ["TOLLGATE_API_KEY"]' },
-  typescript: { url: 'process.env.TOLLGATE_BASE_URL + "/v1"', key: "process.env.TOLLGATE_API_KEY" },
+  typescript: { url: `${variable("TOLLGATE_BASE_URL")} + "/v1"`, key: variable("TOLLGATE_API_KEY") },
 };
 
 export function samplesOf(endpoint: Endpoint, calling: Calling): Sample[] {
@@ -110,17 +113,17 @@ const namedIn = ({ path }: Endpoint): string[] => [...path.matchAll(/\{(\w+)\}/g
 
 function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {
   const { method, path, operation } = endpoint;
-  const [variable = ""] = (variables[0] ?? "").split("=");
+  const [credential = ""] = (variables[0] ?? "").split("=");
   const isOpen = operation.security !== undefined;
   const body = bodyOf(endpoint);
   const verb = method.toUpperCase();
   const python = [
     `    os.environ["TOLLGATE_BASE_URL"] + ${pythonPath(path)},\n`,
-    ...(isOpen ? [] : [`    headers={"Authorization": f"Bearer {os.environ['${variable}']}"},\n`]),
+    ...(isOpen ? [] : [`    headers={"Authorization": f"Bearer {os.environ['${credential}']}"},\n`]),
     ...(body === undefined ? [] : [`    json=${pythonLiteral(body, "    ")},\n`]),
   ];
   const headers = [
-    ...(isOpen ? [] : [`    Authorization: \`Bearer \${process.env.${variable}}\`,\n`]),
+    ...(isOpen ? [] : [`    Authorization: \`Bearer \${${variable(credential)}}\`,\n`]),
     ...(body === undefined ? [] : ['    "content-type": "application/json",\n']),
   ];
   const options = [
@@ -136,7 +139,7 @@ function plainSamples(endpoint: Endpoint, { variables }: Calling): Sample[] {
     },
     {
       language: "typescript",
-      text: `const answer = await fetch(process.env.TOLLGATE_BASE_URL + ${place}${options.length === 0 ? "" : `, {\n${options.join("")}}`});\nconsole.log(await answer.json());`,
+      text: `const answer = await fetch(${variable("TOLLGATE_BASE_URL")} + ${place}${options.length === 0 ? "" : `, {\n${options.join("")}}`});\nconsole.log(await answer.json());`,
     },
   ];
 }
@@ -147,4 +150,4 @@ function pythonPath(path: string): string {
 }
 
 const scriptPath = (path: string): string =>
-  `\`${path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `\${process.env.${name.toUpperCase()}}`)}\``;
+  `\`${path.replaceAll(/\{(\w+)\}/g, (_whole, name: string) => `\${${variable(name.toUpperCase())}}`)}\``;
