@@ -21,9 +21,9 @@ self.addEventListener("fetch", (event) => {
   const { pathname, origin } = new URL(event.request.url);
   if (event.request.method !== "GET" || origin !== self.location.origin) return;
   if (!pathname.startsWith("/console") || pathname.startsWith("/console/api")) return;
-  if (event.request.mode === "navigate") event.respondWith(networkFirst(event, PAGE));
+  if (event.request.mode === "navigate") event.respondWith(networkFirst(event.request, PAGE));
   else if (pathname.startsWith("/console/assets/")) event.respondWith(cacheFirst(event.request));
-  else if (FILES.includes(pathname)) event.respondWith(networkFirst(event, pathname));
+  else if (FILES.includes(pathname)) event.respondWith(networkFirst(event.request, pathname));
 });
 
 async function keepBuild() {
@@ -39,13 +39,13 @@ async function takeOver() {
   const names = await caches.keys();
   const old = names.filter((name) => name.startsWith(PREFIX) && name !== CACHE);
   await Promise.all(old.map((name) => caches.delete(name)));
-  await self.registration.navigationPreload?.enable();
+  // No navigation preload: what this worker leaves alone, such as the way back from a sign-in provider, would be asked for twice.
   await clients.claim();
 }
 
-async function networkFirst(event, kept) {
+async function networkFirst(request, kept) {
   try {
-    const response = (await event.preloadResponse) ?? (await fetch(event.request));
+    const response = await fetch(request);
     if (!AWAY.includes(response.status)) return response;
     return (await fromCache(kept)) ?? response;
   } catch (error) {

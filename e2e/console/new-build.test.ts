@@ -15,10 +15,15 @@ const TYPES: Record<string, string> = { ".js": "text/javascript", ".css": "text/
 const entryOf = (dir: string): string =>
   /assets\/(index-[\w-]+)\.js/.exec(readFileSync(join(dir, "index.html"), "utf8"))?.[1] ?? "";
 
+function copyOf(build: string): string {
+  const dir = mkdtempSync(join(tmpdir(), "tollgate-build-"));
+  cpSync(build, dir, { recursive: true });
+  return dir;
+}
+
 /** The same console under other names, as another build would be. */
-function nextBuild(): string {
-  const dir = mkdtempSync(join(tmpdir(), "tollgate-next-"));
-  cpSync(DIST, dir, { recursive: true });
+function nextBuild(build: string): string {
+  const dir = copyOf(build);
   const old = entryOf(dir);
   for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
     if (!/\.(js|html)$/.test(entry.name)) continue;
@@ -37,7 +42,7 @@ function serve(dir: string, port = 0): Promise<Server> {
   const server = createServer(({ url = "/" }, response) => {
     const { pathname } = new URL(url, "http://gateway");
     if (pathname.startsWith("/console/api/")) {
-      const signedOut = JSON.stringify({ identity: null, accounts: [] });
+      const signedOut = JSON.stringify({ identity: null, accounts: [], providers: [] });
       return response.setHeader("content-type", "application/json").end(signedOut);
     }
     const type = TYPES[extname(pathname)];
@@ -55,20 +60,23 @@ async function stop(server: Server): Promise<void> {
 }
 
 describe("a new build of the console", NEEDS_CHROMIUM, () => {
+  let first: string;
   let next: string;
   let server: Server;
   let browser: BrowserSession;
 
   before(async () => {
     buildConsole();
-    next = nextBuild();
-    server = await serve(DIST);
+    // Another suite may build the console anew meanwhile.
+    first = copyOf(DIST);
+    next = nextBuild(first);
+    server = await serve(first);
     browser = await openBrowser({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   });
   after(async () => {
     await browser?.close();
     if (server?.listening) await stop(server);
-    rmSync(next, { recursive: true, force: true });
+    for (const dir of [first, next]) rmSync(dir, { recursive: true, force: true });
   });
 
   test("takes the place of the old one, which is kept only until then", async () => {
@@ -83,7 +91,7 @@ describe("a new build of the console", NEEDS_CHROMIUM, () => {
     await stop(server);
     await page.reload();
     await away.waitFor();
-    assert.equal(await script(), `/console/assets/${entryOf(DIST)}.js`);
+    assert.equal(await script(), `/console/assets/${entryOf(first)}.js`);
 
     server = await serve(next, port);
     await away.waitFor({ state: "detached" });

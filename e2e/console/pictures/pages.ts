@@ -63,6 +63,9 @@ const BUILDER: Chapter = {
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
     { name: "settings", path: "/settings", there: "Active sessions" },
+    { name: "search", path: "/requests", there: "reason-32b", open: search },
+    // The last one: the browser stays without a network.
+    { name: "away", path: "/overview", there: /reason-32b|small-8b/, open: goAway },
   ],
 };
 
@@ -103,6 +106,18 @@ async function openRequest(page: Page): Promise<void> {
     .first()
     .click();
   await page.getByRole("heading", { name: "Timeline" }).waitFor();
+}
+
+async function search(page: Page): Promise<void> {
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("o");
+  await page.getByRole("option", { name: "Overview" }).waitFor();
+}
+
+async function goAway(page: Page): Promise<void> {
+  await chart(page);
+  await page.context().setOffline(true);
+  await page.getByText(/Gateway unreachable since/).waitFor({ timeout: 60_000 });
 }
 
 /** At the payment provider's stand-in, and back. */
