@@ -6,10 +6,15 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import type { Status as StatusSchema } from "@tollgate/api/public/status.ts";
+import type { z } from "zod";
 import { type DatabaseProxy, openDatabaseProxy } from "../gateway/src/db/testing/proxy.ts";
 import { openDatabase } from "./database.ts";
+import { startNode } from "./fixtures.ts";
 import { assertBalanced } from "./ledger-check.ts";
 import { chat, eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "./platform.ts";
+
+type Status = z.infer<typeof StatusSchema>;
 
 const FIRST_MS_MAX = 10_000;
 const NEXT_MS_MAX = 3_000;
@@ -26,7 +31,10 @@ describe("a store that is away", () => {
     const { DATABASE_URL: connectionString } = await openDatabase(dataDir);
     proxy = await openDatabaseProxy({ connectionString });
     const flags = ["--engine", "scripted", "--models", "tiny-3b"];
-    platform = await startPlatform(dataDir, flags, { DATABASE_URL: proxy.connection.connectionString });
+    platform = await startPlatform(dataDir, flags, {
+      DATABASE_URL: proxy.connection.connectionString,
+      STATUS_SAMPLE_S: "1",
+    });
     const signedIn = await signIn();
     assert.equal(signedIn.status, 200);
     cookie = (signedIn.headers.get("set-cookie") as string).split(";")[0] as string;
@@ -73,6 +81,12 @@ describe("a store that is away", () => {
     ["the node API", () => ask("/node/v1/nodes", { headers: asHost() })],
     ["a stream of the console", () => ask("/console/api/live", { headers: { cookie } })],
   ];
+  /** What anybody is told of how the models are doing. */
+  const status = async (): Promise<Status> => {
+    const response = await ask("/status.json");
+    assert.equal(response.status, 200);
+    return (await response.json()) as Status;
+  };
   const isServed = async (): Promise<boolean> => {
     const response = await chat(platform, { text: "hello" });
     await response.text();
@@ -102,10 +116,19 @@ describe("a store that is away", () => {
       assert.match(metrics, /^tollgate_dependency_up\{dependency="database"\} 0$/m);
       assert.match(metrics, /^tollgate_refused_away_total\{dependency="database"\} [1-9]/m);
       for (let i = 0; i < 50; i++) await (await chat(platform, { text: "hello" })).text();
+      const last = await eventually("the status is the last that is known", async () => {
+        const told = await status();
+        return told.stale && told;
+      });
+      assert.deepEqual(last, { ...(await status()), stale: true }, "with its time");
+      const page = await ask("/status");
+      assert.equal(page.status, 200);
+      assert.match(await page.text(), /This is the last that it knew, of <time datetime="/);
 
       await proxy.resume();
       await eventually("requests are served again", isServed);
       assert.equal((await ready()).status, 200);
+      await eventually("the status is of now", async () => !(await status()).stale);
       for (const [what, request] of everything) {
         const response = await request();
         assert.equal(response.status, 200, what);
@@ -122,6 +145,55 @@ describe("a store that is away", () => {
       assert.ok(told.length <= 8, told.join("\n"));
     });
   }
+
+  test("a model whose node is stopped is an incident that everybody can read, until a node is back", async () => {
+    const MODEL = "small-8b";
+    const seen = async () => {
+      const { models, incidents } = await status();
+      return {
+        state: models.find(({ id }) => id === MODEL)?.now.state,
+        day: models.find(({ id }) => id === MODEL)?.days.at(-1),
+        incidents: incidents.filter(({ model }) => model === MODEL),
+      };
+    };
+    const until = (what: string, isSo: (now: Awaited<ReturnType<typeof seen>>) => boolean) =>
+      eventually(what, async () => {
+        const now = await seen();
+        return isSo(now) && now;
+      });
+    // No node has served it: that is an incident too.
+    await until("it is unavailable", ({ state, incidents }) => state === "unavailable" && incidents[0]?.to === null);
+    const node = await startNode(platform, { name: "small", model: MODEL, slots: 2 });
+    const before = await until(
+      "it is available",
+      ({ state, incidents }) => state === "available" && incidents.every(({ to }) => to !== null),
+    );
+
+    node.kill("SIGKILL");
+    const stopped = await until(
+      "the outage is an incident",
+      ({ state, incidents }) => state === "unavailable" && incidents.length === before.incidents.length + 1,
+    );
+    assert.deepEqual([stopped.incidents[0]?.kind, stopped.incidents[0]?.to], ["unavailable", null]);
+    const again = await startNode(platform, { name: "small", model: MODEL, slots: 2 });
+    const over = await until("it is over", ({ incidents }) => incidents.every(({ to }) => to !== null));
+    again.kill("SIGKILL");
+    assert.equal(over.incidents.length, before.incidents.length + 1);
+    const [outage] = over.incidents;
+    assert.ok(outage?.to != null && outage.to - outage.from >= 2, JSON.stringify(outage));
+    const share = over.day?.availability;
+    assert.ok(share != null && share > 0 && share < 1, String(share));
+    // The books of it: each second once, down where nobody sampled.
+    const [sums] = await platform.query<{ whole: boolean }>(
+      `select sum(samples) = extract(epoch from max(turn.slot) - min(minute.first))::int + 1 as whole
+         from model_hour, (select min(slot) as first from model_minute where model = $1) minute, availability_turn turn
+        where model = $1`,
+      [MODEL],
+    );
+    assert.equal(sums?.whole, true, "no second is missing, and none is there twice");
+    const text = JSON.stringify(await status());
+    assert.doesNotMatch(text, /acc_|node_|key_|@|"requests"|"slots"|"nodes"/, "nothing of accounts, nodes or traffic");
+  });
 
   test("nothing of it was billed, and the books balance", async () => {
     await assertBalanced(platform);

@@ -58,6 +58,7 @@ describe("two gateways", { skip }, () => {
         DATABASE_URL: urlOf(db.connection),
         VALKEY_URL: redis.url,
         KEY_PEPPER: PEPPER,
+        STATUS_SAMPLE_S: "1",
         CATALOGUE_FILE: await writeCatalogue(dataDir, { [CAPPED]: { admission_max: 2 } }),
       });
       gateways.push(gateway);
@@ -222,6 +223,26 @@ describe("two gateways", { skip }, () => {
     for (const n of [0, 1]) {
       await withinASecond("it is refused", async () => (await models(n, token)).status === 401);
     }
+  });
+
+  test("availability is sampled by both and counted once, second by second", async () => {
+    const counted = () =>
+      query<{ model: string; samples: number; up: number; slots: number; minutes: number }>(
+        `select model, sum(samples)::int as samples, sum(up)::int as up,
+                (select count(*) from model_minute m where m.model = h.model)::int as minutes,
+                (select extract(epoch from max(m.slot) - min(m.slot)) from model_minute m where m.model = h.model)::int + 1 as slots
+           from model_hour h group by model order by model`,
+      );
+    const rows = await eventually("ten seconds are sampled", async () => {
+      const now = await counted();
+      return now.some(({ minutes }) => minutes >= 10) && now;
+    });
+    for (const { model, samples, slots, minutes } of rows) {
+      assert.equal(samples, slots, `${model}: every second is counted once, also those that nobody sampled`);
+      assert.ok(minutes <= slots, model);
+    }
+    const served = rows.find(({ model }) => model === "tiny-3b");
+    assert.ok((served?.up ?? 0) > 0);
   });
 
   test("Redis killed: 503 and nothing let through, what runs ends well; started again: it goes on by itself", async () => {

@@ -70,3 +70,9 @@ export const MODEL_STATUSES = ["active", "coming"] as const;
 /** What happens to a team. */
 export const TEAM_ACTIONS = ["invited", "withdrawn", "joined", "role_changed", "removed", "left"] as const;
 export type TeamAction = (typeof TEAM_ACTIONS)[number];
+
+/** How a model is doing, as anybody is told. */
+export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
+export type ModelState = (typeof MODEL_STATES)[number];
+export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
+export type IncidentKind = (typeof INCIDENT_KINDS)[number];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { snippetsOf } from "./snippets.ts";
+import { embeddingSnippetsOf, snippetsOf } from "./snippets.ts";
 
 const body = {
   model: "tiny-3b",
@@ -27,4 +27,15 @@ test("Python writes its own constants, TypeScript bare names", () => {
   assert.match(python, /for chunk in client/);
   assert.match(typescript, /^ {2}model: "tiny-3b",$/m);
   assert.match(typescript, /for await/);
+});
+
+test("vectors are asked for in the same three ways", () => {
+  const asked = { model: "embed-m3", input: ["It's a cat", "a dog"] };
+  const made = embeddingSnippetsOf({ baseUrl: "http://gateway/v1", apiKey: "tsk_live_x", body: asked });
+  const [line, inPython, inTypescript] = made.map(({ text }) => text) as [string, string, string];
+  const words = execFileSync("sh", ["-c", line.replace("curl", "printf '%s\\0'")], { encoding: "utf8" }).split("\0");
+  assert.equal(words[0], "http://gateway/v1/embeddings");
+  assert.deepEqual(JSON.parse(words[words.indexOf("-d") + 1] ?? ""), asked);
+  assert.match(inPython, /client\.embeddings\.create\(model="embed-m3", input=\["It's a cat", "a dog"\]\)/);
+  assert.match(inTypescript, /encoding_format: "float"/);
 });

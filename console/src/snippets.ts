@@ -1,9 +1,12 @@
 /** The same request as curl, Python and TypeScript, to copy. */
-interface SnippetParts {
+interface Address {
   /** Where the API is: `https://…/v1`. */
   baseUrl: string;
   /** A key to fill in, or a placeholder. */
   apiKey: string;
+}
+
+interface SnippetParts extends Address {
   /** The request's body. */
   body: { model: string; messages: { role: string; content: string }[]; [more: string]: unknown };
 }
@@ -16,39 +19,59 @@ export function snippetsOf(parts: SnippetParts): { language: string; text: strin
   ];
 }
 
-function curl({ baseUrl, apiKey, body }: SnippetParts): string {
+/** The same of a request for vectors. */
+export function embeddingSnippetsOf(parts: Address & { body: { model: string; input: string[] } }) {
+  const { model, input } = parts.body;
+  const python = `answer = client.embeddings.create(model=${pythonValue(model)}, input=${pythonValue(input)})
+print(len(answer.data[0].embedding))`;
+  const typescript = `const answer = await client.embeddings.create({
+  model: ${JSON.stringify(model)},
+  input: ${JSON.stringify(input)},
+  encoding_format: "float",
+});
+console.log(answer.data[0].embedding.length);`;
+  return [
+    { language: "curl", text: curlTo("embeddings", parts) },
+    { language: "Python", text: `${pythonClient(parts)}\n\n${python}` },
+    { language: "TypeScript", text: `${typescriptClient(parts)}\n\n${typescript}` },
+  ];
+}
+
+const curl = (parts: SnippetParts): string => curlTo("chat/completions", parts);
+
+function curlTo(path: string, { baseUrl, apiKey, body }: Address & { body: { stream?: unknown } }): string {
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''").replaceAll("\n", "\n  ");
-  return `curl ${body.stream === true ? "-N " : ""}${baseUrl}/chat/completions \\
+  return `curl ${body.stream === true ? "-N " : ""}${baseUrl}/${path} \\
   -H "Authorization: Bearer ${apiKey}" \\
   -H "Content-Type: application/json" \\
   -d '${json}'`;
 }
 
-function python({ baseUrl, apiKey, body }: SnippetParts): string {
+const pythonClient = ({ baseUrl, apiKey }: Address): string => `from openai import OpenAI  # pip install openai
+
+client = OpenAI(base_url="${baseUrl}", api_key="${apiKey}")`;
+
+const typescriptClient = ({ baseUrl, apiKey }: Address): string => `import OpenAI from "openai"; // npm install openai
+
+const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: "${apiKey}" });`;
+
+function python({ body, ...address }: SnippetParts): string {
   const fields = Object.entries(body).map(([name, value]) => `    ${name}=${pythonValue(value)},`);
   const call = `client.chat.completions.create(\n${fields.join("\n")}\n)`;
   const use =
     body.stream === true
       ? `for chunk in ${call}:\n    if chunk.choices:\n        print(chunk.choices[0].delta.content or "", end="")`
       : `answer = ${call}\nprint(answer.choices[0].message.content)`;
-  return `from openai import OpenAI  # pip install openai
-
-client = OpenAI(base_url="${baseUrl}", api_key="${apiKey}")
-
-${use}`;
+  return `${pythonClient(address)}\n\n${use}`;
 }
 
-function typescript({ baseUrl, apiKey, body }: SnippetParts): string {
+function typescript({ body, ...address }: SnippetParts): string {
   const json = JSON.stringify(body, null, 2).replaceAll(/^(\s*)"([a-z_]+)":/gm, "$1$2:");
   const use =
     body.stream === true
       ? `const stream = await client.chat.completions.create(${json});\nfor await (const chunk of stream) {\n  process.stdout.write(chunk.choices[0]?.delta.content ?? "");\n}`
       : `const answer = await client.chat.completions.create(${json});\nconsole.log(answer.choices[0].message.content);`;
-  return `import OpenAI from "openai"; // npm install openai
-
-const client = new OpenAI({ baseURL: "${baseUrl}", apiKey: "${apiKey}" });
-
-${use}`;
+  return `${typescriptClient(address)}\n\n${use}`;
 }
 
 /** JSON as Python writes it. */

@@ -32,7 +32,9 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
   before(async () => {
     buildConsole();
     dataDir = await newDataDir();
-    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"]);
+    platform = await startPlatform(dataDir, ["--engine", "scripted", "--models", "tiny-3b"], {
+      STATUS_SAMPLE_S: "1",
+    });
     browser = await openBrowser({ baseUrl: platform.ready.base_url });
     page = browser.page;
   });
@@ -141,6 +143,49 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.getByText("first key").waitFor();
     assert.doesNotMatch(await page.content(), SECRET);
     assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a model's page: what it is, how it did, code that calls it, and the way to try it", async () => {
+    await page.goto("/console/models");
+    await page.getByRole("table", { name: "Models" }).getByRole("link", { name: "tiny-3b", exact: true }).click();
+    await page.getByRole("heading", { name: "tiny-3b", exact: true }).waitFor();
+    const fact = (name: string): Locator =>
+      page.locator("dl > div", { has: page.getByText(name, { exact: true }) }).getByRole("definition");
+    assert.equal(await fact("Build").innerText(), "tiny-3b-q4-1");
+    assert.equal(await fact("Licence").innerText(), "not stated in the catalogue");
+    assert.match(await fact("Input price").innerText(), /^\$0\.02\b.*per million tokens$/);
+    const now = page.getByLabel("Now");
+    assert.match(await now.innerText(), /Nodes\s+1\b/);
+    // The platform has been sampled since it started, and a request was answered.
+    const past = page.getByLabel("Over the whole time");
+    await past.getByText("100 %").waitFor();
+    await past
+      .getByText(/\d ms|\d s/)
+      .first()
+      .waitFor();
+    await page.getByRole("img", { name: "Available in all of 1 sampled hours." }).waitFor();
+    await page.getByRole("radio", { name: "30d" }).click();
+    await page.getByRole("img", { name: "Available in all of 1 sampled days." }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("range"), "30d");
+    await page.reload();
+    await page.getByRole("img", { name: "Available in all of 1 sampled days." }).waitFor();
+
+    const code = await page.getByRole("region", { name: "curl example" }).innerText();
+    assert.match(code, new RegExp(`${platform.ready.base_url}/v1/chat/completions`));
+    const answer = run("sh", ["-c", `${code.replace("tsk_live_YOUR_KEY", platform.ready.api_key)} -s`]);
+    assert.match(answer, /"object":"chat\.completion"/);
+    await page.getByRole("link", { name: "Estimate cost" }).click();
+    await page.getByRole("heading", { name: "Cost estimate" }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "Try in the playground" }).click();
+    await page.getByRole("heading", { name: "Playground" }).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("model"), "tiny-3b");
+    await page.goto("/console/models/no-such-model");
+    await page.getByText("This cannot be shown").waitFor();
+    assert.deepEqual(
+      browser.complaints().filter((one) => !one.includes("404")),
+      [],
+    );
   });
 
   test("filters stand in the address, survive a reload, and shape the export", async () => {

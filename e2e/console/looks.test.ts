@@ -20,6 +20,9 @@ const INSIDE = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: "local" },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
+  { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
+  { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
+  { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
   { path: "/team", heading: "Team", there: "Recent changes" },
@@ -117,7 +120,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       const browser = await openBrowser({ baseUrl: platform.ready.base_url, width });
       const { page } = browser;
       try {
-        for (const path of ["/", "/docs", "/docs/node", "/docs/console"]) {
+        for (const path of ["/", "/docs", "/docs/node", "/docs/console", "/status"]) {
           await page.goto(path);
           await page.getByRole("heading", { level: 1 }).waitFor();
           const wider = await page.evaluate(
@@ -125,7 +128,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
           );
           assert.equal(wider, 0, `${path} at ${width} scrolls sideways`);
           // The other two are made of the same parts, and long.
-          if (width !== 1024 && (path === "/" || path === "/docs"))
+          if (width !== 1024 && ["/", "/docs", "/status"].includes(path))
             await assertLooksRight(browser, `${path} at ${width}`);
         }
       } finally {
@@ -188,6 +191,16 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       }
       assert.equal(await page.locator("button:visible, select:visible").count(), 0);
       await page.getByRole("navigation", { name: "Contents" }).getByRole("link", { name: "Errors" }).waitFor();
+      await page.goto("/status");
+      const bars = page.getByRole("img", { name: /^Availability of tiny-3b/ });
+      await bars.waitFor();
+      assert.equal(await bars.locator("rect").count(), 90);
+      await page.getByText("Day by day of tiny-3b").click();
+      await page
+        .getByRole("group", { name: "Days of tiny-3b" })
+        .or(page.getByText("Nothing was measured yet"))
+        .first()
+        .waitFor();
       const head = await page.request.head("/");
       assert.deepEqual([head.status(), await head.text()], [200, ""]);
     } finally {

@@ -15,7 +15,9 @@ import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
+import { openAvailability } from "./history/availability.ts";
 import type { History } from "./history/history.ts";
+import { keepSampling } from "./history/sampling.ts";
 import { openUsage } from "./history/usage.ts";
 import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
@@ -159,9 +161,15 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     find: (id) => roster.find(id),
     speedOf: (model) => dispatcher.speedOf(model),
     capacityOf: (model) => roster.capacity(model),
+    waitingFor: (model) => dispatcher.waiting(model),
+    keepsFormat: (model) => dispatcher.keepsFormat(model),
     speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
     reliabilityOf: (id) => trust.reliability(id),
   };
+  const everyMs = config.status.sampleEveryMs;
+  const availability = openAvailability({ pool, everyMs });
+  const look = () => [...catalogue.current().active.keys()].map((model) => ({ model, ...roster.capacity(model) }));
+  onClose(keepSampling({ availability, everyMs, look, clock, log }));
   const records = openOverview({ pool });
   const parts: Parts = {
     door: {
@@ -206,6 +214,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
     payouts: openPayouts({ pool, newId, holdDays: config.payoutHoldDays }),
     live,
+    availability,
+    status: config.status,
   };
   const health = healthOf({
     metrics,

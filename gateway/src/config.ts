@@ -201,6 +201,14 @@ const Environment = z.object({
     .min(0, "must be 0 or more")
     .max(365, "must be 365 or less")
     .default(7),
+  STATUS_PAGE: z.enum(["on", "off"], "must be on or off").default("on"),
+  STATUS_SAMPLE_S: z.coerce
+    .number("must be a number of seconds")
+    .int("must be a whole number of seconds")
+    .min(1, "must be 1 or more")
+    .max(600, "must be 600 or less")
+    .refine((seconds) => 3_600 % seconds === 0, "must divide an hour evenly")
+    .default(60),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -260,6 +268,8 @@ export interface Config {
   payments: PaymentsConfig | undefined;
   /** How long earnings are held back before they are paid out. */
   payoutHoldDays: number;
+  /** `isPublic`: anybody may read it, at /status. */
+  status: { isPublic: boolean; sampleEveryMs: number };
   logLevel: string;
 }
 
@@ -366,6 +376,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     canariesFile: e.CANARIES_FILE,
     payments: paymentsConfig(e),
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
+    status: { isPublic: e.STATUS_PAGE === "on", sampleEveryMs: e.STATUS_SAMPLE_S * 1000 },
     logLevel: e.LOG_LEVEL,
   };
 }

@@ -7,6 +7,7 @@ import { ChatRequest, CompletionRequest, EmbeddingRequest, Message } from "./fie
 import { IGNORED_HEADER } from "./ignored.ts";
 import { ResponseFormat } from "./response-format.ts";
 import { publicRoutes } from "./routes.ts";
+import { Status } from "./status.ts";
 
 const INTRODUCTION = [
   "A client of the OpenAI dialect changes only its base address, which ends in `/v1`, and its key. Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB.",
@@ -30,8 +31,8 @@ const HEADERS: Record<string, Header> = {
     schema: { type: "integer", minimum: 1 },
   },
   "cache-control": {
-    description: "Anybody may keep the answer for five minutes.",
-    schema: { type: "string", const: "public, max-age=300" },
+    description: "How long anybody may keep the answer: five minutes, the status ten seconds.",
+    schema: { type: "string", enum: ["public, max-age=300", "public, max-age=10"] },
   },
   [IGNORED_HEADER]: {
     description:
@@ -72,6 +73,7 @@ export const publicApi: Api = {
     { name: "Generation", description: "Text from a prompt." },
     { name: "Embeddings", description: "Vectors from texts." },
     { name: "Catalogue", description: "The models and their prices." },
+    { name: "Status", description: "How the platform is doing." },
     { name: "Receipts", description: "Proof of what was counted and charged." },
   ],
   credential: {
@@ -102,6 +104,7 @@ export const publicApi: Api = {
     Rate: answers.Rate,
     ReceiptKeys: answers.ReceiptKeys,
     Usage: answers.Usage,
+    Status,
   },
   tables: [{ tag: "Generation", routes: publicRoutes }],
   headers: HEADERS,

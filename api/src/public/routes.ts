@@ -6,6 +6,7 @@ import { INFERENCE_FAULTS, STREAMED_CODES } from "./faults.ts";
 import { ChatRequest, CompletionRequest, EmbeddingRequest } from "./fields.ts";
 import { IGNORED_FIELDS, IGNORED_HEADER, IGNORED_OF_EMBEDDINGS } from "./ignored.ts";
 import * as samples from "./samples.ts";
+import { Status, sampleStatus } from "./status.ts";
 
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
@@ -166,6 +167,20 @@ export const publicRoutes = routes({
       description: "The published keys.",
       json: answers.ReceiptKeys,
       examples: { keys: { value: samples.receiptKeys } },
+      headers: ["cache-control"],
+    },
+  },
+  readStatus: {
+    at: "GET /status.json",
+    tag: "Status",
+    summary: "Read how the models are doing",
+    description:
+      "What the page `/status` shows, without a key: whether each model can be served now, its availability and speed by day, and incidents, all by what was measured. It is made anew every few seconds at most. An operator may have turned it off: then it is a 404.",
+    guard: "anyone",
+    answer: {
+      description: "The state of the platform.",
+      json: Status,
+      examples: { status: { value: sampleStatus } },
       headers: ["cache-control"],
     },
   },

@@ -35,6 +35,8 @@ export type Payment = Schema<"Payment">;
 export type Quote = Schema<"Quote">;
 export type QuoteRequest = Sent<"POST /console/api/quote">["body"];
 export type LiveModel = Schema<"LiveModel">;
+export type Model = Schema<"Model">;
+export type ModelPerformance = Schema<"ModelPerformance">;
 /** An entry of the price sheet, which anybody may read. */
 export type Rate = Schema<"Rate">;
 /** The filters of the history; a page's cursor and size are not among them. */

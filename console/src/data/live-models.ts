@@ -1,11 +1,27 @@
 /** Models as they stand now: speed and room, read again while somebody looks. */
 import { queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
+import type { SumRange } from "../time-range.ts";
 
 const READ_AGAIN_MS = 20_000;
+const LOOK_AGAIN_MS = 5_000;
 
 export const liveModelsQuery = queryOptions({
   queryKey: ["live models"],
   refetchInterval: READ_AGAIN_MS,
   queryFn: () => call("GET /console/api/models"),
 });
+
+export const modelQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["live models", id],
+    refetchInterval: LOOK_AGAIN_MS,
+    queryFn: () => call("GET /console/api/models/{id}", { path: { id } }),
+  });
+
+export const modelPerformanceQuery = (id: string, range: SumRange) =>
+  queryOptions({
+    queryKey: ["model performance", id, range],
+    refetchInterval: READ_AGAIN_MS,
+    queryFn: () => call("GET /console/api/models/{id}/performance", { path: { id }, query: { range } }),
+  });

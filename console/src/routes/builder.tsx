@@ -39,6 +39,11 @@ const models = createRoute({
   path: "/models",
   component: lazyRouteComponent(() => import("../pages/models/models-page.tsx"), "ModelsPage"),
 });
+const model = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/models/$id",
+  component: lazyRouteComponent(() => import("../pages/models/model-page.tsx"), "ModelPage"),
+});
 const credits = createRoute({
   getParentRoute: () => appRoute,
   path: "/credits",
@@ -57,4 +62,4 @@ const team = createRoute({
   component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "BuilderTeamPage"),
 });
 
-export const builderRoutes = [overview, keys, requests, playground, models, credits, team] as const;
+export const builderRoutes = [overview, keys, requests, playground, models, model, credits, team] as const;

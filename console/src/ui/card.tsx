@@ -3,6 +3,8 @@ import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
 interface CardProps {
+  /** For links to it. */
+  id?: string;
   title?: ReactNode;
   /** Beside the title: a switch, a link. */
   aside?: ReactNode;
@@ -12,9 +14,9 @@ interface CardProps {
   children: ReactNode;
 }
 
-export function Card({ title, aside, className, flush = false, children }: CardProps) {
+export function Card({ id, title, aside, className, flush = false, children }: CardProps) {
   return (
-    <section className={classes("min-w-0 rounded-lg border border-line bg-surface", className)}>
+    <section id={id} className={classes("min-w-0 scroll-mt-4 rounded-lg border border-line bg-surface", className)}>
       {(title !== undefined || aside !== undefined) && (
         <header
           className={classes(

@@ -13,6 +13,7 @@ export {
   type EndpointName,
   FINISH_REASONS,
   type FinishReason,
+  INCIDENT_KINDS,
   type LimitOutcome,
   MODEL_CLASSES,
   MODEL_KINDS,

@@ -104,6 +104,8 @@ export interface Dispatcher {
   speedOf(model: string): MedianSpeed;
   /** Whether a connected node serves the model with an engine that keeps to an output format. */
   keepsFormat(model: string): boolean;
+  /** How many requests wait for a node of the model. */
+  waiting(model: string): number;
   /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
   slots(model: string): number;
   /** No node can be reached now. */
@@ -184,6 +186,7 @@ export function openDispatcher(options: {
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
     keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
+    waiting: (model) => queue.waiting(model),
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     get isAway() {
       return options.plane.health.isAway;

@@ -66,6 +66,11 @@ export class NodeQueue {
     });
   }
 
+  /** How many requests for the model wait for a node. */
+  waiting(model: string): number {
+    return this.#waiting.get(model)?.size ?? 0;
+  }
+
   /** A node that nobody in the line can use, and this one can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {

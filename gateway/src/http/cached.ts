@@ -1,4 +1,4 @@
-/** Answers that clients and proxies may keep: five minutes without asking, and then only the news. */
+/** Answers that clients and proxies may keep: five minutes unless told otherwise without asking, and then only the news. */
 import { createHash } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
@@ -15,6 +15,7 @@ interface Cached {
   type?: string;
   /** `private`: not by proxies, for others. */
   keep?: "public" | "private";
+  keepS?: number;
 }
 
 const textOf = (body: Cached["body"]): string => (typeof body === "string" ? body : body());
@@ -23,10 +24,10 @@ const textOf = (body: Cached["body"]): string => (typeof body === "string" ? bod
 export function sendCached(
   { headers }: FastifyRequest,
   reply: FastifyReply,
-  { body, etag, type = "application/json; charset=utf-8", keep = "public" }: Cached,
+  { body, etag, type = "application/json; charset=utf-8", keep = "public", keepS = KEEP_S }: Cached,
 ): FastifyReply {
   const tag = etag ?? etagOf(textOf(body));
-  reply.headers({ etag: tag, "cache-control": `${keep}, max-age=${KEEP_S}` });
+  reply.headers({ etag: tag, "cache-control": `${keep}, max-age=${keepS}` });
   const known = (headers["if-none-match"] ?? "").split(",").map((one) => one.trim().replace(/^W\//, ""));
   if (known.includes(tag) || known.includes("*")) return reply.code(304).send();
   return reply.type(type).send(textOf(body));

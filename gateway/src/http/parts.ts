@@ -6,6 +6,7 @@ import type { Log } from "../base/log.ts";
 import type { NodeCredentials } from "../dispatch/plane.ts";
 import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { Fleet } from "../fleet/fleet.ts";
+import type { Availability } from "../history/availability.ts";
 import type { Earnings } from "../history/earnings.ts";
 import type { History } from "../history/history.ts";
 import type { Performance } from "../history/performance.ts";
@@ -85,6 +86,9 @@ export interface Parts {
   overview: Overview;
   payouts: Payouts;
   live: Live;
+
+  availability: Availability;
+  status: { isPublic: boolean; sampleEveryMs: number };
 }
 
 interface Capacity {
@@ -100,6 +104,10 @@ export interface ConnectedNodes {
   /** Over all that serve the model, both of these. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;
+  /** Requests of this gateway for which none of them has a free slot. */
+  waitingFor: (model: string) => number;
+  /** Whether one of them keeps to an output format. */
+  keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => Standing;
 }

@@ -14,6 +14,7 @@ import type { Parts } from "./parts.ts";
 import { receiptKeyRoutes } from "./receipt-keys.ts";
 import { referenceRoutes } from "./reference/routes.ts";
 import { faultHeaders } from "./reply.ts";
+import { statusRoutes } from "./status/routes.ts";
 import { refuseTheRest } from "./unknown-paths.ts";
 import { webhookRoutes } from "./webhooks/stripe.ts";
 
@@ -34,6 +35,7 @@ export function publicServer(parts: Parts): FastifyInstance {
   openAiRoutes(app, parts);
   nodeRoutes(app, parts);
   receiptKeyRoutes(app, parts);
+  if (parts.status.isPublic) statusRoutes(app, parts);
   consoleRoutes(app, parts);
   referenceRoutes(app, parts);
   webhookRoutes(app, parts);

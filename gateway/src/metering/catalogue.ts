@@ -15,6 +15,8 @@ const Build = z.strictObject({
   /** How the build delimits its thinking; absent when it does not think apart. */
   reasoning: z.strictObject({ open: z.string().min(1), close: z.string().min(1) }).optional(),
   vector_width: z.int().min(1).optional(),
+  /** The weights' licence, as whoever made the build states it. Null or absent: nobody did. */
+  licence: z.string().min(1).max(100).nullish(),
 });
 
 /** A question whose answer tells whether a node runs the model it claims. */

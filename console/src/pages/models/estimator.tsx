@@ -32,7 +32,7 @@ export function Estimator({ models }: { models: LiveModel[] }) {
   const [texts, setTexts] = useState<Texts>({ requestsPerDay: "1,000", promptTokens: "500", outputTokens: "200" });
   const work = workloadOf(texts);
   return (
-    <Card title="Cost estimate" flush>
+    <Card id="estimate" title="Cost estimate" flush>
       <div className="grid gap-4 px-4 pb-5 sm:grid-cols-3 sm:px-5">
         {FIELDS.map(({ name, label, ...more }) => (
           <TextField

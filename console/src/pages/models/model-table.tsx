@@ -30,7 +30,13 @@ const COLUMNS: Column<LiveModel>[] = [
     title: "Model",
     cell: (model) => (
       <>
-        <code className="font-mono font-medium">{model.id}</code>
+        <Link
+          to="/models/$id"
+          params={{ id: model.id }}
+          className="rounded-sm text-accent underline-offset-2 hover:underline"
+        >
+          <code className="font-mono font-medium">{model.id}</code>
+        </Link>
         <span className="mt-0.5 flex flex-wrap items-center gap-x-2 text-xs text-ink-soft">
           <span>{model.class}</span>
           <span>{model.quant_label}</span>
@@ -101,7 +107,7 @@ const TRY: Column<LiveModel> = {
     ) : null,
 };
 
-function Availability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
+export function Availability({ model: { id, status, nodes, slots, busy } }: { model: LiveModel }) {
   if (status === "coming") return <Badge>coming soon</Badge>;
   if (nodes === 0) return <Badge tone="warn">no nodes online</Badge>;
   return (

@@ -10,10 +10,16 @@ interface Framed {
   /** Between the mark and the links. */
   nav?: Html;
   body: Html;
+  /** Its own style sheet, beside that of all pages. */
+  styleUrl?: string;
+  /** Whether this gateway tells its status to anybody. */
+  hasStatus: boolean;
 }
 
+export const STATUS_URL = "/status";
+
 /** Works without the script, which brings the theme, the copy buttons and the choice of language. */
-export function framed({ title, nav, body }: Framed): string {
+export function framed({ title, nav, body, styleUrl, hasStatus }: Framed): string {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -23,7 +29,7 @@ export function framed({ title, nav, body }: Framed): string {
 <title>${title}</title>
 <link rel="icon" href="${MARK_URL}" type="image/svg+xml">
 <link rel="stylesheet" href="${STYLE_URL}">
-<script src="${SCRIPT_URL}"></script>
+${styleUrl === undefined ? "" : html`<link rel="stylesheet" href="${styleUrl}">\n`}<script src="${SCRIPT_URL}"></script>
 </head>
 <body>
 <a class="skip" href="#content">Skip to content</a>
@@ -32,8 +38,7 @@ export function framed({ title, nav, body }: Framed): string {
 ${nav ?? ""}
 <nav class="elsewhere" aria-label="Tollgate">
 <ul>
-${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}<li><a href="/status">Status</a></li>
-<li><a class="button" href="/console/">Console</a></li>
+${nav === undefined ? html`<li><a href="/docs">Docs</a></li>\n` : ""}${hasStatus ? html`<li><a href="${STATUS_URL}">Status</a></li>\n` : ""}<li><a class="button" href="/console/">Console</a></li>
 </ul>
 </nav>
 <div class="theme with-script">

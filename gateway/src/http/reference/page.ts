@@ -19,6 +19,7 @@ interface PageOptions {
   baseUrl: string;
   /** Every API that has a page, this one too. */
   all: readonly ApiDocument[];
+  hasStatus: boolean;
 }
 
 export function referencePage(api: ApiDocument, options: PageOptions): string {
@@ -44,7 +45,7 @@ ${errors(document, endpoints)}
 ${headers(document)}
 </main>
 </div>`;
-  return framed({ title: `${title} reference`, nav: tabs(api, options.all), body });
+  return framed({ title: `${title} reference`, nav: tabs(api, options.all), body, hasStatus: options.hasStatus });
 }
 
 function tabs(here: ApiDocument, all: readonly ApiDocument[]): Html {

@@ -25,7 +25,8 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const SAFETY = {
+/** For every page that the gateway itself makes. */
+export const SAFETY = {
   "content-security-policy": POLICY,
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
@@ -42,8 +43,9 @@ const ADDRESS = "https://address.invalid";
 
 export function referenceRoutes(
   app: FastifyInstance,
-  { publicUrl, door }: Partial<Pick<Parts, "publicUrl" | "door">>,
+  { publicUrl, door, status }: Partial<Pick<Parts, "publicUrl" | "door" | "status">>,
 ): void {
+  const hasStatus = status?.isPublic ?? true;
   const known = { publicUrl, trustedProxies: door?.trustedProxies };
   // What was made of a caller's own headers is kept for that caller alone.
   const keep = publicUrl === undefined ? "private" : "public";
@@ -59,7 +61,9 @@ export function referenceRoutes(
       });
   }
   for (const one of DOCUMENTS) {
-    const made = once(() => referencePage(one, { document: documentOf(one.api), baseUrl: ADDRESS, all: DOCUMENTS }));
+    const made = once(() =>
+      referencePage(one, { document: documentOf(one.api), baseUrl: ADDRESS, all: DOCUMENTS, hasStatus }),
+    );
     const tag = once(() => etagOf(made()));
     for (const url of [one.pageUrl, `${one.pageUrl}/`])
       app.get(url, async (request, reply) => {
@@ -77,7 +81,7 @@ export function referenceRoutes(
     method: ["GET", "HEAD"],
     url: "/",
     handler: async (request, reply) => {
-      const places = placesOf(addressOf(request.headers, known));
+      const places = placesOf(addressOf(request.headers, known), hasStatus);
       const shown = wantsHtml(request.headers.accept)
         ? { body: homePage(places), type: HTML }
         : { body: `${JSON.stringify(places)}\n` };

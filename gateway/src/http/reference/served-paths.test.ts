@@ -16,6 +16,7 @@ import { openAiRoutes } from "../openai/routes.ts";
 import type { Parts } from "../parts.ts";
 import { receiptKeyRoutes } from "../receipt-keys.ts";
 import { bareServer } from "../server.ts";
+import { statusRoutes } from "../status/routes.ts";
 import { testDoor } from "../testing/door.ts";
 
 const routesOf = ({ tables }: Api): Route[] => tables.flatMap(({ routes }) => Object.values(routes));
@@ -27,7 +28,8 @@ describe("what is declared is what is served, path by path", () => {
   const anything: unknown = new Proxy(() => anything, {
     get: (_target, name) => (name === "then" ? undefined : anything),
   });
-  const parts = new Proxy({ door: testDoor(), publicUrl: undefined } as unknown as Parts, {
+  const status = { isPublic: true, sampleEveryMs: 60_000 };
+  const parts = new Proxy({ door: testDoor(), publicUrl: undefined, status } as unknown as Parts, {
     get: (target, name) => (Object.hasOwn(target, name) ? target[name as keyof Parts] : anything),
   });
   const served: string[] = [];
@@ -35,11 +37,12 @@ describe("what is declared is what is served, path by path", () => {
   app.addHook("onRoute", ({ method, url }) => void served.push(`${method} ${url}`));
   openAiRoutes(app, parts);
   receiptKeyRoutes(app, parts);
+  statusRoutes(app, parts);
   nodeRoutes(app, parts);
   consoleRoutes(app, parts);
 
   for (const [name, api, below] of [
-    ["public", publicApi, /^\/(v1|\.well-known)\//],
+    ["public", publicApi, /^\/(v1\/|\.well-known\/|status\.json$)/],
     ["node", nodeApi, /^\/node\//],
     ["console", consoleApi, /^\/console\/api\//],
   ] as [string, Api, RegExp][]) {

@@ -16,6 +16,7 @@ import type { Broadcast } from "../../db/broadcast.ts";
 import { openTestDatabase, type TestDatabase } from "../../db/testing.ts";
 import type { NodeCredentials } from "../../dispatch/plane.ts";
 import { openFleet } from "../../fleet/fleet.ts";
+import { openAvailability } from "../../history/availability.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
 import { openPerformance } from "../../history/performance.ts";
@@ -141,6 +142,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     speedOf: (model) =>
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
     capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    waitingFor: () => 0,
+    keepsFormat: (model) => outside.connected.size > 0 && model === "tiny-3b",
     speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
     reliabilityOf: (id) => ({
       jobs: connected(id) ? 3 : 0,
@@ -194,6 +197,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
     payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),
     live,
+    availability: openAvailability({ pool, everyMs: 60_000 }),
+    status: { isPublic: true, sampleEveryMs: 60_000 },
   };
   const apps: FastifyInstance[] = [];
   const serve = (others: Partial<Parts>): FastifyInstance => {

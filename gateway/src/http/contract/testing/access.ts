@@ -64,6 +64,9 @@ const ROWS: Record<string, Row> = {
   getPaymentReceipt: { thing: "payment" },
   releaseNode: { thing: "quarantined node" },
   clearNode: { thing: "withheld node" },
+  // There is no model of that name.
+  readModel: { status: 404 },
+  readModelPerformance: { status: 404 },
   // Less is owed here than the example asks for.
   createPayout: { body: { note: "a test" } },
 };

@@ -264,6 +264,19 @@ export async function callModels({ platform, people, make }: Fixture, { ask }: C
   const { data } = (await ask(browser, 200, "listLiveModels")).body;
   const tiny = (data as { id: string; tps_p50: number; nodes: number }[]).find(({ id }) => id === "tiny-3b");
   assert.deepEqual([tiny?.tps_p50, tiny?.nodes], [41.5, 1]);
+  const detail = (await ask(browser, 200, "readModel", { id: "tiny-3b" })).body;
+  assert.deepEqual([detail.build, detail.licence, detail.structured_output], ["tiny-3b-q4-1", null, true]);
+  await ask(browser, 404, "readModel", { id: "none" });
+  await ask(browser, 404, "readModelPerformance", { id: "none" });
+  const coming = (await ask(browser, 200, "readModel", { id: "large-70b" })).body;
+  assert.deepEqual([coming.build, coming.tokenizer, coming.structured_output], [null, null, false]);
+  await ask(browser, 400, "readModelPerformance", { id: "tiny-3b", query: "range=1y" });
+  await platform.parts.availability.sample([{ model: "tiny-3b", nodes: 1, slots: 4, busy: 1 }]);
+  for (const [range, points] of Object.entries({ "24h": 24, "7d": 168, "30d": 30, "90d": 90 })) {
+    const { body } = await ask(browser, 200, "readModelPerformance", { id: "tiny-3b", query: `range=${range}` });
+    const did = body as unknown as { points: { availability: number }[]; total: { availability: number } };
+    assert.deepEqual([did.points.length, did.points.at(-1)?.availability, did.total.availability], [points, 1, 1]);
+  }
   const chat = { model: "tiny-3b", messages: [{ role: "user", content: "one two three" }], max_tokens: 100 };
   const { prompt_tokens, output_tokens_max } = (await ask(browser, 200, "quoteChat", { body: chat })).body;
   assert.deepEqual([prompt_tokens, output_tokens_max], [3, 100]);

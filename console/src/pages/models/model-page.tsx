@@ -1,0 +1,158 @@
+/** One model: what it is, what it costs, how it stands now and did before, and code that calls it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+import { actingAccount } from "../../api/acting.ts";
+import type { Model } from "../../api/types.ts";
+import { modelQuery } from "../../data/live-models.ts";
+import { useMe } from "../../data/session.ts";
+import { embeddingSnippetsOf, snippetsOf } from "../../snippets.ts";
+import { buttonClasses } from "../../ui/button.tsx";
+import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { CodeTabs } from "../../ui/code.tsx";
+import { Fact, Facts } from "../../ui/drawer.tsx";
+import { Money } from "../../ui/money.tsx";
+import { Loaded } from "../../ui/states.tsx";
+import { Count, count, Span } from "../../ui/time.tsx";
+import { Availability } from "./model-table.tsx";
+import { Past } from "./past.tsx";
+
+const PLACEHOLDER = "tsk_live_YOUR_KEY";
+
+export function ModelPage() {
+  const { id } = useParams({ from: "/app/models/$id" });
+  const model = useQuery(modelQuery(id));
+  return (
+    <>
+      <Link to="/models" className="mb-3 inline-flex items-center gap-1.5 text-ink-soft hover:text-ink">
+        <ArrowLeft aria-hidden className="size-4" />
+        Models
+      </Link>
+      {model.data === undefined && <PageHeader title={id} />}
+      <Loaded query={model}>{(found) => <Details model={found} />}</Loaded>
+    </>
+  );
+}
+
+function Details({ model }: { model: Model }) {
+  const { id, kind, status } = model;
+  return (
+    <>
+      <PageHeader title={id} about={<Availability model={model} />} actions={<Actions model={model} />} />
+      <div className="flex flex-col gap-5">
+        {status === "active" && (
+          <>
+            <Now model={model} />
+            <Past id={id} isEmbedding={kind === "embedding"} />
+          </>
+        )}
+        <div className="grid gap-5 lg:grid-cols-2">
+          <Card title="About this model">
+            <AboutIt model={model} />
+          </Card>
+          {status === "active" && (
+            <Card title="Call it">
+              <CodeTabs label="Language" snippets={codeOf(model)} />
+            </Card>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Actions({ model: { id, nodes, kind, status } }: { model: Model }) {
+  const { accounts } = useMe();
+  const builds = actingAccount("builder", accounts) !== undefined;
+  return (
+    <>
+      {status === "active" && (
+        <Link to="/models" hash="estimate" className={buttonClasses("plain")}>
+          Estimate cost
+        </Link>
+      )}
+      {builds && nodes > 0 && kind === "generation" && (
+        <Link to="/playground" search={{ model: id }} className={buttonClasses("primary")}>
+          Try in the playground
+        </Link>
+      )}
+    </>
+  );
+}
+
+function Now({ model: { kind, nodes, slots, busy, waiting, ttft_p50_ms, tps_p50 } }: { model: Model }) {
+  return (
+    <Stats label="Now">
+      <Stat label="Nodes">
+        <Count of={nodes} />
+      </Stat>
+      <Stat label="Slots busy" note={waiting === 0 ? "Nothing is waiting" : `${count(waiting)} waiting`}>
+        {nodes === 0 ? (
+          "–"
+        ) : (
+          <>
+            <Count of={busy} /> <span className="text-ink-soft">of</span> <Count of={slots} />
+          </>
+        )}
+      </Stat>
+      {kind === "generation" && (
+        <Stat label="First token now" note="Median of its nodes">
+          <Span ms={ttft_p50_ms} />
+        </Stat>
+      )}
+      <Stat label="Speed now" note="Tokens per second, median of its nodes">
+        {tps_p50 === null ? "–" : <Count of={Math.round(tps_p50)} />}
+      </Stat>
+    </Stats>
+  );
+}
+
+function AboutIt({ model }: { model: Model }) {
+  const { kind, build, licence, context_limit, reasoning, vector_width, structured_output, nodes } = model;
+  const price = (micro: number | null) =>
+    micro === null ? (
+      "–"
+    ) : (
+      <>
+        <Money of={String(micro)} /> <span className="text-ink-soft">per million tokens</span>
+      </>
+    );
+  return (
+    <Facts>
+      <Fact name="Kind">{kind === "embedding" ? "Embeddings" : "Text generation"}</Fact>
+      <Fact name="Class">{model.class}</Fact>
+      <Fact name="Input price">{price(model.price_in_micro_1m)}</Fact>
+      {kind === "generation" && <Fact name="Output price">{price(model.price_out_micro_1m)}</Fact>}
+      <Fact name="Context">{context_limit === null ? "–" : `${count(context_limit)} tokens`}</Fact>
+      {vector_width !== null && <Fact name="Vector width">{count(vector_width)}</Fact>}
+      <Fact name="Quantisation">{model.quant_label}</Fact>
+      <Fact name="Build">{build === null ? "–" : <code className="font-mono">{build}</code>}</Fact>
+      <Fact name="Tokenizer">{model.tokenizer ?? "–"}</Fact>
+      <Fact name="Licence">{licence ?? <span className="text-ink-soft">not stated in the catalogue</span>}</Fact>
+      {kind === "generation" && (
+        <>
+          <Fact name="Reasoning">
+            {reasoning ? "Returned apart from the answer, billed as output" : "Not apart from the answer"}
+          </Fact>
+          <Fact name="Structured output">
+            {structured_output
+              ? "Yes, a node keeps to it now"
+              : nodes === 0
+                ? "–"
+                : "Not by the nodes that serve it now"}
+          </Fact>
+        </>
+      )}
+      <Fact name="Listed">{model.listed}</Fact>
+    </Facts>
+  );
+}
+
+function codeOf({ id, kind }: Model) {
+  const address = { baseUrl: `${location.origin}/v1`, apiKey: PLACEHOLDER };
+  if (kind === "embedding") {
+    return embeddingSnippetsOf({ ...address, body: { model: id, input: ["A cat naps on the sofa."] } });
+  }
+  const messages = [{ role: "user", content: "Tell me a story about a fox" }];
+  return snippetsOf({ ...address, body: { model: id, messages, max_tokens: 200 } });
+}

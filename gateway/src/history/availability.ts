@@ -1,0 +1,97 @@
+/**
+ * Whether models could be served: sampled by every gateway, counted once (sql/functions/availability_sample.sql), kept as
+ * sums of hours; and the incidents that follow from it (sql/functions/incident_judge.sql).
+ */
+import type pg from "pg";
+import { z } from "zod";
+import { INCIDENT_KINDS } from "../base/states.ts";
+import { plainArray, textArray } from "../db/arrays.ts";
+import { column, queryOne, queryRows, row } from "../db/rows.ts";
+import type { Slots } from "./performance.ts";
+
+/** What a gateway sees of a model's nodes at one moment. */
+export interface SeenModel {
+  model: string;
+  nodes: number;
+  slots: number;
+  busy: number;
+}
+
+const Sampled = row({ isFirst: z.boolean(), nextInMs: z.number() });
+type Sampled = z.infer<typeof Sampled>;
+const Sum = row({ slot: column.moment, model: z.string(), samples: column.count, up: column.count });
+export type AvailabilitySum = z.infer<typeof Sum>;
+
+const Incident = row({
+  model: z.string(),
+  kind: z.enum(INCIDENT_KINDS),
+  beganAt: column.moment,
+  endedAt: column.moment.nullable(),
+});
+export type Incident = z.infer<typeof Incident>;
+
+export interface Availability {
+  /**
+   * Records what is seen now. Whether it was the first time in this slot of time, and when the next one begins, by the store's
+   * clock, which `at` stands in for.
+   */
+  sample(seen: SeenModel[], at?: Date): Promise<Sampled>;
+  /** By slot and model; of slots without a sample, and of models before their first, there is none. */
+  sums(span: Pick<Slots, "slotMs" | "from" | "to">, model?: string): Promise<AvailabilitySum[]>;
+  /** Those that had not ended by `from`, the newest first. */
+  incidents(span: { from: Date; limit: number; model?: string }): Promise<Incident[]>;
+  forget(): Promise<void>;
+}
+
+/** So many incidents of a model are kept, whatever it does. */
+const INCIDENTS_OF_MODEL_MAX = 200;
+
+export function openAvailability({ pool, everyMs }: { pool: pg.Pool; everyMs: number }): Availability {
+  return {
+    sample: (seen, at) =>
+      queryOne(
+        pool,
+        Sampled,
+        `select availability_sample($1::timestamptz, $2::int, $3::text::text[], $4::text::boolean[], $5::text::int[],
+                                    $6::text::int[]) as "isFirst",
+                1000 * ($2 - mod(extract(epoch from coalesce($1, clock_timestamp())), $2))::float8 as "nextInMs"`,
+        [
+          at ?? null,
+          everyMs / 1000,
+          textArray(seen.map(({ model }) => model)),
+          plainArray(seen.map(({ nodes }) => nodes > 0)),
+          plainArray(seen.map(({ slots }) => slots)),
+          plainArray(seen.map(({ busy }) => busy)),
+        ],
+      ),
+    sums: ({ slotMs, from, to }, model) =>
+      queryRows(
+        pool,
+        Sum,
+        `select date_bin(make_interval(secs => $1), hour, timestamptz '2000-01-01 00:00Z') as slot, model,
+                sum(samples)::float8 as samples, sum(up)::float8 as up
+           from model_hour where hour >= $2 and hour < $3 and ($4::text is null or model = $4) group by 1, 2 order by 1, 2`,
+        [slotMs / 1000, from, to, model ?? null],
+      ),
+    incidents: ({ from, limit, model }) =>
+      queryRows(
+        pool,
+        Incident,
+        `select model, kind, began_at as "beganAt", ended_at as "endedAt" from incident
+          where (ended_at is null or ended_at > $1) and ($2::text is null or model = $2)
+          order by began_at desc, id desc limit $3`,
+        [from, model ?? null, limit],
+      ),
+    async forget() {
+      await pool.query("delete from model_minute where slot < now() - interval '2 days'");
+      await pool.query("delete from model_hour where hour < now() - interval '100 days'");
+      await pool.query(
+        `delete from incident i using (
+           select id, ended_at, row_number() over (partition by model order by began_at desc, id desc) as place from incident
+         ) old
+          where i.id = old.id and old.ended_at is not null and (old.ended_at < now() - interval '100 days' or old.place > $1)`,
+        [INCIDENTS_OF_MODEL_MAX],
+      );
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** Samples the availability of models, once in each slot of time, as long as the gateway runs. */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
+import type { Availability, SeenModel } from "./availability.ts";
+
+/** So far into a slot it is sampled: nodes have as long to connect after a start, and no slot is missed for a late timer. */
+const INTO_SLOT = 1 / 6;
+const FORGET_EVERY_MS = 3_600_000;
+
+interface SamplingOptions {
+  availability: Availability;
+  everyMs: number;
+  look: () => SeenModel[];
+  clock: Clock;
+  log: Log;
+}
+
+export function keepSampling({ availability, everyMs, look, clock, log }: SamplingOptions): () => Promise<void> {
+  const tell = (what: string) => (error: unknown) =>
+    log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`);
+  let running = Promise.resolve();
+  let cancel: () => void;
+  let isStopped = false;
+  const schedule = (delayMs: number): void => {
+    if (!isStopped) cancel = clock.after(delayMs, sample);
+  };
+  const sample = (): void => {
+    running = availability.sample(look()).then(
+      ({ nextInMs }) => schedule(nextInMs + everyMs * INTO_SLOT),
+      (error) => {
+        tell("sampling which models can be served")(error);
+        schedule(everyMs * INTO_SLOT);
+      },
+    );
+  };
+  schedule(everyMs * INTO_SLOT);
+  const stopForgetting = clock.every(FORGET_EVERY_MS, () => {
+    availability.forget().catch(tell("forgetting old samples"));
+  });
+  return async () => {
+    isStopped = true;
+    cancel();
+    stopForgetting();
+    await running;
+  };
+}
