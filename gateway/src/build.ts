@@ -158,6 +158,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     find: (id) => roster.find(id),
     speedOf: (model) => dispatcher.speedOf(model),
     capacityOf: (model) => roster.capacity(model),
+    keepsFormat: (model) => dispatcher.keepsFormat(model),
     speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
     reliabilityOf: (id) => trust.reliability(id),
   };

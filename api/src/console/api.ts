@@ -13,6 +13,7 @@ import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as playground from "./playground.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
 
@@ -69,6 +70,7 @@ export const consoleApi: Api = {
     ...requests.answers,
     ...money.answers,
     ...models.answers,
+    ...playground.answers,
     ...host.answers,
     ...earnings.answers,
     ...live.answers,
@@ -85,6 +87,7 @@ export const consoleApi: Api = {
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: money.creditRoutes },
     { tag: "Models", routes: models.modelRoutes },
+    { tag: "Keys", routes: playground.playgroundRoutes },
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },
     { tag: "Live", routes: live.liveRoutes },

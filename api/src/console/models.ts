@@ -35,6 +35,9 @@ const LiveModel = z.strictObject({
   nodes: Count.describe("How many connected nodes serve it."),
   slots: Count.describe("How many requests they take at once."),
   busy: Count.describe("How many of those are taken."),
+  structured_output: z
+    .boolean()
+    .describe("Whether a node that serves the model now keeps to a `response_format` other than text."),
 });
 
 const LiveModelList = listOf(LiveModel);
@@ -76,6 +79,7 @@ export const modelRoutes = routes({
         nodes: 3,
         slots: 12,
         busy: 5,
+        structured_output: true,
       }),
     },
   },

@@ -8,6 +8,7 @@ import type { Broadcast } from "../db/broadcast.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
 import { openHostTokens } from "../keys/keys.ts";
+import { openSessionKeys, type SessionKeys } from "../keys/session-keys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
 
@@ -18,6 +19,7 @@ export interface AccountParts {
   identities: Identities;
   apiKeys: ApiKeys;
   hostTokens: Secrets;
+  sessionKeys: SessionKeys;
 }
 
 export async function openAccountParts(
@@ -33,7 +35,13 @@ export async function openAccountParts(
   onClose(() => apiKeys.close());
   const hostTokens = openHostTokens(keyOptions);
   onClose(() => hostTokens.close());
-  return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens };
+  return {
+    accounts: openAccounts({ pool, newId }),
+    identities,
+    apiKeys,
+    hostTokens,
+    sessionKeys: openSessionKeys(keyOptions),
+  };
 }
 
 async function openSignIn(context: Context, pool: pg.Pool, secret: string): Promise<Identities> {

@@ -16,6 +16,7 @@ import type { Gateway } from "../inference/gateway.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
 import type { ApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
+import type { SessionKeys } from "../keys/session-keys.ts";
 import type { HostMoney } from "../ledger/host-money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Statement } from "../ledger/statement.ts";
@@ -44,6 +45,8 @@ export interface Parts {
   identities: Identities;
   apiKeys: ApiKeys;
   hostTokens: Secrets;
+  /** What the playground calls with. */
+  sessionKeys: SessionKeys;
 
   ledger: Ledger;
   statement: Statement;
@@ -96,6 +99,8 @@ export interface ConnectedNodes {
   /** Over all that serve the model, both of these. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;
+  /** Whether one that serves the model keeps to an output format. */
+  keepsFormat: (model: string) => boolean;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => Standing;
 }

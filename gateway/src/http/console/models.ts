@@ -31,6 +31,7 @@ export function modelHandlers(
         reasoning: entry.build?.reasoning !== undefined,
         ...factsOf(entry, nodes.speedOf(entry.id)),
         ...nodes.capacityOf(entry.id),
+        structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
       }));
       return whole(data);
     },

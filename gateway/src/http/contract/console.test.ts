@@ -57,6 +57,7 @@ describe("what they are answered", () => {
     "too many attempts": signIn.callTooOften,
     "accounts and sessions": builders.callAccounts,
     keys: builders.callKeys,
+    "the playground": builders.callPlayground,
     requests: builders.callRequests,
     usage: builders.callUsage,
     money: builders.callMoney,

@@ -25,6 +25,7 @@ import type { Gateway } from "../../inference/gateway.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { openApiKeys } from "../../keys/api-keys.ts";
 import { openHostTokens } from "../../keys/keys.ts";
+import { openSessionKeys } from "../../keys/session-keys.ts";
 import { openHostMoney } from "../../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { openStatement } from "../../ledger/statement.ts";
@@ -134,6 +135,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     speedOf: (model) =>
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
     capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    keepsFormat: (model) => outside.connected.size > 0 && model === "tiny-3b",
     speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
     reliabilityOf: (id) => ({
       jobs: connected(id) ? 3 : 0,
@@ -152,6 +154,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     publicUrl,
     identities,
     apiKeys,
+    sessionKeys: openSessionKeys(keyOptions),
     hostTokens,
     ledger,
     statement: openStatement({ pool }),

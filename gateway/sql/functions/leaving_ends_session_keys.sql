@@ -1,0 +1,20 @@
+-- Who no longer belongs to an account has no key of it in their sessions either.
+-- Guarantees: as session_ends_its_keys. For any table that says who belongs to an account, by identity_id and account_id.
+
+create or replace function leaving_ends_session_keys() returns trigger language plpgsql as $$
+declare
+  key uuid;
+begin
+  for key in
+    update api_key set revoked_at = now()
+     where account_id = old.account_id and revoked_at is null
+       and session_id in (select id from identity_session where identity_id = old.identity_id)
+    returning id
+  loop
+    perform pg_notify('tollgate', 'api_key_changed ' || key);
+  end loop;
+  return null;
+end $$;
+
+create or replace trigger leaving_ends_session_keys after delete on account_owner
+  for each row execute function leaving_ends_session_keys();
