@@ -20,6 +20,7 @@ export const meQuery = queryOptions({
       noticeSignedOut();
       return before;
     }
+    keepFor(identity.id);
     // Somebody else signed in with this browser: nothing of the one before stays.
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
@@ -75,13 +76,36 @@ export async function refreshSession(): Promise<Me | null> {
 
 export async function signOut(): Promise<void> {
   await call("POST /console/api/auth/sign-out");
+  forgetTab();
   leave({});
+}
+
+const PERSON = "tollgate.person";
+
+/** What this tab keeps (the playground's conversation) is one person's: it outlives their session, but not their leaving. */
+function keepFor(identityId: string): void {
+  try {
+    if (sessionStorage.getItem(PERSON) === identityId) return;
+    sessionStorage.clear();
+    sessionStorage.setItem(PERSON, identityId);
+  } catch {
+    // A browser that blocks its storage has nothing of anybody's.
+  }
+}
+
+/** Whether what this tab keeps is still theirs. Throws where the browser blocks its storage. */
+export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
+
+function forgetTab(): void {
+  try {
+    sessionStorage.clear();
+  } catch {
+    // As above.
+  }
 }
 
 /** To the sign-in page, by loading it anew: nothing of whoever was here stays in memory. */
 export function leave(search: { next?: string }): void {
-  // The playground's key is kept there.
-  sessionStorage.clear();
   const query = new URLSearchParams(search).toString();
   location.assign(`/console/sign-in${query === "" ? "" : `?${query}`}`);
 }

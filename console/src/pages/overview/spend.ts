@@ -19,9 +19,10 @@ interface StackParts {
 export function stackSpend({ rows, span, split, nameOf, labelOf }: StackParts) {
   const amounts = rows.map((row) => ({
     bucket: row[span.by] ?? "",
-    part: row[split] ?? "",
+    // By name: the playground has a key for each session.
+    part: nameOf(row[split] ?? ""),
     pico: parseMicro(row.charge_micro),
   }));
   const spent = amounts.filter(({ pico }) => pico > 0n);
-  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf, labelOf, rounding: "up" });
+  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf: (name) => name, labelOf, rounding: "up" });
 }
