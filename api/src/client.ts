@@ -15,6 +15,7 @@ import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as playground from "./console/playground.ts";
 import type * as requests from "./console/requests.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as team from "./console/team.ts";
@@ -32,6 +33,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof keys.keyRoutes &
   typeof live.liveRoutes &
   typeof models.modelRoutes &
+  typeof playground.playgroundRoutes &
   typeof money.creditRoutes &
   typeof money.moneyRoutes &
   typeof operatorAccounts.operatorAccountRoutes &
@@ -50,6 +52,7 @@ type Answers = typeof accounts.answers &
   typeof keys.answers &
   typeof live.answers &
   typeof models.answers &
+  typeof playground.answers &
   typeof money.answers &
   typeof operatorAccounts.answers &
   typeof operatorNodes.answers &

@@ -30,9 +30,8 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
       {
         path: "/playground",
         heading: "Playground",
-        there: "needs an API key",
+        there: "No messages yet",
         open: async (page) => {
-          await page.getByRole("button", { name: "Create a key for the playground" }).click();
           await page.getByLabel("Message", { exact: true }).fill('#script {"text":"hello","reasoning":"hm"}');
           await page.getByRole("button", { name: "Send" }).click();
           await page.getByTestId("cost").waitFor();

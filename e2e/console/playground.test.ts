@@ -4,9 +4,18 @@ import { execFileSync } from "node:child_process";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
+import { untilFormsAreKept } from "../fixtures.ts";
 import { lastRecord } from "../ledger-check.ts";
 import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
-import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, openSession, signIn } from "./browser.ts";
+import {
+  assertLooksRight,
+  type BrowserSession,
+  buildConsole,
+  NEEDS_CHROMIUM,
+  openBrowser,
+  openSession,
+  signIn,
+} from "./browser.ts";
 
 const order = (orders: object): string => `#script ${JSON.stringify(orders)}`;
 /** Picodollars as the console writes them exactly. */
@@ -14,6 +23,38 @@ const exact = (pico: string): string => {
   const digits = pico.padStart(13, "0");
   const part = digits.slice(-12).replace(/0+$/, "").padEnd(2, "0");
   return `$${digits.slice(0, -12)}.${part}`;
+};
+
+/** Every element there is, and what must not become one. */
+const DRAWN = `# Rivers <img src=x onerror=alert(1)>
+
+Some *are* **long**, ~~few~~ \`short\`. <script>alert(2)</script> [run](javascript:alert(3))
+
+1. one
+2. two
+
+- [a link](https://example.com/a)
+- ![a picture](https://example.com/x.png)
+
+> It was **said**.
+
+| River | km |
+|:--|--:|
+| Danube | 2850 |
+
+---
+
+\`\`\`ts
+const a = 1 < 2;
+
+console.log(a);
+\`\`\``;
+
+const RIVER = {
+  type: "object",
+  properties: { name: { type: "string" }, lengthKm: { type: "integer", minimum: 1 } },
+  required: ["name", "lengthKm"],
+  additionalProperties: false,
 };
 
 describe("the playground", NEEDS_CHROMIUM, () => {
@@ -36,19 +77,41 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await removeDataDir(dataDir);
   });
 
+  /** How many answers have their cost: those that came to an end. */
+  let ended = 0;
   const say = async (text: string): Promise<void> => {
     await page.getByLabel("Message", { exact: true }).fill(text);
     await page.keyboard.press("Enter");
   };
+  const untilEnded = async (answers = 1): Promise<void> => {
+    ended += answers;
+    await page
+      .getByTestId("cost")
+      .nth(ended - 1)
+      .waitFor();
+  };
+  const clear = async (): Promise<void> => {
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByText("No messages yet").waitFor();
+    ended = 0;
+  };
   const lastCost = () => page.getByTestId("cost").last().locator("data");
+  const answer = () => page.getByTestId("answer").last();
+  const kept = async (): Promise<string> =>
+    String(await page.evaluate("JSON.stringify({ ...sessionStorage, ...localStorage })"));
+  const actions = async (item: string): Promise<void> => {
+    await page.getByRole("button", { name: "Preset actions" }).click();
+    await page.getByRole("menuitem", { name: item }).click();
+  };
+  let secret: string;
+  let keyId: string;
 
-  test("a model is chosen from the price sheet, and a key made for it", async () => {
+  test("a model is chosen from the price sheet, and talked to without a key", async () => {
     await page.goto("/console/models");
     await page.getByRole("row", { name: /small-8b.*no nodes online/ }).waitFor();
     await page.getByRole("link", { name: "Try reason-32b" }).click();
     await page.getByRole("heading", { name: "Playground", exact: true }).waitFor();
     assert.equal(await page.getByLabel("Model", { exact: true }).inputValue(), "reason-32b");
-    await page.getByRole("button", { name: "Create a key for the playground" }).click();
     await page.getByText("No messages yet").waitFor();
     // 512 tokens of output at $0.30 a million are the most of it.
     assert.match(await page.getByText(/^Reserves/).innerText(), /\$0\.00015.* up to 512 output tokens/);
@@ -56,17 +119,18 @@ describe("the playground", NEEDS_CHROMIUM, () => {
 
   test("an answer comes as it is written, with its thinking apart, its tokens and its exact cost", async () => {
     const text = "The answer is forty two, as it was before and will be again.";
-    await page.getByLabel("Message", { exact: true }).fill(order({ text, reasoning: "Let me think.", delta_ms: 60 }));
+    await page.getByLabel("Message", { exact: true }).fill(order({ text, reasoning: "Let me think.", delta_ms: 400 }));
     await page.getByText(/^Reserves \$.* prompt tokens/).waitFor();
     const reserved = await page.locator("#playground-hold data").first().getAttribute("value");
+    const issued = page.waitForResponse("**/console/api/playground/key");
     await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Stop" }).waitFor();
-    const answer = page.getByTestId("answer");
-    await answer.waitFor();
-    const first = await answer.innerText();
+    await answer().waitFor();
+    const first = await answer().innerText();
     assert.ok(text.startsWith(first) && first.length < text.length, `only a part was there: ${first}`);
-    await lastCost().waitFor();
-    assert.equal(await answer.innerText(), text);
+    await page.getByRole("button", { name: "Stop" }).waitFor();
+    ({ id: keyId, secret } = await (await issued).json());
+    await untilEnded();
+    assert.equal(await answer().innerText(), text);
     // The thinking came before: a speed of all tokens over the time of the answer would be none.
     await page.getByText("answer started after").waitFor();
     assert.equal(await page.getByText("tokens/s").count(), 0);
@@ -87,7 +151,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.getByTestId("answer").nth(1).waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
     await page.getByText("stopped by you").waitFor();
-    await page.getByTestId("cost").nth(1).waitFor();
+    await untilEnded();
     const record = await lastRecord(platform);
     assert.equal(record.outcome, "client_closed");
     assert.ok(record.completion_tokens > 0 && record.completion_tokens < 400);
@@ -97,25 +161,51 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("stopped before its first token it is charged for its prompt, and says so", async () => {
     const host = await new ConsoleClient(platform).signIn(platform.ready.builder);
     const { data } = await host.get<{ data: { id: string }[] }>("nodes");
-    // As late as a first token may be; all that is done meanwhile is to look and to press the button.
-    await say(order({ tokens: 50, ttft_ms: 1_900 }));
-    await eventually("the node works on it", async () => {
-      const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
-      return stats.busy > 0;
-    });
-    await page.getByRole("button", { name: "Stop" }).click();
-    await page.getByTestId("cost").nth(2).waitFor();
-    const record = await lastRecord(platform);
+    // As late as a first token may be; a busy machine may still be too slow to stop it in time, and tries again.
+    const stopEarly = async () => {
+      await say(order({ tokens: 50, ttft_ms: 1_900 }));
+      await eventually("the node works on it", async () => {
+        const { stats } = await host.get<{ stats: { busy: number } }>(`nodes/${data[0]?.id}`);
+        return stats.busy > 0;
+      });
+      await page.getByRole("button", { name: "Stop" }).click();
+      await untilEnded();
+      return await lastRecord(platform);
+    };
+    let record = await stopEarly();
+    for (let i = 0; i < 5 && record.completion_tokens > 0; i++) record = await stopEarly();
     assert.deepEqual([record.outcome, record.completion_tokens], ["client_closed", 0]);
     assert.equal(await lastCost().getAttribute("value"), exact(record.charge_pico));
   });
 
-  test("what a model writes is shown as it is, and never run", async () => {
-    const text = "# One <img src=x onerror=alert(1)> **two** <script>alert(2)</script>";
-    await say(order({ text }));
-    await page.getByTestId("cost").nth(3).waitFor();
-    assert.equal(await page.getByTestId("answer").last().innerText(), text);
-    assert.equal(await page.locator("article img, article script").count(), 0);
+  test("what a model writes is drawn, and never run", async () => {
+    await say(order({ text: DRAWN }));
+    await untilEnded();
+    const drawn = answer();
+    assert.equal(await drawn.locator("h3").first().innerText(), "Rivers <img src=x onerror=alert(1)>");
+    assert.deepEqual(await drawn.locator("ol > li > div > p").allInnerTexts(), ["one", "two"]);
+    assert.deepEqual(await drawn.getByRole("cell").allInnerTexts(), ["Danube", "2850"]);
+    assert.equal(await drawn.locator("blockquote strong").innerText(), "said");
+    // One of each that is safe; the others are text.
+    assert.deepEqual(
+      await drawn
+        .getByRole("link")
+        .evaluateAll((links) =>
+          links.map((link) => ["href", "rel", "target"].map((name) => link.getAttribute(name)).join(" ")),
+        ),
+      ["https://example.com/a noopener noreferrer _blank", "https://example.com/x.png noopener noreferrer _blank"],
+    );
+    await drawn.getByText("[run](javascript:alert(3))").waitFor();
+    await drawn.getByText("<script>alert(2)</script>").waitFor();
+    assert.equal(await page.locator("article img, article script, article iframe").count(), 0);
+    await drawn.getByRole("button", { name: "Copy this ts code" }).click();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), "const a = 1 < 2;\n\nconsole.log(a);");
+
+    await page.getByRole("radio", { name: "As text" }).click();
+    assert.equal(await answer().locator("p").innerText(), DRAWN);
+    await page.getByRole("radio", { name: "Formatted" }).click();
+    await page.getByRole("button", { name: "Copy the answer of reason-32b" }).last().click();
+    assert.equal(await page.evaluate("navigator.clipboard.readText()"), DRAWN);
     // However long the conversation, it scrolls in its own place: the page ends below what is seen.
     const beyond = `document.documentElement.scrollHeight - document.querySelector("main").getBoundingClientRect().bottom - scrollY`;
     assert.ok(Number(await page.evaluate(beyond)) < 2);
@@ -124,7 +214,7 @@ describe("the playground", NEEDS_CHROMIUM, () => {
   test("a node that fails is said, with what was billed", async () => {
     await say(order({ tokens: 50, fail_after: 10 }));
     await page.getByText("upstream_failed").waitFor();
-    await page.getByTestId("cost").nth(4).waitFor();
+    await untilEnded();
     assert.equal(await lastCost().getAttribute("value"), exact((await lastRecord(platform)).charge_pico));
   });
 
@@ -152,14 +242,235 @@ describe("the playground", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Escape");
   });
 
-  test("the key is forgotten when its person signs out", async () => {
-    assert.match(String(await page.evaluate("sessionStorage.getItem('tollgate.playground')")), /tsk_live_/);
+  test("the last answer is asked for again, and an earlier message written anew", async () => {
+    await clear();
+    await say(order({ text: "first" }));
+    await untilEnded();
+    await say(order({ text: "second" }));
+    await untilEnded();
+    const before = await lastRecord(platform);
+    await page.getByRole("button", { name: "Regenerate" }).click();
+    await eventually("it was asked again", async () => (await lastRecord(platform)).id !== before.id);
+    await page.getByTestId("cost").nth(1).waitFor();
+    assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), ["first", "second"]);
+    await page.getByRole("button", { name: "Edit message" }).first().click();
+    await page.getByRole("textbox", { name: "Edit message" }).fill(order({ text: "another beginning" }));
+    await page.getByText("What was said after it is removed.").waitFor();
+    await page.locator("article").getByRole("button", { name: "Send" }).click();
+    await answer().getByText("another beginning").waitFor();
+    await page.getByTestId("cost").first().waitFor();
+    assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), ["another beginning"]);
+    ended = 1;
+  });
+
+  test("two models are asked the same, each with its own time, tokens and cost", async () => {
+    await page.getByLabel("Compare with").selectOption("tiny-3b");
+    await page.getByText(/two requests, up to 128 output tokens/).waitFor();
+    await say(order({ text: "side by side" }));
+    await untilEnded(2);
+    const article = page.locator("article").last();
+    assert.deepEqual(await article.getByRole("heading", { level: 2 }).allInnerTexts(), [
+      "You",
+      "reason-32b",
+      "tiny-3b",
+    ]);
+    assert.deepEqual(await article.getByTestId("answer").allInnerTexts(), ["side by side", "side by side"]);
+    assert.equal(await article.getByText("in all").count(), 2);
+    const [left, right] = await article
+      .getByTestId("answer")
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect()).map(({ left, top }) => ({ left, top })));
+    assert.ok((left?.left ?? 0) < (right?.left ?? 0), "beside each other");
+    const costs = await article
+      .getByTestId("cost")
+      .locator("data")
+      .evaluateAll((all) => all.map((one) => one.getAttribute("value")));
+    assert.equal(new Set(costs).size, 2, `the models have prices of their own: ${costs}`);
+    assert.equal(costs.includes(exact((await lastRecord(platform)).charge_pico)), true);
+  });
+
+  test("it looks right on every screen, in both themes", async () => {
+    await say(order({ text: DRAWN }));
+    await untilEnded(2);
+    for (const width of [390, 1024, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      await assertLooksRight(browser, `the playground at ${width}`);
+    }
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.setViewportSize({ width: 390, height: 900 });
+    const tops = await page
+      .locator("article")
+      .last()
+      .getByTestId("answer")
+      .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().left));
+    assert.equal(tops[0], tops[1], "below each other where it is narrow");
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
+  test("the conversation is there after looking elsewhere and after a reload; the key is in no storage", async () => {
+    const said = await page.getByTestId("answer").allInnerTexts();
+    await page.getByLabel("Message", { exact: true }).fill("half a thou");
+    await page.getByRole("link", { name: "Requests", exact: true }).click();
+    await page.getByRole("cell", { name: "Playground" }).filter({ visible: true }).first().waitFor();
+    await page.getByRole("link", { name: "Playground" }).click();
+    assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), said);
+    await page.reload();
+    await page
+      .getByTestId("cost")
+      .nth(ended - 1)
+      .waitFor();
+    assert.deepEqual(await page.getByTestId("answer").allInnerTexts(), said);
+    assert.equal(await page.getByLabel("Message", { exact: true }).inputValue(), "half a thou");
+    assert.equal(await page.getByLabel("Compare with").inputValue(), "tiny-3b");
+    assert.match(await kept(), /side by side/);
+    assert.doesNotMatch(await kept(), /tsk_live_/);
+    // Both ask with the same new key: neither replaces the other's.
+    browser.complaints();
+    await say(order({ text: "both again" }));
+    await untilEnded(2);
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("a reload during an answer keeps what had come, and says so", async () => {
+    await page.getByLabel("Compare with").selectOption("");
+    await clear();
+    await say(order({ tokens: 400, delta_ms: 50 }));
+    await answer().waitFor();
+    await page.reload();
+    await page.getByText("cut off by a reload").waitFor();
+    assert.notEqual(await answer().innerText(), "");
+    await page.getByTestId("cost").waitFor();
+    await clear();
+  });
+
+  test("settings are kept as presets, renamed and deleted; a full storage is told", async () => {
+    await page.getByLabel("System message").fill("Be brief.");
+    await page.getByLabel("Temperature").fill("0.2");
+    await actions("Save as new preset");
+    await page.getByRole("textbox", { name: "Name" }).fill("Brief");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("Saved as Brief").first().waitFor();
+    await page.getByLabel("System message").fill("Be long.");
+    await page.getByLabel("Preset", { exact: true }).selectOption({ label: "None" });
+    await page.getByLabel("Preset", { exact: true }).selectOption({ label: "Brief" });
+    assert.equal(await page.getByLabel("System message").inputValue(), "Be brief.");
+    await actions("Rename");
+    await page.getByRole("textbox", { name: "Name" }).fill("Short");
+    await page.getByRole("button", { name: "Rename", exact: true }).click();
+    await page.reload();
+    await page
+      .getByLabel("Preset", { exact: true })
+      .locator("option", { hasText: "Short" })
+      .waitFor({ state: "attached" });
+    assert.equal(await page.getByLabel("Temperature").inputValue(), "0.2");
+
+    await page.evaluate(`window.setItem = Storage.prototype.setItem;
+      Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); }`);
+    await actions("Save as new preset");
+    await page.getByRole("textbox", { name: "Name" }).fill("One more");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByText("This browser's storage is full: the preset was not saved.").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByLabel("Message", { exact: true }).fill("What now?");
+    await page.getByText("does not keep the conversation through a reload").waitFor();
+    await page.evaluate("Storage.prototype.setItem = window.setItem; undefined");
+
+    await page.getByLabel("Preset", { exact: true }).selectOption({ label: "Short" });
+    await actions("Delete");
+    await page.getByRole("button", { name: "Delete preset" }).click();
+    await page.getByText("None saved yet").waitFor({ state: "attached" });
+    await page.getByLabel("System message").fill("");
+    await page.getByLabel("Temperature").fill("");
+  });
+
+  test("an answer is asked for in a form, and shown in it", async () => {
+    await untilFormsAreKept(platform, "tiny-3b");
+    await page.getByLabel("Model", { exact: true }).selectOption("tiny-3b");
+    await page.getByLabel("Output format").locator("option", { hasText: "JSON schema" }).waitFor({ state: "attached" });
+    await page.getByLabel("Output format").selectOption("json_schema");
+    await page.getByLabel("Message", { exact: true }).fill("Where is the Danube?");
+    await page.getByLabel("JSON schema", { exact: true }).fill('{"type": "object",');
+    await page.getByText("Not valid JSON").waitFor();
+    assert.ok(await page.getByRole("button", { name: "Send" }).isDisabled());
+    await page.getByLabel("JSON schema", { exact: true }).fill(JSON.stringify(RIVER));
+    await page.getByRole("button", { name: "Send" }).click();
+    await untilEnded();
+    assert.equal(await answer().locator("pre").innerText(), '{\n  "name": "text",\n  "lengthKm": 1\n}');
+    await page.getByLabel("Output format").selectOption("text");
+    await clear();
+  });
+
+  test("its key is hidden and limited, and a limit says when to try again", async () => {
+    const builder = await new ConsoleClient(platform).signIn(platform.ready.builder);
+    const { data: keys } = await builder.get<{ data: { id: string; name: string }[] }>("keys");
+    assert.deepEqual(
+      keys.filter(({ id, name }) => id === keyId || name === "Playground"),
+      [],
+    );
+    const issued = page.waitForResponse("**/console/api/playground/key");
+    await page.reload();
+    await say(order({ text: "again" }));
+    const replaced = (await (await issued).json()) as { id: string; secret: string };
+    await untilEnded();
+    assert.equal(replaced.id, keyId, "one for each session and account");
+    assert.equal(await statusWith(secret), 401, "replaced");
+    secret = replaced.secret;
+    assert.equal(await statusWith(secret), 200);
+    const operator = await new ConsoleClient(platform).signIn(platform.ready.operator);
+    const limits = { requests_per_minute: 1, tokens_per_minute: null, in_flight: null };
+    await operator.send("PUT", `operator/keys/${keyId}/limits`, limits);
+    await say(order({ text: "too soon" }));
+    await page.getByText(/The playground's limit is reached\. Try again in \d+ seconds?\./).waitFor();
+    await page.getByText("Nothing was billed").waitFor();
+    await operator.send("PUT", `operator/keys/${keyId}/limits`, { ...limits, requests_per_minute: null });
+  });
+
+  test("the conversation outlives a session, for the same person alone", async () => {
+    await clear();
+    await say(order({ text: "between us" }));
+    await untilEnded();
+    browser.complaints();
+    await browser.context.clearCookies();
+    await page.reload();
+    await signInHere(platform.ready.builder);
+    await answer().getByText("between us").waitFor();
+    await browser.context.clearCookies();
+    await page.reload();
+    await signInHere(platform.ready.operator);
+    await page.getByRole("navigation", { name: "Console" }).waitFor();
+    assert.doesNotMatch(await kept(), /between us/);
+    await browser.context.clearCookies();
+    await page.goto("/console/playground");
+    await signInHere(platform.ready.builder);
+    await page.getByText("No messages yet").waitFor();
+    browser.complaints();
+  });
+
+  test("signing out ends the key, and leaves nothing of the conversation", async () => {
+    const issued = page.waitForResponse("**/console/api/playground/key");
+    await say(order({ text: "the last word" }));
+    ({ secret } = await (await issued).json());
+    await answer().getByText("the last word").waitFor();
+    assert.equal(await statusWith(secret), 200);
     await page.getByRole("button", { name: /Accounts and settings/ }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();
     await page.getByRole("heading", { name: "Sign in" }).waitFor();
-    assert.equal(await page.evaluate("sessionStorage.getItem('tollgate.playground')"), null);
+    await eventually("the key is dead", async () => (await statusWith(secret)) === 401);
+    assert.doesNotMatch(await kept(), /the last word|tsk_live_/);
     assert.deepEqual(browser.complaints(), []);
   });
+
+  const signInHere = async (who: { email: string; password: string }): Promise<void> => {
+    await page.getByLabel("E-mail").fill(who.email);
+    await page.getByLabel("Password", { exact: true }).fill(who.password);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor({ state: "detached" });
+  };
+  const statusWith = async (key: string): Promise<number> => {
+    const url = `${platform.ready.base_url}/v1/models`;
+    const response = await fetch(url, { headers: { authorization: `Bearer ${key}` } });
+    await response.body?.cancel();
+    return response.status;
+  };
 
   test("where nothing can be bought the credits page says so", async () => {
     await signIn(page, platform.ready.builder);
@@ -184,12 +495,15 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       await poor.page.getByLabel("Name").fill("Tom's");
       await poor.page.getByRole("button", { name: "Create builder account" }).click();
       await poor.page.getByRole("link", { name: "Playground" }).click();
-      await poor.page.getByRole("button", { name: "Create a key for the playground" }).click();
-      await poor.page.getByText("This exceeds your available credit").waitFor();
+      await poor.page.getByText(/has no available credit$/).waitFor();
+      await poor.page.getByText("If you cannot buy credit, ask an owner of the account.").waitFor();
       await poor.page.getByLabel("Message", { exact: true }).fill("Hello?");
       await poor.page.keyboard.press("Enter");
+      await poor.page.getByText("Your credit is used up.").waitFor();
       await poor.page.getByText("insufficient_credits").waitFor();
       await poor.page.getByText("Nothing was billed").waitFor();
+      await poor.page.getByRole("alert").getByRole("link", { name: "Credits" }).click();
+      await poor.page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
     } finally {
       await poor.close();
     }

@@ -14,6 +14,7 @@ import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as playground from "./playground.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
 import * as team from "./team.ts";
@@ -76,6 +77,7 @@ export const consoleApi: Api = {
     ...money.answers,
     ...credits.answers,
     ...models.answers,
+    ...playground.answers,
     ...host.answers,
     ...earnings.answers,
     ...live.answers,
@@ -95,6 +97,7 @@ export const consoleApi: Api = {
     { tag: "Money", routes: money.creditRoutes },
     { tag: "Money", routes: credits.paymentRoutes },
     { tag: "Models", routes: models.modelRoutes },
+    { tag: "Keys", routes: playground.playgroundRoutes },
     { tag: "Hosting", routes: host.hostRoutes },
     { tag: "Hosting", routes: earnings.earningRoutes },
     { tag: "Live", routes: live.liveRoutes },

@@ -35,6 +35,9 @@ const LiveModel = z.strictObject({
   nodes: Count.describe("How many connected nodes serve it."),
   slots: Count.describe("How many requests they take at once."),
   busy: Count.describe("How many of those are taken."),
+  structured_output: z
+    .boolean()
+    .describe("Whether a node that serves the model now keeps to a `response_format` other than text."),
 });
 
 const LiveModelList = listOf(LiveModel);
@@ -45,9 +48,6 @@ const Model = LiveModel.extend({
   licence: z.string().nullable().describe("The weights' licence; null where the catalogue does not state one."),
   tokenizer: z.string().nullable().describe("What its tokens are counted with."),
   vector_width: Count.nullable().describe("Of embeddings: how many numbers a vector has."),
-  structured_output: z
-    .boolean()
-    .describe("Whether a node that serves it now keeps to a `response_format` other than text."),
   waiting: Count.describe("How many requests wait for a free slot at this gateway."),
 });
 
@@ -104,6 +104,7 @@ const sampleLive = {
   nodes: 3,
   slots: 12,
   busy: 5,
+  structured_output: true,
 };
 const sampleMeasured = {
   availability: 0.9993,
@@ -143,7 +144,6 @@ export const modelRoutes = routes({
         licence: null,
         tokenizer: "llama3",
         vector_width: null,
-        structured_output: true,
         waiting: 0,
       },
     },

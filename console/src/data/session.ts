@@ -28,6 +28,7 @@ export const meQuery = queryOptions({
       noticeSignedOut();
       return before;
     }
+    keepFor(identity.id);
     // Somebody else signed in with this browser: nothing of the one before stays.
     if (before != null && before.identity.id !== identity.id) leave({});
     knowAccounts(accounts);
@@ -41,12 +42,23 @@ export const meQuery = queryOptions({
  * navigation. It opens nothing; the gateway asks for the session itself.
  */
 function rememberMe(me: Me): void {
-  sessionStorage.setItem(STORED_AS, JSON.stringify(me));
+  inStorage(() => sessionStorage.setItem(STORED_AS, JSON.stringify(me)));
 }
 
 function rememberedMe(): Me | undefined {
-  const kept = sessionStorage.getItem(STORED_AS);
+  const kept = inStorage(() => sessionStorage.getItem(STORED_AS)) ?? null;
   return kept === null ? undefined : (JSON.parse(kept) as Me);
+}
+
+const forgetMe = (): void => inStorage(() => sessionStorage.removeItem(STORED_AS));
+
+/** A browser that blocks its storage, or has no room, has nothing of anybody's: the page works without. */
+function inStorage<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch {
+    return undefined;
+  }
 }
 
 export const methodsQuery = queryOptions({
@@ -108,13 +120,29 @@ export async function refreshSession(): Promise<Me | null> {
 
 export async function signOut(): Promise<void> {
   await call("POST /console/api/auth/sign-out");
+  forgetTab();
   leave({});
 }
 
+const PERSON = "tollgate.person";
+
+/** What this tab keeps (the playground's conversation) is one person's: it outlives their session, but not their leaving. */
+const keepFor = (identityId: string): void =>
+  inStorage(() => {
+    if (sessionStorage.getItem(PERSON) === identityId) return;
+    sessionStorage.clear();
+    sessionStorage.setItem(PERSON, identityId);
+  });
+
+/** Whether what this tab keeps is still theirs. Throws where the browser blocks its storage. */
+export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
+
+const forgetTab = (): void => inStorage(() => sessionStorage.clear());
+
 /** To the sign-in page, by loading it anew: nothing of whoever was here stays in memory. */
 export function leave(search: { next?: string }): void {
-  // The playground's key is kept there, and who was here.
-  sessionStorage.clear();
+  // Who was here; what else this tab keeps is theirs when they come back.
+  forgetMe();
   const query = new URLSearchParams(search).toString();
   location.assign(`/console/sign-in${query === "" ? "" : `?${query}`}`);
 }

@@ -1,24 +1,50 @@
-/** A question in the playground and its answer. The engine has no mind of its own: what it says is put into the request on its way. */
+/** Questions in the playground and their answers. The engine has no mind of its own: what it says is put into the request on its way. */
 import type { Page } from "playwright-core";
 
 const QUESTION = "A train leaves at 14:10 and arrives at 17:45. How long does the journey take?";
 const THOUGHT = "From 14:10 to 17:10 it is three hours. From 17:10 to 17:45 it is another 35 minutes.";
-const ANSWER =
-  "The journey takes 3 hours and 35 minutes.\n\nCount the full hours first: from 14:10 to 17:10 it is 3 hours. What is left, from 17:10 to 17:45, is 35 minutes.";
-const SCRIPT = `#script ${JSON.stringify({ text: ANSWER, reasoning: THOUGHT, ttft_ms: 180, delta_ms: 15 })}`;
+const ANSWER = `The journey takes **3 hours and 35 minutes**.
 
-export async function answer(page: Page): Promise<void> {
+1. Count the full hours first: from 14:10 to 17:10 it is 3 hours.
+2. What is left, from 17:10 to 17:45, is 35 minutes.`;
+
+const CODE_QUESTION = "Sort people by age in TypeScript, without changing the array.";
+const CODE_ANSWER = `Use \`toSorted\`, which **copies** the array:
+
+\`\`\`ts
+people.toSorted((a, b) => a.age - b.age);
+\`\`\`
+
+| Method | Copies |
+|:--|:-:|
+| \`sort\` | no |
+| \`toSorted\` | yes |`;
+
+/** What is asked is shown, and this is what the engine is told to say to it. */
+async function ask(page: Page, question: string, orders: { text: string; reasoning?: string }): Promise<void> {
+  const script = `#script ${JSON.stringify({ ...orders, ttft_ms: 180, delta_ms: 15 })}`;
   await page.route("**/v1/chat/completions", async (route) => {
     const body = route.request().postDataJSON() as { messages: { content: string }[] };
     const last = body.messages.at(-1);
-    if (last !== undefined) last.content = SCRIPT;
+    if (last !== undefined) last.content = script;
     await route.continue({ postData: JSON.stringify(body) });
   });
-  await page.getByRole("button", { name: "Create a key for the playground" }).click();
-  await page.getByLabel("Message", { exact: true }).fill(QUESTION);
+  await page.getByLabel("Message", { exact: true }).fill(question);
   await page.getByRole("button", { name: "Send" }).click();
+}
+
+export async function answer(page: Page): Promise<void> {
+  await ask(page, QUESTION, { text: ANSWER, reasoning: THOUGHT });
   await page.getByTestId("cost").waitFor();
   await page.getByText("Reasoning", { exact: true }).click();
   await page.getByText(THOUGHT).waitFor();
   await page.getByRole("link", { name: "Details" }).scrollIntoViewIfNeeded();
+}
+
+export async function compare(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByLabel("Compare with").selectOption("small-8b");
+  await ask(page, CODE_QUESTION, { text: CODE_ANSWER });
+  await page.getByTestId("cost").nth(1).waitFor();
+  await page.locator("article").scrollIntoViewIfNeeded();
 }

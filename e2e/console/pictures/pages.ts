@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { Platform } from "../../platform.ts";
 import { signIn } from "../browser.ts";
 import { PERSON } from "../lifelike/cast.ts";
-import { answer } from "./answer.ts";
+import { answer, compare } from "./answer.ts";
 
 export interface Picture {
   name: string;
@@ -56,6 +56,7 @@ const BUILDER: Chapter = {
       open: answer,
       also: ["-dark", "-narrow"],
     },
+    { name: "playground-compare", path: "/playground?model=reason-32b", there: "Playground", open: compare },
     { name: "models", path: "/models", there: "reason-32b" },
     { name: "credits", path: "/credits", there: "$20", open: buy },
     { name: "team", path: "/team", there: "Ines Haddad" },

@@ -9,6 +9,7 @@ import type { Broadcast } from "../db/broadcast.ts";
 import { type ApiKeys, openApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
 import { openHostTokens } from "../keys/keys.ts";
+import { openSessionKeys, type SessionKeys } from "../keys/session-keys.ts";
 import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
 
@@ -24,6 +25,7 @@ export interface AccountParts {
   apiKeys: ApiKeys;
   hostTokens: Secrets;
   outbox: Outbox;
+  sessionKeys: SessionKeys;
 }
 
 export async function openAccountParts(
@@ -43,7 +45,14 @@ export async function openAccountParts(
   onClose(() => apiKeys.close());
   const hostTokens = openHostTokens(keyOptions);
   onClose(() => hostTokens.close());
-  return { accounts: openAccounts({ pool, newId }), identities, apiKeys, hostTokens, outbox };
+  return {
+    accounts: openAccounts({ pool, newId }),
+    identities,
+    apiKeys,
+    hostTokens,
+    sessionKeys: openSessionKeys(keyOptions),
+    outbox,
+  };
 }
 
 async function openSignIn(

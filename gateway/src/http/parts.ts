@@ -17,6 +17,7 @@ import type { Gateway } from "../inference/gateway.ts";
 import type { PrivateJob, PrivateResult } from "../inference/private-job.ts";
 import type { ApiKeys } from "../keys/api-keys.ts";
 import type { Secrets } from "../keys/keys.ts";
+import type { SessionKeys } from "../keys/session-keys.ts";
 import type { HostMoney } from "../ledger/host-money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Statement } from "../ledger/statement.ts";
@@ -46,6 +47,8 @@ export interface Parts {
   identities: Identities;
   apiKeys: ApiKeys;
   hostTokens: Secrets;
+  /** What the playground calls with. */
+  sessionKeys: SessionKeys;
 
   ledger: Ledger;
   statement: Statement;

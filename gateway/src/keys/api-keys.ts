@@ -52,6 +52,8 @@ const KIND = {
   holder: `${OVERRIDES} as overrides, ${OWN} as own, k.models, extract(epoch from ${ENDS})::float8 * 1000 as until`,
   reference: "(k.reference = $1 or k.previous_reference = $1)",
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
+  // A session's key is the playground's.
+  listed: "k.session_id is null",
   record: {
     schema: ApiKeyRecord,
     columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",

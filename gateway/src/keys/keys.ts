@@ -22,6 +22,9 @@ const REMEMBERED_MAX = 50_000;
 /** How many secrets of an account may work at once: more than anybody needs, and an end to what one account can fill. */
 export const OPEN_MAX = { api_key: OPEN_KEYS_MAX, host_token: OPEN_HOST_TOKENS_MAX } as const;
 
+/** A secret was changed, revoked or given a new one: its id. */
+export const CHANGED = { api_key: "api_key_changed", host_token: "host_token_changed" } as const;
+
 /** Limits that somebody set for one key; null where nothing was. */
 export const LimitOverrides = row({
   requestsPerMinute: column.count.nullable(),
@@ -114,6 +117,8 @@ interface Kind<Record extends SecretRecord> {
   /** Which rows a reference finds, and the hash that the secret must have. */
   reference: string;
   hash: string;
+  /** Which rows are the account's own: those it sees, and those that count. */
+  listed: string;
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
@@ -136,13 +141,22 @@ export const openHostTokens = (options: SecretsOptions): Secrets =>
       holder: "null::json as overrides, null::json as own, null::text[] as models, null::float8 as until",
       reference: "k.reference = $1",
       hash: "k.secret_hash",
+      listed: "true",
       record: { schema: SecretRecord, columns: "", from: "" },
     },
     options,
   );
 
 export function openSecrets<Record extends SecretRecord>(
-  { kind, table, holder: holderColumns, reference: finds, hash, record: { schema, columns, from } }: Kind<Record>,
+  {
+    kind,
+    table,
+    holder: holderColumns,
+    reference: finds,
+    hash,
+    listed,
+    record: { schema, columns, from },
+  }: Kind<Record>,
   options: SecretsOptions,
 ): OpenSecrets<Record> {
   const { pool, pepper, clock, random, newId, broadcast } = options;
@@ -167,7 +181,7 @@ export function openSecrets<Record extends SecretRecord>(
       if (holder !== undefined && (holder.id === id || holder.accountId === id)) remembered.delete(cacheKey);
     }
   };
-  const topic = `${table}_changed`;
+  const topic = CHANGED[table];
   broadcast.on(topic, forget);
   broadcast.on(ACCOUNT_TOPIC, (accountId) => {
     forget(accountId);
@@ -206,7 +220,7 @@ export function openSecrets<Record extends SecretRecord>(
         const { open } = await queryOne(
           client,
           Open,
-          `select count(*)::int as open from ${table} where account_id = $1 and revoked_at is null`,
+          `select count(*)::int as open from ${table} k where k.account_id = $1 and k.revoked_at is null and ${listed}`,
           [accountId],
         );
         if (open >= OPEN_MAX[table]) throw new TooManyOpen(table);
@@ -249,13 +263,16 @@ export function openSecrets<Record extends SecretRecord>(
       queryRows(
         pool,
         schema,
-        `${record} where k.account_id = $1
+        `${record} where k.account_id = $1 and ${listed}
             and ($2::boolean is null or (k.revoked_at is not null) > $2 or ((k.revoked_at is not null) = $2 and k.id < $3))
           order by k.revoked_at is not null, k.id desc limit $4`,
         [accountId, after?.revoked ?? null, after?.id ?? null, limit],
       ),
     find: (accountId, id) =>
-      queryRow(pool, schema, `${record} where ($1::uuid is null or k.account_id = $1) and k.id = $2`, [accountId, id]),
+      queryRow(pool, schema, `${record} where ($1::uuid is null or k.account_id = $1) and k.id = $2 and ${listed}`, [
+        accountId,
+        id,
+      ]),
     rename: async (accountId, id, name) =>
       changedOne(
         id,

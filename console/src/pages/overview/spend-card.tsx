@@ -28,8 +28,10 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
   const { data: keys } = useQuery(keysQuery);
-  const nameOf = (part: string): string =>
-    split === "model" ? part || "no model" : (keys?.data.find(({ id }) => id === part)?.name ?? part);
+  // Every key is listed but those of sessions, which the playground calls with.
+  const keyName = (part: string): string =>
+    keys === undefined ? part : (keys.data.find(({ id }) => id === part)?.name ?? "Playground");
+  const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(part));
   return (
     <Card
       title="Spend"

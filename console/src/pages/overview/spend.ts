@@ -20,25 +20,26 @@ interface StackParts {
 export function stackSpend({ rows, span, split, nameOf, labelOf }: StackParts) {
   const amounts = rows.map((row) => ({
     bucket: row[span.by] ?? "",
-    part: row[split] ?? "",
+    // By name: the playground has a key for each session.
+    part: nameOf(row[split] ?? ""),
     pico: parseMicro(row.charge_micro),
   }));
   const spent = amounts.filter(({ pico }) => pico > 0n);
-  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf, labelOf });
+  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf: (name) => name, labelOf });
 }
 
 /** What each model or key cost in all, the dearest first: as written, they add up to the sum. */
 export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
   const sums = new Map<string, bigint>();
   for (const row of rows) {
-    const part = row[split] ?? "";
+    const part = nameOf(row[split] ?? "");
     sums.set(part, (sums.get(part) ?? 0n) + parseMicro(row.charge_micro));
   }
   const spent = [...sums].filter(([, pico]) => pico > 0n).sort(([, a], [, b]) => (a < b ? 1 : -1));
   const places = placesOf(sums.values());
   return spent.map(([part, pico]) => ({
     key: part,
-    name: nameOf(part),
+    name: part,
     value: chartDollars(pico),
     text: columnDollars(pico, places),
   }));

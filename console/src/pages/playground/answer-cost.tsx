@@ -68,20 +68,21 @@ const Counted = ({ usage, pico }: { usage: Usage; pico: bigint | string }) => (
 );
 
 function Line({ answer, children }: { answer: Answer; children: ReactNode }) {
-  const { state, requestId, model, reasoning, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
+  const { state, interrupted, requestId, model, reasoning, sentAtMs, firstAtMs, endedAtMs, usage } = answer;
   // Its reasoning came before what was seen: the time of that is not known here.
   const reasoned = reasoning !== "";
   const streamMs = firstAtMs !== undefined && endedAtMs !== undefined ? endedAtMs - firstAtMs : 0;
   return (
     <p className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-ink-soft">
       <span>{model}</span>
-      {state === "stopped" && <span>stopped by you</span>}
+      {state === "stopped" && <span>{interrupted ? "cut off by a reload" : "stopped by you"}</span>}
       {children}
       {firstAtMs !== undefined && (
         <span>
           {reasoned ? "answer started" : "first token"} after {span(firstAtMs - sentAtMs)}
         </span>
       )}
+      {state === "finished" && endedAtMs !== undefined && <span>{span(endedAtMs - sentAtMs)} in all</span>}
       {usage !== undefined && !reasoned && streamMs > 100 && (
         <span>
           <Count of={Math.round((usage.completion_tokens * 1000) / streamMs)} /> tokens/s

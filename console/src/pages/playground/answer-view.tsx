@@ -1,15 +1,32 @@
 /** One answer: its reasoning apart, its text, how it ended, and what it cost. */
-import { Brain } from "lucide-react";
+import { Brain, RotateCcw } from "lucide-react";
 import type { Rate } from "../../api/types.ts";
-import { Problem } from "../../ui/form.tsx";
+import { IconButton } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
 import { type Answer, isOver } from "./answer.ts";
 import { AnswerCost } from "./answer-cost.tsx";
+import { AnswerFault } from "./answer-fault.tsx";
+import { AnswerText, Cursor } from "./answer-text.tsx";
+import type { ChatState } from "./kept-chat.ts";
 
-export function AnswerView({ answer, model }: { answer: Answer; model: Rate | undefined }) {
+interface Props {
+  answer: Answer;
+  model: Rate | undefined;
+  view: ChatState["view"];
+  /** One of two: the model's name stands above it. */
+  compared: boolean;
+  /** Asks again; only the last can be. */
+  onRegenerate: (() => void) | undefined;
+}
+
+export function AnswerView({ answer, model, view, compared, onRegenerate }: Props) {
   const { text, reasoning, state, fault, finish } = answer;
+  const over = isOver(answer);
   return (
-    <div aria-busy={!isOver(answer)} className="flex max-w-full min-w-0 flex-col gap-3">
-      <h2 className="sr-only">{answer.model}</h2>
+    <div aria-busy={!over} className="flex max-w-full min-w-0 flex-col gap-3">
+      <h2 className={compared ? "border-b border-line pb-1.5 font-mono text-xs font-medium text-ink-soft" : "sr-only"}>
+        {answer.model}
+      </h2>
       {reasoning !== "" && (
         <details className="rounded-md border border-line">
           <summary className="flex items-center gap-2 px-3 py-2 text-xs font-medium text-ink-soft">
@@ -19,34 +36,32 @@ export function AnswerView({ answer, model }: { answer: Answer; model: Rate | un
           <p className="border-t border-line px-3 py-2.5 break-words whitespace-pre-wrap text-ink-soft">{reasoning}</p>
         </details>
       )}
-      {text !== "" && (
-        <p data-testid="answer" className="leading-relaxed break-words whitespace-pre-wrap">
-          {text}
-          {state === "streaming" && <Cursor />}
-        </p>
-      )}
-      {text === "" && !isOver(answer) && (
+      {text !== "" && <AnswerText answer={answer} view={view} />}
+      {text === "" && !over && (
         <p className="text-ink-soft">
           {state === "waiting" ? "Waiting for the model" : "Generating"}
           <Cursor />
         </p>
       )}
-      {fault !== undefined && (
-        <div role="alert">
-          <Problem>
-            {fault.message}
-            {fault.code !== undefined && <code className="ml-1.5 font-mono text-xs">{fault.code}</code>}
-          </Problem>
-        </div>
-      )}
+      {fault !== undefined && <AnswerFault fault={fault} onAgain={onRegenerate} />}
       {finish === "length" && (
         <p className="text-xs text-warn">Stopped at the max output tokens. Raise the limit for a longer answer.</p>
       )}
-      <div role="status">{isOver(answer) && <AnswerCost answer={answer} model={model} />}</div>
+      <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <div role="status" className="min-w-0">
+          {over && <AnswerCost answer={answer} model={model} />}
+        </div>
+        {over && (
+          <div className="-my-1 -ml-2 flex">
+            {text !== "" && <CopyButton text={text} label={`Copy the answer of ${answer.model}`} />}
+            {onRegenerate !== undefined && (
+              <IconButton label="Regenerate" onClick={onRegenerate}>
+                <RotateCcw aria-hidden className="size-4" />
+              </IconButton>
+            )}
+          </div>
+        )}
+      </div>
     </div>
   );
 }
-
-const Cursor = () => (
-  <span aria-hidden className="ml-0.5 inline-block h-4 w-1.5 animate-breathe bg-accent align-text-bottom" />
-);

@@ -1,7 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseMicro } from "../../money.ts";
-import { type Answer, type Chunk, costOf, endAnswer, isOver, newAnswer, stopAnswer, takeChunk } from "./answer.ts";
+import {
+  type Answer,
+  type Chunk,
+  costOf,
+  endAnswer,
+  isOver,
+  newAnswer,
+  saidIn,
+  stopAnswer,
+  takeChunk,
+} from "./answer.ts";
 
 const delta = (content: string): Chunk => ({
   choices: [{ delta: { content }, finish_reason: null }],
@@ -41,4 +51,19 @@ test("a stream that ends without a reason was lost; one that was stopped was not
   assert.equal(endAnswer(play([delta("so")]), 9).state, "failed");
   assert.equal(endAnswer(stopAnswer(play([delta("so")]), 8), 9).state, "stopped");
   assert.equal(isOver(play([delta("so")])), false);
+});
+
+test("each side goes on from its own words, and from the other's where it was not asked", () => {
+  const said = (text: string): Answer => ({ ...newAnswer("m", 0), text });
+  const exchanges = [
+    { id: 1, question: "one", answers: [said("a")] },
+    { id: 2, question: "two", answers: [said("b"), said("B")] },
+    { id: 3, question: "three", answers: [said("c"), said("")] },
+  ];
+  const words = (side: number): string =>
+    saidIn(exchanges, side)
+      .map(({ content }) => content)
+      .join(" ");
+  assert.equal(words(0), "one a two b three c");
+  assert.equal(words(1), "one a two B");
 });

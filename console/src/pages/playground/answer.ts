@@ -1,16 +1,19 @@
 /** An answer while it comes: chunk by chunk, to its end. Pure. */
 import { costOfTokens } from "../../money.ts";
+import type { Message } from "./settings.ts";
 
 export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;
 }
 
-interface Fault {
+export interface Fault {
   message: string;
   code?: string | undefined;
   /** The API did not take the request on: it cost nothing. */
   refused?: boolean;
+  /** When the API said it may be tried again, Unix milliseconds. */
+  againAtMs?: number | undefined;
 }
 
 export interface Answer {
@@ -27,6 +30,8 @@ export interface Answer {
   sentAtMs: number;
   firstAtMs: number | undefined;
   endedAtMs: number | undefined;
+  /** The page was loaded anew while it came. */
+  interrupted?: boolean;
 }
 
 /** A chunk of the stream, as far as it is read here. */
@@ -97,6 +102,25 @@ export interface Prices {
   price_in_micro_1m: number | null;
   price_out_micro_1m: number | null;
 }
+
+export interface Exchange {
+  id: number;
+  question: string;
+  /** Of one model, or of two side by side. */
+  answers: Answer[];
+}
+
+/** What was said so far, as the model of one side has it. Of an exchange without any answer nothing is repeated. */
+export const saidIn = (exchanges: Exchange[], side = 0): Message[] =>
+  exchanges.flatMap(({ question, answers }) => {
+    // Where only one was asked, its answer is what the other goes on from.
+    const text = (answers[side] ?? answers[0])?.text ?? "";
+    if (text === "") return [];
+    return [
+      { role: "user" as const, content: question },
+      { role: "assistant" as const, content: text },
+    ];
+  });
 
 /** What the counted tokens cost, exactly. */
 export const costOf = (usage: Usage, { price_in_micro_1m, price_out_micro_1m }: Prices): bigint =>

@@ -2,8 +2,8 @@
 import { snippetsOf } from "../../snippets.ts";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { type Exchange, saidIn } from "./answer.ts";
 import { requestBody, type Settings } from "./settings.ts";
-import { type Exchange, saidIn } from "./use-chat.ts";
 
 const PLACEHOLDER = "tsk_live_YOUR_KEY";
 const EXAMPLE = "Tell me a story about a fox";

@@ -1,5 +1,6 @@
 /** Where the next message is written; what it will reserve is said before it is sent. */
 import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
 import { ArrowUp, Square } from "lucide-react";
 import type { Quote, QuoteRequest, Rate } from "../../api/types.ts";
 import { balanceQuery } from "../../data/money.ts";
@@ -9,23 +10,25 @@ import { Button } from "../../ui/button.tsx";
 import { useDebounced } from "../../ui/debounce.ts";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
+import { type Exchange, saidIn } from "./answer.ts";
 import { holdOf } from "./hold.ts";
-import { requestBody, type Settings } from "./settings.ts";
-import { type Chat, saidIn } from "./use-chat.ts";
+import { modelsOf, requestBody, type Settings } from "./settings.ts";
 
 interface Props {
   draft: string;
   onDraft: (draft: string) => void;
   onSend: () => void;
-  chat: Chat;
+  onStop: () => void;
+  running: boolean;
+  exchanges: Exchange[];
   settings: Settings;
-  model: Rate;
+  models: Rate[];
   /** A setting is wrong. */
   blocked: boolean;
 }
 
-export function Composer({ draft, onDraft, onSend, chat, settings, model, blocked }: Props) {
-  const ready = draft.trim() !== "" && !chat.running && !blocked;
+export function Composer({ draft, onDraft, onSend, onStop, running, exchanges, settings, models, blocked }: Props) {
+  const ready = draft.trim() !== "" && !running && !blocked;
   return (
     <form
       className="flex flex-col gap-2 border-t border-line p-3 sm:p-4"
@@ -50,11 +53,11 @@ export function Composer({ draft, onDraft, onSend, chat, settings, model, blocke
       />
       <div className="flex items-center justify-between gap-3">
         <p id="playground-hold" className="text-xs text-ink-soft">
-          <Reserved {...{ draft, chat, settings, model }} />{" "}
+          <Reserved {...{ draft, exchanges, settings, models }} />{" "}
           <span className="hidden sm:inline">Enter sends, Shift+Enter starts a new line.</span>
         </p>
-        {chat.running ? (
-          <Button onClick={chat.stop}>
+        {running ? (
+          <Button onClick={onStop}>
             <Square aria-hidden className="size-3.5 fill-current" />
             Stop
           </Button>
@@ -69,32 +72,70 @@ export function Composer({ draft, onDraft, onSend, chat, settings, model, blocke
   );
 }
 
-function Reserved({ draft, chat, settings, model }: Pick<Props, "draft" | "chat" | "settings" | "model">) {
+interface Side {
+  pico: bigint;
+  exact: Quote | undefined;
+  outputTokens: number;
+}
+
+function Reserved(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">) {
   const { data: balance } = useQuery(balanceQuery);
-  const body = requestBody(settings, saidIn(chat.exchanges), draft);
-  const guess = holdOf(body, model);
-  const exact = useQuote(body);
-  const pico = exact === undefined ? guess.pico : parseMicro(exact.hold_micro);
-  const tooMuch = balance !== undefined && pico > parseMicro(balance.available_micro);
+  const first = useSide(props, 0);
+  const second = useSide(props, 1);
+  const sides = [first, second].filter((side) => side !== undefined);
+  const pico = sides.reduce((sum, side) => sum + side.pico, 0n);
+  const isExact = sides.every(({ exact }) => exact !== undefined);
+  // Without any credit the notice above says so.
+  const available = balance === undefined ? undefined : parseMicro(balance.available_micro);
+  const tooMuch = available !== undefined && available > 0n && pico > available;
   return (
     <>
-      Reserves {exact === undefined && "about "}
+      Reserves {!isExact && "about "}
       <Money of={pico} /> while it runs:{" "}
-      {exact !== undefined && (
-        <>
-          <Count of={exact.prompt_tokens} /> prompt tokens,{" "}
-        </>
+      {sides.length > 1 ? (
+        <>two requests, </>
+      ) : (
+        first?.exact !== undefined && (
+          <>
+            <Count of={first.exact.prompt_tokens} /> prompt tokens,{" "}
+          </>
+        )
       )}
-      up to <Count of={guess.outputTokens} /> output tokens.
-      {tooMuch && <span className="text-bad"> This exceeds your available credit. Lower the max output tokens.</span>}
+      up to <Count of={sides.reduce((sum, side) => sum + side.outputTokens, 0)} /> output tokens.
+      {tooMuch && (
+        <span className="text-bad">
+          {" "}
+          This exceeds your available credit. Lower the max output tokens, or add{" "}
+          <Link to="/credits" className="underline underline-offset-2">
+            credit
+          </Link>
+          .
+        </span>
+      )}
     </>
   );
 }
 
+/** What one of the models would reserve; undefined where it is not asked. */
+function useSide(props: Pick<Props, "draft" | "exchanges" | "settings" | "models">, at: number): Side | undefined {
+  const { draft, exchanges, settings, models } = props;
+  const model = models.find(({ sku_id }) => sku_id === modelsOf(settings)[at]);
+  const body = requestBody({ ...settings, model: model?.sku_id ?? "" }, saidIn(exchanges, at), draft);
+  const exact = useQuote(body, model !== undefined);
+  if (model === undefined) return undefined;
+  const guess = holdOf(body, model);
+  return {
+    exact,
+    outputTokens: guess.outputTokens,
+    pico: exact === undefined ? guess.pico : parseMicro(exact.hold_micro),
+  };
+}
+
 /** The gateway's own count of the request as it stands; undefined until it is known, and while somebody types. */
-function useQuote(body: QuoteRequest): Quote | undefined {
+function useQuote(body: QuoteRequest, enabled: boolean): Quote | undefined {
   const text = JSON.stringify(body);
   const paused = useDebounced(text);
-  const { data } = useQuery(quoteQuery(JSON.parse(paused)));
-  return paused === text ? data : undefined;
+  const isPaused = paused === text;
+  const { data } = useQuery({ ...quoteQuery(JSON.parse(paused)), enabled: enabled && isPaused });
+  return isPaused ? data : undefined;
 }

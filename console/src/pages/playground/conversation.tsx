@@ -4,12 +4,21 @@ import { useEffect, useRef } from "react";
 import type { Rate } from "../../api/types.ts";
 import { Empty } from "../../ui/states.tsx";
 import { AnswerView } from "./answer-view.tsx";
-import type { Exchange } from "./use-chat.ts";
+import type { ChatState } from "./kept-chat.ts";
+import { QuestionView } from "./question-view.tsx";
 
 /** Who has scrolled further up than this is reading, and is left there. */
 const NEAR_END_PX = 120;
 
-export function Conversation({ exchanges, models }: { exchanges: Exchange[]; models: Rate[] }) {
+interface Props {
+  chat: Pick<ChatState, "exchanges" | "view" | "dropped">;
+  models: Rate[];
+  /** Undefined while nothing can be sent. */
+  onEdit: ((id: number, question: string) => void) | undefined;
+  onRegenerate: (() => void) | undefined;
+}
+
+export function Conversation({ chat: { exchanges, view, dropped }, models, onEdit, onRegenerate }: Props) {
   const box = useRef<HTMLElement>(null);
   const atEnd = useRef(true);
   const top = useRef(0);
@@ -40,15 +49,32 @@ export function Conversation({ exchanges, models }: { exchanges: Exchange[]; mod
       }}
       className="relative flex h-[55dvh] min-h-72 flex-col gap-7 overflow-y-auto px-4 py-5 sm:px-5"
     >
-      {exchanges.map(({ id, question, answer }) => (
-        <article key={id} className="flex flex-col gap-4">
-          <div className="ml-auto max-w-[85%] rounded-xl rounded-br-sm bg-accent-soft px-3.5 py-2.5">
-            <h2 className="sr-only">You</h2>
-            <p className="break-words whitespace-pre-wrap">{question}</p>
-          </div>
-          <AnswerView answer={answer} model={models.find(({ sku_id }) => sku_id === answer.model)} />
-        </article>
-      ))}
+      {dropped > 0 && (
+        <p className="text-xs text-ink-soft">
+          Older messages are gone: a tab keeps only so much through a reload. Models are no longer told of them.
+        </p>
+      )}
+      {exchanges.map(({ id, question, answers }, at) => {
+        const isLast = at === exchanges.length - 1;
+        return (
+          <article key={id} className="@container flex flex-col gap-4">
+            <QuestionView question={question} followed={!isLast} onEdit={onEdit && ((next) => onEdit(id, next))} />
+            <div className={answers.length > 1 ? "grid items-start gap-x-5 gap-y-6 @xl:grid-cols-2" : "contents"}>
+              {answers.map((answer, side) => (
+                <AnswerView
+                  // biome-ignore lint/suspicious/noArrayIndexKey: a side stays where it is
+                  key={side}
+                  answer={answer}
+                  view={view}
+                  compared={answers.length > 1}
+                  model={models.find(({ sku_id }) => sku_id === answer.model)}
+                  onRegenerate={isLast ? onRegenerate : undefined}
+                />
+              ))}
+            </div>
+          </article>
+        );
+      })}
     </section>
   );
 }

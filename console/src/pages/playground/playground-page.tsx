@@ -1,26 +1,29 @@
-/** Talking to a model: streamed, with its tokens and its cost, and as code to take away. */
+/** Talking to one model, or to two side by side: streamed, with tokens and cost, and as code to take away. */
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Code, Eraser } from "lucide-react";
-import { useState } from "react";
-import type { Rate } from "../../api/types.ts";
+import { useState, useSyncExternalStore } from "react";
+import type { Account, Rate } from "../../api/types.ts";
+import { liveModelsQuery } from "../../data/live-models.ts";
 import { ratesQuery } from "../../data/models.ts";
-import { useActing } from "../../data/session.ts";
+import { useActing, useMe } from "../../data/session.ts";
 import { Button } from "../../ui/button.tsx";
 import { PageHeader } from "../../ui/card.tsx";
+import { Segmented } from "../../ui/segmented.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { AsCodeDialog } from "./as-code.tsx";
+import { chatOf } from "./chat-store.ts";
 import { Composer } from "./composer.tsx";
 import { Conversation } from "./conversation.tsx";
-import { KeyBar, KeyGate } from "./key-gate.tsx";
-import { usePlaygroundKey } from "./playground-key.ts";
-import { FIRST_SETTINGS, readParameters, type Settings } from "./settings.ts";
+import { CreditNotice } from "./credit-notice.tsx";
+import { lacking } from "./format-fields.tsx";
+import { modelsOf, readParameters, type Settings } from "./settings.ts";
 import { SettingsPanel } from "./settings-panel.tsx";
-import { useChat } from "./use-chat.ts";
 
 export function PlaygroundPage() {
   const rates = useQuery(ratesQuery);
-  if (rates.data === undefined) {
+  const account = useActing("builder");
+  if (rates.data === undefined || account === undefined) {
     return (
       <>
         <PageHeader title="Playground" />
@@ -31,38 +34,44 @@ export function PlaygroundPage() {
   const models = rates.data.data.filter(
     ({ status, price_out_micro_1m }) => status === "active" && price_out_micro_1m !== null,
   );
-  return <Playground models={models} />;
+  return <Playground models={models} account={account} />;
 }
 
-function Playground({ models }: { models: Rate[] }) {
+const VIEWS = [
+  { value: "markdown" as const, label: "Formatted" },
+  { value: "text" as const, label: "As text" },
+];
+
+function Playground({ models, account }: { models: Rate[]; account: Account }) {
   const { model: wanted } = useSearch({ from: "/app/playground" });
   const navigate = useNavigate({ from: "/playground" });
-  const account = useActing("builder");
-  const [apiKey, setApiKey] = usePlaygroundKey(account?.id ?? "");
-  const [kept, setKept] = useState<Omit<Settings, "model">>(FIRST_SETTINGS);
-  const [draft, setDraft] = useState("");
+  const { identity } = useMe();
+  const store = chatOf({ person: identity.id, account: account.id });
+  const chat = useSyncExternalStore(store.subscribe, store.shown);
   const [asCode, setAsCode] = useState(false);
-  const chat = useChat();
-  const model = models.find(({ sku_id }) => sku_id === wanted) ?? models[0];
+  const offered = (id: string | undefined): string | undefined => models.find(({ sku_id }) => sku_id === id)?.sku_id;
+  const model = offered(wanted) ?? offered(chat.settings.model) ?? models[0]?.sku_id;
+  const unable = useUnable(model === undefined ? [] : [model, chat.settings.other]);
   if (model === undefined) return <PageHeader title="Playground" about="No models are available at the moment." />;
-  const settings: Settings = { ...kept, model: model.sku_id };
+  const settings: Settings = { ...chat.settings, model, other: offered(chat.settings.other) ?? "" };
   const { problems } = readParameters(settings);
-  const change = ({ model: next, ...rest }: Settings): void => {
-    setKept(rest);
-    if (next !== model.sku_id) void navigate({ search: { model: next }, replace: true });
+  if (settings.format !== "text" && unable !== undefined && unable.length > 0) {
+    problems.format = `Choose text: ${lacking(unable)}`;
+  }
+  const blocked = Object.keys(problems).length > 0;
+  const change = (next: Settings): void => {
+    store.set({ settings: next });
+    if (next.model !== model || wanted !== undefined) void navigate({ search: { model: next.model }, replace: true });
   };
-  const send = (key: string): void => {
-    chat.send(draft, settings, key);
-    setDraft("");
-  };
+  const canSend = !chat.running && !blocked;
   return (
     <>
       <PageHeader
         title="Playground"
-        about="Requests are billed to your credit and listed in your history. Prompts and answers are not stored."
+        about="Requests are billed to your credit and listed in your history. Prompts and answers are not stored: the conversation stays in this tab until you close it or sign out."
         actions={
           <>
-            <Button onClick={chat.clear} disabled={chat.exchanges.length === 0}>
+            <Button onClick={() => store.clear()} disabled={chat.exchanges.length === 0}>
               <Eraser aria-hidden className="size-4" />
               Clear
             </Button>
@@ -75,31 +84,50 @@ function Playground({ models }: { models: Rate[] }) {
       />
       <div className="grid items-start gap-5 lg:grid-cols-[minmax(0,1fr)_20rem]">
         <section aria-label="Conversation" className="flex min-w-0 flex-col rounded-lg border border-line bg-surface">
-          {apiKey === undefined ? (
-            <KeyGate onKey={setApiKey} />
-          ) : (
-            <>
-              <KeyBar apiKey={apiKey} onForget={() => setApiKey(undefined)} />
-              <Conversation exchanges={chat.exchanges} models={models} />
-              <Composer
-                draft={draft}
-                onDraft={setDraft}
-                onSend={() => send(apiKey)}
-                chat={chat}
-                settings={settings}
-                model={model}
-                blocked={Object.keys(problems).length > 0}
-              />
-            </>
-          )}
+          <div className="flex flex-wrap items-center justify-between gap-3 border-b border-line py-1.5 pr-2 pl-4 text-xs text-ink-soft sm:pl-5">
+            <span role="status" className="min-w-0">
+              {chat.trouble ?? modelsOf(settings).join(" and ")}
+            </span>
+            <Segmented
+              label="How answers are shown"
+              value={chat.view}
+              options={VIEWS}
+              onChange={(view) => store.set({ view })}
+            />
+          </div>
+          <Conversation
+            chat={chat}
+            models={models}
+            onEdit={canSend ? (id, question) => store.edit(id, question, settings) : undefined}
+            onRegenerate={canSend ? () => store.regenerate(settings) : undefined}
+          />
+          <CreditNotice account={account.name} />
+          <Composer
+            draft={chat.draft}
+            onDraft={(draft) => store.set({ draft })}
+            onSend={() => {
+              store.send(chat.draft, settings);
+              store.set({ draft: "" });
+            }}
+            onStop={() => store.stop()}
+            {...{ running: chat.running, exchanges: chat.exchanges, settings, models, blocked }}
+          />
         </section>
-        <SettingsPanel settings={settings} models={models} problems={problems} onChange={change} />
+        <SettingsPanel person={identity.id} {...{ settings, models, problems, unable }} onChange={change} />
       </div>
       <AsCodeDialog
         open={asCode}
         onClose={() => setAsCode(false)}
-        {...{ settings, draft, exchanges: chat.exchanges }}
+        {...{ settings, draft: chat.draft, exchanges: chat.exchanges }}
       />
     </>
   );
+}
+
+/** Which of the chosen models have no node now that keeps to an output format; undefined until it is known. */
+function useUnable(chosen: string[]): string[] | undefined {
+  const { data } = useQuery(liveModelsQuery);
+  if (data === undefined) return undefined;
+  const able = new Set(data.data.filter(({ structured_output }) => structured_output).map(({ id }) => id));
+  return chosen.filter((id) => id !== "" && !able.has(id));
 }

@@ -1,19 +1,23 @@
-/** The model and its parameters. On a phone they are folded away below the conversation. */
+/** The models and their parameters. On a phone they are folded away above the conversation. */
 import { useState } from "react";
 import type { Rate } from "../../api/types.ts";
 import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Count } from "../../ui/time.tsx";
-import type { Parameters, SettingName, Settings } from "./settings.ts";
+import { FormatFields } from "./format-fields.tsx";
+import { PresetsBar } from "./presets-bar.tsx";
+import type { NumberName, Parameters, Settings } from "./settings.ts";
 
 interface Props {
+  person: string;
   settings: Settings;
   models: Rate[];
   problems: Parameters["problems"];
+  unable: string[] | undefined;
   onChange: (settings: Settings) => void;
 }
 
-const NUMBERS: { name: Exclude<SettingName, "stop">; label: string; hint: string }[] = [
+const NUMBERS: { name: NumberName; label: string; hint: string }[] = [
   { name: "maxTokens", label: "Max output tokens", hint: "Empty: the model's full context." },
   { name: "temperature", label: "Temperature", hint: "0 to 2." },
   { name: "topP", label: "Top P", hint: "0 to 1." },
@@ -22,28 +26,39 @@ const NUMBERS: { name: Exclude<SettingName, "stop">; label: string; hint: string
   { name: "seed", label: "Seed", hint: "A whole number." },
 ];
 
-export function SettingsPanel({ settings, models, problems, onChange }: Props) {
+type TextName = Exclude<keyof Settings, "format">;
+
+export function SettingsPanel({ person, settings, models, problems, unable, onChange }: Props) {
   const [open, setOpen] = useState(() => matchMedia("(min-width: 64rem)").matches);
-  const model = models.find(({ sku_id }) => sku_id === settings.model);
-  const set = (name: keyof Settings) => ({
+  const [first, second] = [settings.model, settings.other].map((id) => models.find(({ sku_id }) => sku_id === id));
+  const set = (name: TextName) => ({
     value: settings[name],
     onChange: ({ target }: { target: { value: string } }) => onChange({ ...settings, [name]: target.value }),
   });
+  const options = models.map(({ sku_id }) => ({ value: sku_id, label: sku_id }));
   return (
     <section
       aria-label="Settings"
       className="order-first flex min-w-0 flex-col gap-4 rounded-lg border border-line bg-surface p-4 lg:order-none"
     >
-      <SelectField
-        label="Model"
-        options={models.map(({ sku_id }) => ({ value: sku_id, label: sku_id }))}
-        hint={model && <PricesOf model={model} />}
-        {...set("model")}
-      />
+      <SelectField label="Model" options={options} hint={first && <PricesOf model={first} />} {...set("model")} />
+      {models.length > 1 && (
+        <SelectField
+          label="Compare with"
+          options={[{ value: "", label: "No other model" }, ...options.filter(({ value }) => value !== settings.model)]}
+          hint={second && <PricesOf model={second} />}
+          {...set("other")}
+        />
+      )}
       <details open={open} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary className="font-medium">Parameters</summary>
         <div className="mt-4 flex flex-col gap-4">
+          <PresetsBar person={person} settings={settings} onChoose={onChange} />
           <TextArea label="System message" rows={3} placeholder="You are…" {...set("system")} />
+          <FormatFields
+            {...{ settings, problems, unable }}
+            onChange={(change) => onChange({ ...settings, ...change })}
+          />
           <div className="grid grid-cols-2 items-start gap-x-3 gap-y-4">
             {NUMBERS.map(({ name, label, hint }) => (
               <TextField

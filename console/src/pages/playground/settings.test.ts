@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_SETTINGS, readParameters, requestBody, type Settings } from "./settings.ts";
+import { FIRST_SETTINGS, modelsOf, readParameters, readSettings, requestBody, type Settings } from "./settings.ts";
 
 const settings = (more: Partial<Settings>): Settings => ({ ...FIRST_SETTINGS, model: "tiny-3b", ...more });
 
@@ -31,4 +31,26 @@ test("the request has the system's words first and the draft last", () => {
     messages.map(({ role, content }) => `${role}: ${content}`),
     ["system: Be brief.", "user: one", "assistant: two", "user: three"],
   );
+});
+
+test("the answer's form goes along, and a schema that is none keeps it back", () => {
+  const form = { format: "json_schema" as const, schemaName: "x" };
+  assert.deepEqual(readParameters(settings({ ...form, schema: "{}", maxTokens: "" })).fields, {
+    response_format: { type: "json_schema", json_schema: { name: "x", schema: {}, strict: true } },
+  });
+  assert.deepEqual(Object.keys(readParameters(settings({ ...form, schema: "{" })).problems), ["schema"]);
+});
+
+test("a model is not compared with itself", () => {
+  assert.deepEqual(modelsOf(settings({})), ["tiny-3b"]);
+  assert.deepEqual(modelsOf(settings({ other: "tiny-3b" })), ["tiny-3b"]);
+  assert.deepEqual(modelsOf(settings({ other: "reason-32b" })), ["tiny-3b", "reason-32b"]);
+});
+
+test("of what was kept, only what is a setting counts", () => {
+  assert.deepEqual(readSettings(null), FIRST_SETTINGS);
+  assert.deepEqual(readSettings({ system: "Be brief.", seed: 7, format: "xml", more: 1 }), {
+    ...FIRST_SETTINGS,
+    system: "Be brief.",
+  });
 });

@@ -1,8 +1,11 @@
 /** The playground's settings: as they are typed, and as the request's fields. Pure. */
 import { countText } from "../../locale.ts";
+import { type Format, NO_FORMAT, readFormat } from "./format.ts";
 
-export interface Settings {
+export interface Settings extends Format {
   model: string;
+  /** The model that the same is asked of, beside it; empty for none. */
+  other: string;
   system: string;
   maxTokens: string;
   temperature: string;
@@ -14,9 +17,12 @@ export interface Settings {
   stop: string;
 }
 
-export type SettingName = Exclude<keyof Settings, "model" | "system">;
+type SettingName = Exclude<keyof Settings, "model" | "other" | "system">;
+export type NumberName = Exclude<SettingName, "stop" | keyof Format>;
 
-export const FIRST_SETTINGS: Omit<Settings, "model"> = {
+export const FIRST_SETTINGS: Settings = {
+  model: "",
+  other: "",
   system: "",
   maxTokens: "512",
   temperature: "",
@@ -25,6 +31,7 @@ export const FIRST_SETTINGS: Omit<Settings, "model"> = {
   frequencyPenalty: "",
   seed: "",
   stop: "",
+  ...NO_FORMAT,
 };
 
 const STOPS_MAX = 4;
@@ -36,7 +43,7 @@ interface Rule {
   whole?: boolean;
 }
 
-const NUMBERS: Record<Exclude<SettingName, "stop">, Rule> = {
+const NUMBERS: Record<NumberName, Rule> = {
   maxTokens: { field: "max_tokens", min: 1, max: 1_000_000, whole: true },
   temperature: { field: "temperature", min: 0, max: 2 },
   topP: { field: "top_p", min: 0, max: 1 },
@@ -47,13 +54,14 @@ const NUMBERS: Record<Exclude<SettingName, "stop">, Rule> = {
 
 export interface Parameters {
   /** What is left empty is not sent: the model's own default holds. */
-  fields: Record<string, number | string[]>;
+  fields: Record<string, number | string[] | object>;
   problems: Partial<Record<SettingName, string>>;
 }
 
 export function readParameters(settings: Settings): Parameters {
-  const read: Parameters = { fields: {}, problems: {} };
-  for (const [name, rule] of Object.entries(NUMBERS) as [Exclude<SettingName, "stop">, Rule][]) {
+  const format = readFormat(settings);
+  const read: Parameters = { fields: {}, problems: { ...format.problems } };
+  for (const [name, rule] of Object.entries(NUMBERS) as [NumberName, Rule][]) {
     const text = settings[name].trim();
     if (text === "") continue;
     const value = Number(text);
@@ -64,12 +72,28 @@ export function readParameters(settings: Settings): Parameters {
   const stops = settings.stop.split("\n").filter((line) => line !== "");
   if (stops.length > STOPS_MAX) read.problems.stop = `At most ${STOPS_MAX} lines.`;
   else if (stops.length > 0) read.fields.stop = stops;
+  if (format.field !== undefined) read.fields.response_format = format.field;
   return read;
 }
 
 function problemOf({ min, max, whole = false }: Rule): string {
   if (max === Number.MAX_SAFE_INTEGER) return "A whole number.";
   return `${whole ? "A whole number" : "A number"} from ${min} to ${countText(max)}.`;
+}
+
+/** The models that are asked: one, or two side by side. */
+export const modelsOf = ({ model, other }: Settings): string[] =>
+  other === "" || other === model ? [model] : [model, other];
+
+/** Settings that were kept, perhaps by an older page: what is missing or is no text is as at first. */
+export function readSettings(kept: unknown): Settings {
+  const given = typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : {};
+  const read = Object.entries(FIRST_SETTINGS).map(([name, first]) => {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    return [name, typeof value === "string" ? value : first];
+  });
+  const settings = Object.fromEntries(read) as Settings;
+  return ["text", "json_object", "json_schema"].includes(settings.format) ? settings : { ...settings, format: "text" };
 }
 
 export interface Message {

@@ -1,6 +1,6 @@
 /** Asks the public API for a chat completion as a stream, with the playground's key. */
 import { eventParser } from "../../api/event-stream.ts";
-import { faultOf } from "../../api/fault.ts";
+import { ApiFault, faultOf } from "../../api/fault.ts";
 import type { Chunk } from "./answer.ts";
 
 interface Ask {
@@ -12,7 +12,17 @@ interface Ask {
   onChunk: (chunk: Chunk) => void;
 }
 
-/** Resolves when the stream is over; throws an ApiFault where the API refused. */
+/** A refusal that says when to ask again, Unix milliseconds. */
+export class Refused extends ApiFault {
+  readonly againAtMs: number | undefined;
+
+  constructor(fault: ApiFault, againAtMs: number | undefined) {
+    super(fault);
+    this.againAtMs = againAtMs;
+  }
+}
+
+/** Resolves when the stream is over; throws a Refused where the API did. */
 export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask): Promise<void> {
   const response = await fetch("/v1/chat/completions", {
     method: "POST",
@@ -23,7 +33,9 @@ export async function streamChat({ apiKey, body, signal, onBegin, onChunk }: Ask
     signal,
   });
   if (!response.ok || response.body === null) {
-    throw faultOf(response.status, await response.json().catch(() => undefined));
+    const fault = faultOf(response.status, await response.json().catch(() => undefined));
+    const waitS = Number(response.headers.get("retry-after") ?? Number.NaN);
+    throw new Refused(fault, Number.isFinite(waitS) ? Date.now() + waitS * 1000 : undefined);
   }
   onBegin(response.headers.get("x-request-id") ?? undefined);
   const take = eventParser(({ data }) => {

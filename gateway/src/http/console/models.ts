@@ -34,6 +34,8 @@ export function modelHandlers(
     reasoning: entry.build?.reasoning !== undefined,
     ...factsOf(entry, nodes.speedOf(entry.id)),
     ...nodes.capacityOf(entry.id),
+    // An embedding has no form, whatever a node says of its engine.
+    structured_output: entry.kind === "generation" && nodes.keepsFormat(entry.id),
   });
   const find = (id: string): CatalogueEntry | undefined => catalogue().entries.find((entry) => entry.id === id);
   return {
@@ -52,8 +54,6 @@ export function modelHandlers(
         licence: build?.licence ?? null,
         tokenizer: build?.tokenizer ?? null,
         vector_width: build?.vector_width ?? null,
-        // An embedding has no form, whatever a node says of its engine.
-        structured_output: entry.kind === "generation" && nodes.keepsFormat(id),
         waiting: nodes.waitingFor(id),
       };
     },

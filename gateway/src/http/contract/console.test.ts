@@ -59,6 +59,7 @@ describe("what they are answered", () => {
     "accounts and sessions": builders.callAccounts,
     "people of an account": callTeam,
     keys: builders.callKeys,
+    "the playground": builders.callPlayground,
     requests: builders.callRequests,
     usage: builders.callUsage,
     statement: builders.callStatement,

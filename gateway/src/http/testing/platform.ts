@@ -27,6 +27,7 @@ import type { Gateway } from "../../inference/gateway.ts";
 import type { PrivateResult } from "../../inference/private-job.ts";
 import { openApiKeys } from "../../keys/api-keys.ts";
 import { openHostTokens } from "../../keys/keys.ts";
+import { openSessionKeys } from "../../keys/session-keys.ts";
 import { openHostMoney } from "../../ledger/host-money.ts";
 import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { openStatement } from "../../ledger/statement.ts";
@@ -162,6 +163,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     publicUrl,
     identities,
     apiKeys,
+    sessionKeys: openSessionKeys(keyOptions),
     hostTokens,
     ledger,
     statement: openStatement({ pool }),

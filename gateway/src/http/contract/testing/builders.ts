@@ -86,6 +86,19 @@ export async function callKeys({ platform, people, make }: Fixture, { ask }: Cov
   await emptySecrets(platform.pool, "api_key");
 }
 
+/** Its limits, its end and that it is hidden: keys/session-keys.test.ts. */
+export async function callPlayground({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser } = people.builder;
+  const { secret } = (await ask(browser, 201, "issuePlaygroundKey")).body;
+  assert.equal((await platform.parts.apiKeys.authenticate(`Bearer ${secret}`))?.name, "Playground");
+  const { sessionKeys } = platform.parts;
+  const { issue } = sessionKeys;
+  // As if the session had ended since the guard looked.
+  sessionKeys.issue = async () => undefined;
+  await ask(browser, 401, "issuePlaygroundKey");
+  sessionKeys.issue = issue;
+}
+
 export async function callRequests({ platform, people }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
   const [accountId] = accountIds as [Uuid];

@@ -1,0 +1,44 @@
+/** What to do about a refusal: the API's word for it, as advice to somebody who sits before the page. Pure. */
+import type { Fault } from "./answer.ts";
+
+interface Advice {
+  text: string;
+  /** Where it can be put right. */
+  link?: "credits" | "keys";
+  /** Whether the same may be sent again, now or a little later. */
+  again?: boolean;
+}
+
+export function adviceOf({ code, message, againAtMs }: Fault, nowMs: number): Advice {
+  switch (code) {
+    case "insufficient_credits":
+      return { text: "Your credit is used up. With new credit this message can be sent again.", link: "credits" };
+    case "hold_exceeds_balance":
+      // Where it is the key's budget, the API names it, what is left of it and when it begins anew.
+      if (/ budget of /.test(message)) return { text: message, link: "keys" };
+      return {
+        text: "This message reserves more than your available credit. Lower the max output tokens, or add credit.",
+        link: "credits",
+      };
+    case "rate_limit_requests":
+    case "rate_limit_tokens":
+    case "rate_limit_streams":
+      return { text: `The playground's limit is reached. ${againIn(againAtMs, nowMs)}`, again: true };
+    case "rate_limit_sku_capacity":
+    case "no_capacity":
+      return {
+        text: `No node is free for this model at the moment. ${againIn(againAtMs, nowMs)} Or choose another model.`,
+        again: true,
+      };
+    case "invalid_api_key":
+      return { text: "Your session has ended. Sign in again: this conversation is kept." };
+    default:
+      return { text: message };
+  }
+}
+
+function againIn(againAtMs: number | undefined, nowMs: number): string {
+  const seconds = againAtMs === undefined ? 0 : Math.ceil((againAtMs - nowMs) / 1000);
+  if (seconds <= 0) return "You can try again now.";
+  return `Try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}.`;
+}

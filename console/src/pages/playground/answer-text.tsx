@@ -1,0 +1,30 @@
+/** What a model said: drawn as Markdown or JSON, or the text as it came. */
+import { useMemo } from "react";
+import { Code, MARKDOWN_CHARS_MAX, Markdown } from "../../ui/markdown/markdown.tsx";
+import { type Answer, isOver } from "./answer.ts";
+import type { ChatState } from "./kept-chat.ts";
+import { prettyJson } from "./pretty-json.ts";
+
+export function AnswerText({ answer, view }: { answer: Answer; view: ChatState["view"] }) {
+  const { text } = answer;
+  const over = isOver(answer);
+  // Half of it is no JSON yet.
+  const json = useMemo(() => (over ? prettyJson(text) : undefined), [over, text]);
+  const isDrawn = view === "markdown" && text.length <= MARKDOWN_CHARS_MAX;
+  return (
+    <div data-testid="answer" className="min-w-0">
+      {!isDrawn ? (
+        <p className="leading-relaxed break-words whitespace-pre-wrap">{text}</p>
+      ) : json !== undefined ? (
+        <Code language="json" text={json} />
+      ) : (
+        <Markdown text={text} />
+      )}
+      {!over && <Cursor />}
+    </div>
+  );
+}
+
+export const Cursor = () => (
+  <span aria-hidden className="ml-0.5 inline-block h-4 w-1.5 animate-breathe bg-accent align-text-bottom" />
+);

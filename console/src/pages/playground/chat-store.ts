@@ -1,0 +1,221 @@
+/**
+ * The conversation: what was asked, what is being answered. It outlives the page, so that one may look elsewhere in the
+ * console while an answer comes; each account has its own, and another person begins with an empty one.
+ */
+import { ApiFault, sentenceOf } from "../../api/fault.ts";
+import { isTabOf } from "../../data/session.ts";
+import {
+  type Answer,
+  type Exchange,
+  endAnswer,
+  failAnswer,
+  isOver,
+  newAnswer,
+  saidIn,
+  stopAnswer,
+  takeChunk,
+} from "./answer.ts";
+import { type ChatState, freeze, thaw, type Whose } from "./kept-chat.ts";
+import { withSessionKey } from "./session-key.ts";
+import { FIRST_SETTINGS, modelsOf, requestBody, type Settings } from "./settings.ts";
+import { Refused, streamChat } from "./stream-chat.ts";
+
+/** An account has its own: who comes back to it finds what was said there. */
+const storedAs = ({ account }: Whose): string => `tollgate.playground.${account}`;
+const KEEP_AFTER_MS = 400;
+const LEAVING_MS = 3_000;
+
+interface Shown extends ChatState {
+  running: boolean;
+  /** Why it would not outlive a reload; undefined when it would. */
+  trouble: string | undefined;
+}
+
+let current: ChatStore | undefined;
+
+export function chatOf(whose: Whose): ChatStore {
+  if (current?.whose.person === whose.person && current.whose.account === whose.account) return current;
+  current?.close();
+  current = new ChatStore(whose);
+  return current;
+}
+
+class ChatStore {
+  readonly whose: Whose;
+  #shown: Shown;
+  #over = new AbortController();
+  #keepSoon: ReturnType<typeof setTimeout> | undefined;
+  /** The page is being left, so that what is on its way breaks off. */
+  #leaving = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(whose: Whose) {
+    this.whose = whose;
+    const { kept, trouble } = readKept(whose);
+    const fresh: ChatState = { exchanges: [], draft: "", settings: FIRST_SETTINGS, view: "markdown", dropped: 0 };
+    this.#shown = { ...(kept ?? fresh), running: false, trouble };
+    addEventListener("pagehide", this.#keep);
+    addEventListener("beforeunload", this.#leave);
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  readonly shown = (): Shown => this.#shown;
+
+  set(change: Partial<Pick<ChatState, "draft" | "settings" | "view">>): void {
+    this.#change(change);
+  }
+
+  send(question: string, settings: Settings): void {
+    this.#ask(this.#shown.exchanges, question, settings);
+  }
+
+  /** The last question again, to the models that are chosen now. */
+  regenerate(settings: Settings): void {
+    const last = this.#shown.exchanges.at(-1);
+    if (last !== undefined) this.edit(last.id, last.question, settings);
+  }
+
+  /** Goes on from an earlier question that is now another: what came after it is gone. */
+  edit(id: number, question: string, settings: Settings): void {
+    const at = this.#shown.exchanges.findIndex((exchange) => exchange.id === id);
+    if (at !== -1) this.#ask(this.#shown.exchanges.slice(0, at), question, settings);
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  clear(): void {
+    this.stop();
+    this.#change({ exchanges: [], dropped: 0 });
+  }
+
+  close(): void {
+    this.stop();
+    this.#keep();
+    removeEventListener("pagehide", this.#keep);
+    removeEventListener("beforeunload", this.#leave);
+  }
+
+  #ask(before: Exchange[], question: string, settings: Settings): void {
+    if (this.#shown.running) return;
+    const over = new AbortController();
+    this.#over = over;
+    const id = Math.max(0, ...this.#shown.exchanges.map((exchange) => exchange.id)) + 1;
+    const models = modelsOf(settings);
+    const answers = models.map((model) => newAnswer(model, performance.now()));
+    this.#change({ exchanges: [...before, { id, question, answers }] });
+    for (const [side, first] of answers.entries()) {
+      const body = requestBody({ ...settings, model: first.model }, saidIn(before, side), question);
+      const show = (answer: Answer): void => this.#show(id, side, answer);
+      void follow({ answer: first, body, account: this.whose.account, over, isLeaving: () => this.#leaving, show });
+    }
+  }
+
+  /** Nothing where it was cleared or asked anew meanwhile. */
+  #show(id: number, side: number, answer: Answer): void {
+    const exchanges = this.#shown.exchanges.map((exchange) =>
+      exchange.id === id ? { ...exchange, answers: exchange.answers.with(side, answer) } : exchange,
+    );
+    this.#change({ exchanges });
+  }
+
+  #change(change: Partial<Shown>): void {
+    const next = { ...this.#shown, ...change };
+    this.#shown = { ...next, running: next.exchanges.at(-1)?.answers.some((answer) => !isOver(answer)) ?? false };
+    for (const listener of this.#listeners) listener();
+    clearTimeout(this.#keepSoon);
+    this.#keepSoon = setTimeout(this.#keep, KEEP_AFTER_MS);
+  }
+
+  readonly #leave = (): void => {
+    this.#leaving = true;
+    // Where nothing came of it: whoever is still here has not left.
+    setTimeout(() => {
+      this.#leaving = false;
+    }, LEAVING_MS);
+  };
+
+  readonly #keep = (): void => {
+    clearTimeout(this.#keepSoon);
+    let trouble: string | undefined;
+    try {
+      // Whoever signed out leaves nothing behind, not even while the page closes.
+      if (isTabOf(this.whose.person)) sessionStorage.setItem(storedAs(this.whose), freeze(this.#shown, this.whose));
+    } catch (error) {
+      trouble = troubleOf(error);
+    }
+    if (trouble === this.#shown.trouble) return;
+    this.#shown = { ...this.#shown, trouble };
+    for (const listener of this.#listeners) listener();
+  };
+}
+
+function readKept(whose: Whose): { kept: ChatState | undefined; trouble: string | undefined } {
+  try {
+    return { kept: thaw(sessionStorage.getItem(storedAs(whose)), whose), trouble: undefined };
+  } catch (error) {
+    return { kept: undefined, trouble: troubleOf(error) };
+  }
+}
+
+const troubleOf = (error: unknown): string =>
+  `This browser does not keep the conversation through a reload: ${sentenceOf(error)}`;
+
+interface Following {
+  answer: Answer;
+  body: object;
+  account: string;
+  over: AbortController;
+  isLeaving: () => boolean;
+  show: (answer: Answer) => void;
+}
+
+/** A fast node sends thousands of chunks a second; the page is drawn once a frame. */
+async function follow({ answer: first, body, account, over, isLeaving, show }: Following): Promise<void> {
+  let answer = first;
+  let frame = 0;
+  const showSoon = (): void => {
+    frame ||= requestAnimationFrame(() => {
+      frame = 0;
+      show(answer);
+    });
+  };
+  try {
+    await withSessionKey(account, (apiKey) =>
+      streamChat({
+        apiKey,
+        body,
+        signal: over.signal,
+        onBegin: (requestId) => {
+          answer = { ...answer, requestId };
+        },
+        onChunk: (chunk) => {
+          answer = takeChunk(answer, chunk, performance.now());
+          showSoon();
+        },
+      }),
+    );
+    answer = endAnswer(answer, performance.now());
+  } catch (error) {
+    const now = performance.now();
+    if (over.signal.aborted) answer = stopAnswer(answer, now);
+    else if (isLeaving()) answer = { ...stopAnswer(answer, now), interrupted: true };
+    else answer = failAnswer(answer, faultFrom(error), now);
+  }
+  cancelAnimationFrame(frame);
+  show(answer);
+}
+
+function faultFrom(error: unknown) {
+  const refused = error instanceof ApiFault;
+  return {
+    message: sentenceOf(error),
+    code: refused ? error.code : undefined,
+    refused,
+    againAtMs: error instanceof Refused ? error.againAtMs : undefined,
+  };
+}

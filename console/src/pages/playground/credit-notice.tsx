@@ -1,0 +1,30 @@
+/** No credit, said before anything is sent, with where it comes from. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { balanceQuery } from "../../data/money.ts";
+import { parseMicro } from "../../money.ts";
+import { buttonClasses } from "../../ui/button.tsx";
+import { Notice } from "../../ui/notice.tsx";
+
+export function CreditNotice({ account }: { account: string }) {
+  const { data: balance } = useQuery(balanceQuery);
+  if (balance === undefined || parseMicro(balance.available_micro) > 0n) return null;
+  const isHeld = parseMicro(balance.held_micro) > 0n;
+  return (
+    <div role="status" className="px-3 py-3 sm:px-4">
+      <Notice
+        tone="warn"
+        title={`${account} has no available credit`}
+        action={
+          <Link to="/credits" className={buttonClasses("primary")}>
+            Add credit
+          </Link>
+        }
+      >
+        {isHeld
+          ? "What is left is held by requests in flight, and is freed when they end."
+          : "Messages are refused until there is some. If you cannot buy credit, ask an owner of the account."}
+      </Notice>
+    </div>
+  );
+}

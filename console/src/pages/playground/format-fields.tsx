@@ -1,0 +1,65 @@
+/** Which form the answer shall have. Other than text is offered where the chosen models have a node that keeps to it now. */
+import { SelectField, TextArea, TextField } from "../../ui/field.tsx";
+import type { Parameters, Settings } from "./settings.ts";
+
+interface Props {
+  settings: Settings;
+  problems: Parameters["problems"];
+  /** The models that cannot now; undefined while that is not known. */
+  unable: string[] | undefined;
+  onChange: (change: Partial<Settings>) => void;
+}
+
+const FORMS = [
+  { value: "text", label: "Text" },
+  { value: "json_object", label: "JSON object" },
+  { value: "json_schema", label: "JSON schema" },
+];
+const EXAMPLE = `{
+  "type": "object",
+  "properties": { "name": { "type": "string" } },
+  "required": ["name"],
+  "additionalProperties": false
+}`;
+
+export function FormatFields({ settings, problems, unable, onChange }: Props) {
+  const { format, schemaName, schema } = settings;
+  const offered = unable?.length === 0;
+  return (
+    <>
+      <SelectField
+        label="Output format"
+        value={format}
+        options={FORMS.filter(({ value }) => offered || value === "text" || value === format)}
+        hint={unable === undefined || offered ? undefined : `Only text: ${lacking(unable)}`}
+        error={problems.format}
+        onChange={({ target }) => onChange({ format: target.value as Settings["format"] })}
+      />
+      {format === "json_schema" && (
+        <>
+          <TextField
+            label="Schema name"
+            autoComplete="off"
+            value={schemaName}
+            error={problems.schemaName}
+            onChange={({ target }) => onChange({ schemaName: target.value })}
+          />
+          <TextArea
+            label="JSON schema"
+            className="[&_textarea]:font-mono [&_textarea]:text-xs"
+            rows={8}
+            spellCheck={false}
+            placeholder={EXAMPLE}
+            value={schema}
+            error={problems.schema}
+            hint="Nothing of it is shown to the model: say in the message what you want."
+            onChange={({ target }) => onChange({ schema: target.value })}
+          />
+        </>
+      )}
+    </>
+  );
+}
+
+export const lacking = (unable: string[]): string =>
+  `no node of ${unable.join(" and ")} keeps to an output format at the moment.`;

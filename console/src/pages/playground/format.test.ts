@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Format, NO_FORMAT, readFormat } from "./format.ts";
+
+const schema = (text: string, more: Partial<Format> = {}): Format => ({
+  format: "json_schema",
+  schemaName: "river",
+  schema: text,
+  ...more,
+});
+const nested = (levels: number): string => `${'{"not":'.repeat(levels - 1)}{}${"}".repeat(levels - 1)}`;
+
+test("text asks for nothing; the others for what they are", () => {
+  assert.deepEqual(readFormat(NO_FORMAT), { field: undefined, problems: {} });
+  assert.deepEqual(readFormat({ ...NO_FORMAT, format: "json_object" }).field, { type: "json_object" });
+  assert.deepEqual(readFormat(schema('{"type":"object"}')).field, {
+    type: "json_schema",
+    json_schema: { name: "river", schema: { type: "object" }, strict: true },
+  });
+});
+
+test("a schema that the API would refuse is said beside its field", () => {
+  const wrong = { "": /Write/, "{": /^Not valid JSON: /, "[]": /object/, null: /object/, [nested(101)]: /100 levels/ };
+  for (const [text, problem] of Object.entries(wrong)) {
+    const { field, problems } = readFormat(schema(text));
+    assert.equal(field, undefined);
+    assert.match(problems.schema ?? "", problem);
+  }
+  assert.match(
+    readFormat(schema(JSON.stringify({ a: "x".repeat(65_536) }))).problems.schema ?? "",
+    /64 KiB; this has 65/,
+  );
+  assert.ok(readFormat(schema(nested(100))).field);
+  for (const schemaName of ["", "a b", "ä", "x".repeat(65)]) {
+    const read = readFormat(schema("{}", { schemaName }));
+    assert.deepEqual([read.field, Object.keys(read.problems)], [undefined, ["schemaName"]]);
+  }
+});

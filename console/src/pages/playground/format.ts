@@ -1,0 +1,61 @@
+/** The form that an answer is asked to have: as it is chosen and typed, and as the request's `response_format`. Pure. */
+type FormatKind = "text" | "json_object" | "json_schema";
+
+export interface Format {
+  format: FormatKind;
+  schemaName: string;
+  /** As typed. */
+  schema: string;
+}
+
+export const NO_FORMAT: Format = { format: "text", schemaName: "answer", schema: "" };
+
+/** What the API takes, said here before it would refuse (api/src/public/response-format.ts). */
+const SCHEMA_BYTES_MAX = 64 * 1024;
+const SCHEMA_DEPTH_MAX = 100;
+
+interface ReadFormat {
+  /** Undefined: text, which needs no word. */
+  field: object | undefined;
+  problems: { schemaName?: string; schema?: string };
+}
+
+export function readFormat({ format, schemaName, schema }: Format): ReadFormat {
+  if (format === "text") return { field: undefined, problems: {} };
+  if (format === "json_object") return { field: { type: format }, problems: {} };
+  const read = readSchema(schema);
+  const problems = {
+    ...(!/^[A-Za-z0-9_-]{1,64}$/.test(schemaName) && { schemaName: "1 to 64 characters of A-Z, a-z, 0-9, _ and -." }),
+    ...("problem" in read && { schema: read.problem }),
+  };
+  const whole = "problem" in read || "schemaName" in problems ? undefined : read.schema;
+  const field = whole && { type: format, json_schema: { name: schemaName, schema: whole, strict: true } };
+  return { field, problems };
+}
+
+function readSchema(text: string): { schema: object } | { problem: string } {
+  if (text.trim() === "") return { problem: "Write a JSON Schema." };
+  let schema: unknown;
+  try {
+    schema = JSON.parse(text);
+  } catch (error) {
+    return { problem: `Not valid JSON: ${(error as Error).message}` };
+  }
+  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+    return { problem: "A JSON Schema is an object: { … }." };
+  }
+  if (!isWithin(schema, SCHEMA_DEPTH_MAX)) return { problem: `At most ${SCHEMA_DEPTH_MAX} levels deep.` };
+  const bytes = new TextEncoder().encode(JSON.stringify(schema)).length;
+  if (bytes > SCHEMA_BYTES_MAX) return { problem: `At most 64 KiB; this has ${Math.ceil(bytes / 1024)}.` };
+  return { schema };
+}
+
+/** Level by level: a schema may be deeper than a call stack. */
+function isWithin(value: object, levels: number): boolean {
+  let level: object[] = [value];
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > levels) return false;
+    level = level.flatMap((one) => Object.values(one).filter((part) => typeof part === "object" && part !== null));
+  }
+  return true;
+}

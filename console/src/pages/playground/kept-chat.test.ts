@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Exchange, newAnswer } from "./answer.ts";
+import { type ChatState, freeze, KEPT_CHARS_MAX, thaw } from "./kept-chat.ts";
+import { FIRST_SETTINGS } from "./settings.ts";
+
+const ada = { person: "idn_ada", account: "acc_1" };
+const exchange = (id: number, text: string): Exchange => ({
+  id,
+  question: "why?",
+  answers: [{ ...newAnswer("tiny-3b", 5), state: "finished", finish: "stop", text }],
+});
+const state = (exchanges: Exchange[]): ChatState => ({
+  exchanges,
+  draft: "and then",
+  settings: { ...FIRST_SETTINGS, system: "Be brief." },
+  view: "text",
+  dropped: 0,
+});
+
+test("what was kept comes back to whom it belongs, and to nobody else", () => {
+  const text = freeze(state([exchange(1, "because")]), ada);
+  assert.deepEqual(thaw(text, ada), JSON.parse(JSON.stringify(state([exchange(1, "because")]))));
+  assert.equal(thaw(text, { ...ada, person: "idn_eve" }), undefined);
+  assert.equal(thaw(text, { ...ada, account: "acc_2" }), undefined);
+});
+
+test("an answer that was on its way is shown as cut off", () => {
+  const coming: Exchange = {
+    id: 1,
+    question: "?",
+    answers: [{ ...newAnswer("m", 5), state: "streaming", text: "so f" }],
+  };
+  const [answer] = thaw(freeze(state([coming]), ada), ada)?.exchanges[0]?.answers ?? [];
+  assert.deepEqual([answer?.state, answer?.interrupted, answer?.text], ["stopped", true, "so f"]);
+});
+
+test("the oldest go when it becomes too much, and their number is known", () => {
+  const long = "x".repeat(300_000);
+  const text = freeze(state([1, 2, 3, 4, 5].map((id) => exchange(id, long))), ada);
+  assert.ok(text.length <= KEPT_CHARS_MAX + 500);
+  const kept = thaw(text, ada);
+  assert.deepEqual([kept?.exchanges.map(({ id }) => id), kept?.dropped], [[3, 4, 5], 2]);
+});
+
+test("other text under its name is nothing", () => {
+  for (const text of [
+    null,
+    "",
+    "{",
+    "[]",
+    '{"version":1}',
+    '{"version":1,"person":"idn_ada","account":"acc_1","exchanges":[{}]}',
+  ]) {
+    assert.equal(thaw(text, ada), undefined);
+  }
+});

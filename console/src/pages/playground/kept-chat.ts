@@ -1,0 +1,80 @@
+/**
+ * The conversation as it is kept in this tab, through a reload and a sign-in again: for one person and one account, bounded,
+ * and never sent anywhere. Pure.
+ */
+import { type Answer, type Exchange, isOver, stopAnswer } from "./answer.ts";
+import { readSettings, type Settings } from "./settings.ts";
+
+export interface ChatState {
+  exchanges: Exchange[];
+  draft: string;
+  settings: Settings;
+  view: "markdown" | "text";
+  /** How many older exchanges were too much to keep. */
+  dropped: number;
+}
+
+/** Whose it is. */
+export interface Whose {
+  person: string;
+  account: string;
+}
+
+/** A browser keeps about five million for a site. */
+export const KEPT_CHARS_MAX = 1_000_000;
+const VERSION = 1;
+
+export function freeze(state: ChatState, whose: Whose): string {
+  const { draft, settings, view } = state;
+  const exchanges = state.exchanges.map((one) => ({ ...one, answers: one.answers.map(interrupt) }));
+  const kept = newestWithin(exchanges, KEPT_CHARS_MAX - JSON.stringify({ draft, settings }).length);
+  const dropped = state.dropped + exchanges.length - kept.length;
+  return JSON.stringify({ version: VERSION, ...whose, exchanges: kept, draft, settings, view, dropped });
+}
+
+/** An answer that is on its way ends with the page. */
+const interrupt = (answer: Answer): Answer =>
+  isOver(answer) ? answer : { ...stopAnswer(answer, answer.firstAtMs ?? answer.sentAtMs), interrupted: true };
+
+function newestWithin(exchanges: Exchange[], chars: number): Exchange[] {
+  let left = chars;
+  let from = exchanges.length;
+  while (from > 0) {
+    left -= JSON.stringify(exchanges[from - 1]).length + 1;
+    if (left < 0) break;
+    from -= 1;
+  }
+  return exchanges.slice(from);
+}
+
+/** Undefined where nothing was kept, it is somebody else's, or it is not as this page writes it. */
+export function thaw(text: string | null, { person, account }: Whose): ChatState | undefined {
+  const kept = parsed(text);
+  if (kept?.version !== VERSION || kept.person !== person || kept.account !== account) return undefined;
+  const { exchanges, draft, settings, view, dropped } = kept;
+  if (!Array.isArray(exchanges) || !exchanges.every(isExchange)) return undefined;
+  return {
+    exchanges,
+    draft: typeof draft === "string" ? draft : "",
+    settings: readSettings(settings),
+    view: view === "text" ? "text" : "markdown",
+    dropped: typeof dropped === "number" ? dropped : 0,
+  };
+}
+
+function parsed(text: string | null): Record<string, unknown> | undefined {
+  try {
+    const kept: unknown = JSON.parse(text ?? "null");
+    return typeof kept === "object" && kept !== null ? (kept as Record<string, unknown>) : undefined;
+  } catch {
+    // Somebody else's text under our name.
+    return undefined;
+  }
+}
+
+function isExchange(one: unknown): one is Exchange {
+  const { id, question, answers } = (one ?? {}) as Partial<Exchange>;
+  const isAnswer = (answer: Partial<Answer> | null): boolean =>
+    typeof answer?.text === "string" && typeof answer.model === "string" && typeof answer.reasoning === "string";
+  return typeof id === "number" && typeof question === "string" && Array.isArray(answers) && answers.every(isAnswer);
+}

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Preset, readPresets, writePresets } from "./presets.ts";
+import { FIRST_SETTINGS } from "./settings.ts";
+
+function storage(): () => Pick<Storage, "getItem" | "setItem"> {
+  const kept = new Map<string, string>();
+  const store = {
+    getItem: (name: string) => kept.get(name) ?? null,
+    setItem: (name: string, value: string) => void kept.set(name, value),
+  };
+  return () => store;
+}
+const preset = (id: string, system = ""): Preset => ({
+  id,
+  name: `preset ${id}`,
+  settings: { ...FIRST_SETTINGS, system },
+});
+
+test("presets are one person's", () => {
+  const store = storage();
+  writePresets(store, "ada", [preset("1", "Be brief.")]);
+  assert.deepEqual(readPresets(store, "ada"), [preset("1", "Be brief.")]);
+  assert.deepEqual(readPresets(store, "eve"), []);
+});
+
+test("they are bounded in number and in size", () => {
+  const many = Array.from({ length: 51 }, (_, i) => preset(String(i)));
+  assert.throws(() => writePresets(storage(), "ada", many), /50 presets already/);
+  assert.throws(() => writePresets(storage(), "ada", [preset("1", "x".repeat(400_000))]), /too large/);
+});
+
+test("a browser that is full, or refuses, is told of", () => {
+  const refusing = (name: string) => () => ({
+    getItem: () => {
+      throw new DOMException("no", name);
+    },
+    setItem: () => {
+      throw new DOMException("no", name);
+    },
+  });
+  assert.throws(() => writePresets(refusing("QuotaExceededError"), "ada", []), /full: the preset was not saved/);
+  assert.throws(() => writePresets(refusing("SecurityError"), "ada", []), /blocks its storage/);
+  assert.throws(() => readPresets(refusing("SecurityError"), "ada"), /blocks its storage/);
+});
+
+test("other text under their name is none", () => {
+  for (const text of ["{", "{}", '[null, 1, {"id": 1}]']) {
+    const store = storage();
+    store().setItem("tollgate.presets.ada", text);
+    assert.deepEqual(readPresets(store, "ada"), []);
+  }
+});

@@ -1,0 +1,59 @@
+/** Settings under a name, kept in this browser for one person. Bounded; what the browser refuses is said. */
+import { readSettings, type Settings } from "./settings.ts";
+
+export interface Preset {
+  id: string;
+  name: string;
+  settings: Settings;
+}
+
+export const PRESET_NAME_CHARS_MAX = 80;
+const PRESETS_MAX = 50;
+const CHARS_MAX = 400_000;
+
+type Store = Pick<Storage, "getItem" | "setItem">;
+const storedAs = (person: string): string => `tollgate.presets.${person}`;
+
+/** Throws a sentence where the browser does not let us read. */
+export function readPresets(store: () => Store, person: string): Preset[] {
+  let text: string | null;
+  try {
+    text = store().getItem(storedAs(person));
+  } catch {
+    throw new Error("This browser blocks its storage, so presets cannot be read or saved.");
+  }
+  return parsePresets(text);
+}
+
+/** Throws a sentence where they are too many or too large, or the browser refuses; then all is as it was. */
+export function writePresets(store: () => Store, person: string, presets: Preset[]): void {
+  if (presets.length > PRESETS_MAX) throw new Error(`There are ${PRESETS_MAX} presets already. Delete one first.`);
+  const text = JSON.stringify(presets);
+  if (text.length > CHARS_MAX)
+    throw new Error("Your presets are too large together. Shorten one, or delete one first.");
+  try {
+    store().setItem(storedAs(person), text);
+  } catch (error) {
+    const isFull = error instanceof Error && error.name === "QuotaExceededError";
+    throw new Error(
+      isFull
+        ? "This browser's storage is full: the preset was not saved."
+        : "This browser blocks its storage: the preset was not saved.",
+    );
+  }
+}
+
+function parsePresets(text: string | null): Preset[] {
+  let kept: unknown;
+  try {
+    kept = JSON.parse(text ?? "[]");
+  } catch {
+    // Somebody else's text under our name.
+    return [];
+  }
+  if (!Array.isArray(kept)) return [];
+  return kept.slice(0, PRESETS_MAX).flatMap((one: Partial<Preset> | null) => {
+    if (typeof one?.id !== "string" || typeof one.name !== "string") return [];
+    return [{ id: one.id, name: one.name.slice(0, PRESET_NAME_CHARS_MAX), settings: readSettings(one.settings) }];
+  });
+}

@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { prettyJson } from "./pretty-json.ts";
+
+test("members stand on lines of their own, and nothing of them changes", () => {
+  assert.equal(
+    prettyJson(' {"a":12345678901234567890,"b":[1.50,"x, {\\"}"],"c":{},"d":[ ],"a":null}\n'),
+    `{
+  "a": 12345678901234567890,
+  "b": [
+    1.50,
+    "x, {\\"}"
+  ],
+  "c": {},
+  "d": [],
+  "a": null
+}`,
+  );
+});
+
+test("what is no JSON, is still being written, or is too deep stays as it is", () => {
+  for (const text of ["Hello", "42", '{"a":', "[1] and more", `${"[".repeat(60)}${"]".repeat(60)}`, ""]) {
+    assert.equal(prettyJson(text), undefined, text);
+  }
+});

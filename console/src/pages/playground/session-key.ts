@@ -1,0 +1,45 @@
+/**
+ * The key that the playground calls the public API with: issued for this session and account, kept in memory alone, and asked
+ * for anew when it has run out or another tab has replaced it.
+ */
+import { call } from "../../api/client.ts";
+import { ApiFault } from "../../api/fault.ts";
+
+interface SessionKey {
+  account: string;
+  secret: string;
+  /** Unix milliseconds. */
+  expiresAtMs: number;
+}
+
+/** Not used in its last moments: a request would be refused on its way. */
+const SPARE_MS = 30_000;
+
+let known: Promise<SessionKey> | undefined;
+
+async function issue(account: string): Promise<SessionKey> {
+  const { secret, expires_at } = await call("POST /console/api/playground/key");
+  return { account, secret, expiresAtMs: expires_at * 1000 };
+}
+
+/** Two that ask at the same time get the same one. */
+async function keyOf(account: string): Promise<string> {
+  const before = known;
+  const kept = await before?.catch(() => undefined);
+  if (kept?.account === account && kept.expiresAtMs - SPARE_MS > Date.now()) return kept.secret;
+  // Somebody else asked meanwhile.
+  if (known !== before) return await keyOf(account);
+  known = issue(account);
+  return (await known).secret;
+}
+
+export async function withSessionKey(account: string, use: (key: string) => Promise<void>): Promise<void> {
+  const key = await keyOf(account);
+  try {
+    await use(key);
+  } catch (error) {
+    if (!(error instanceof ApiFault && error.code === "invalid_api_key")) throw error;
+    if ((await known?.catch(() => undefined))?.secret === key) known = undefined;
+    await use(await keyOf(account));
+  }
+}

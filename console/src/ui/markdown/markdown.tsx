@@ -1,0 +1,200 @@
+/**
+ * Markdown as React elements: nothing of it is ever handed to the browser as HTML, so whatever a model writes can only be
+ * text, or one of the elements below. Blocks that did not change while an answer grows are not drawn again.
+ */
+import { ImageOff } from "lucide-react";
+import { memo, type ReactNode } from "react";
+import { CopyButton } from "../copy.tsx";
+import { type Block, blocksOf } from "./blocks.ts";
+import { type Inline, inlineOf } from "./inline.ts";
+
+/** Longer ones are shown as text: so many elements would make a page slow. */
+export const MARKDOWN_CHARS_MAX = 200_000;
+
+export function Markdown({ text }: { text: string }) {
+  return (
+    <div className="leading-relaxed wrap-anywhere">
+      <Blocks source={text} depth={0} />
+    </div>
+  );
+}
+
+const Blocks = memo(({ source, depth }: { source: string; depth: number }) => (
+  <div className="flex flex-col gap-3">
+    {blocksOf(source, depth).map((piece, at) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+      <Drawn key={at} source={piece.source} depth={depth} />
+    ))}
+  </div>
+));
+
+/** One block, read again from its own text: that is what tells whether it has changed. */
+const Drawn = memo(({ source, depth }: { source: string; depth: number }) => {
+  const [piece] = blocksOf(source, depth);
+  return piece === undefined ? null : <BlockView block={piece.block} depth={depth} />;
+});
+
+const HEADING_SIZES = ["text-xl", "text-lg", "text-base"];
+
+function BlockView({ block, depth }: { block: Block; depth: number }) {
+  switch (block.kind) {
+    case "code":
+      return <Code language={block.language} text={block.text} />;
+    case "heading":
+      // All of one rank: an answer stands below the page's own headings, and models leave ranks out.
+      return (
+        <h3 className={`mt-1 font-semibold tracking-tight ${HEADING_SIZES[block.level - 1] ?? "text-sm"}`}>
+          <Words text={block.text} />
+        </h3>
+      );
+    case "paragraph":
+      return (
+        <p>
+          <Words text={block.text} />
+        </p>
+      );
+    case "quote":
+      return (
+        <blockquote className="border-l-2 border-line-strong/60 pl-3.5 text-ink-soft">
+          <Blocks source={block.text} depth={depth + 1} />
+        </blockquote>
+      );
+    case "list":
+      return <List block={block} depth={depth} />;
+    case "table":
+      return <TableView block={block} />;
+    case "rule":
+      return <hr className="border-line" />;
+  }
+}
+
+function List({ block: { start, items }, depth }: { block: Block & { kind: "list" }; depth: number }) {
+  const children = items.map((item, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+    <li key={at} className="pl-1">
+      <Blocks source={item} depth={depth + 1} />
+    </li>
+  ));
+  const look = "flex list-outside flex-col gap-1.5 pl-5 marker:text-ink-soft";
+  if (start === undefined) return <ul className={`list-disc ${look}`}>{children}</ul>;
+  return (
+    <ol start={start} className={`list-decimal ${look}`}>
+      {children}
+    </ol>
+  );
+}
+
+const ALIGNED = { left: "text-left", center: "text-center", right: "text-right" };
+
+function TableView({ block: { columns, head, rows } }: { block: Block & { kind: "table" } }) {
+  const look = (column: number): string => `border-line px-3 py-1.5 align-top ${ALIGNED[columns[column] ?? "left"]}`;
+  return (
+    <Scrolling label="Table">
+      <table className="text-sm">
+        <thead className="bg-sunken">
+          <tr>
+            {head.map((cell, column) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name
+              <th key={column} scope="col" className={`font-medium ${look(column)}`}>
+                <Words text={cell} />
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+            <tr key={at} className="border-t border-line">
+              {row.map((cell, column) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns have no other name
+                <td key={column} className={look(column)}>
+                  <Words text={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Scrolling>
+  );
+}
+
+/** Code with the name of its language, to copy. */
+export function Code({ language, text }: { language: string; text: string }) {
+  const name = language === "" ? "code" : language;
+  return (
+    <div className="overflow-hidden rounded-md border border-line bg-sunken">
+      <div className="flex items-center justify-between gap-2 border-b border-line pr-1 pl-3">
+        <span className="min-w-0 truncate font-mono text-xs text-ink-soft">{name}</span>
+        <CopyButton text={text} label={`Copy this ${name === "code" ? name : `${name} code`}`} />
+      </div>
+      <Scrolling label={`${name}, to read`} bare>
+        <pre className="w-max min-w-full px-3.5 py-3 font-mono text-xs leading-relaxed">
+          <code>{text}</code>
+        </pre>
+      </Scrolling>
+    </div>
+  );
+}
+
+/** What is wider than its place scrolls in it, and so takes the focus. */
+const Scrolling = ({ label, bare = false, children }: { label: string; bare?: boolean; children: ReactNode }) => (
+  <section
+    aria-label={label}
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    tabIndex={0}
+    className={bare ? "overflow-x-auto" : "w-fit max-w-full overflow-x-auto rounded-md border border-line"}
+  >
+    {children}
+  </section>
+);
+
+const Words = memo(({ text }: { text: string }) => <Parts nodes={inlineOf(text)} />);
+
+const Parts = ({ nodes }: { nodes: Inline[] }) =>
+  nodes.map((node, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: a text only grows at its end
+    <Part key={at} node={node} />
+  ));
+
+function Part({ node }: { node: Inline }): ReactNode {
+  switch (node.kind) {
+    case "text":
+      return node.text;
+    case "break":
+      return <br />;
+    case "code":
+      return <code className="rounded bg-sunken px-1 py-0.5 font-mono text-[0.85em]">{node.text}</code>;
+    case "strong":
+      return (
+        <strong className="font-semibold">
+          <Parts nodes={node.inside} />
+        </strong>
+      );
+    case "emphasis":
+      return (
+        <em>
+          <Parts nodes={node.inside} />
+        </em>
+      );
+    case "strike":
+      return (
+        <s>
+          <Parts nodes={node.inside} />
+        </s>
+      );
+    case "link":
+      return (
+        <a
+          href={node.address}
+          target="_blank"
+          rel="noopener noreferrer"
+          title={node.image ? `Image, not loaded: ${node.address}` : node.address}
+          className="text-accent underline underline-offset-2"
+        >
+          {node.image && <ImageOff role="img" aria-label="Image:" className="mr-1 inline size-3.5 align-text-bottom" />}
+          <Parts nodes={node.inside} />
+        </a>
+      );
+  }
+}

@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { systemClock } from "../base/clock.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { type ManualClock, manualClock } from "../base/testing.ts";
+import { type Broadcast, openBroadcast } from "../db/broadcast.ts";
+import { StoreGuard } from "../db/guard.ts";
+import { eventually, openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type ApiKeys, openApiKeys } from "./api-keys.ts";
+import { OPEN_MAX } from "./keys.ts";
+import { openSessionKeys, type SessionKeys } from "./session-keys.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const log = createLog("silent");
+const HOUR_MS = 60 * 60 * 1000;
+
+describe("keys of sessions", () => {
+  let db: TestDatabase;
+  let broadcast: Broadcast;
+  let clock: ManualClock;
+  let keys: ApiKeys;
+  let sessionKeys: SessionKeys;
+  let account: Uuid;
+  let identity: Uuid;
+  before(async () => {
+    db = await openTestDatabase();
+    clock = manualClock(Date.now());
+    const { pool, connection } = db;
+    const guard = new StoreGuard({ connection, clock: systemClock, log });
+    broadcast = await openBroadcast({ pool, connection, guard, clock: systemClock, log });
+    const options = {
+      pool,
+      pepper: "a pepper of tests, 32 characters or more",
+      clock,
+      random: systemRandom(),
+      newId,
+      log,
+    };
+    keys = openApiKeys({ ...options, broadcast });
+    sessionKeys = openSessionKeys({ ...options, broadcast });
+    [account, identity] = [await newAccount(), newId()];
+    await pool.query("insert into identity (id, email, name) values ($1, 'ada@example.com', 'Ada')", [identity]);
+    await pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, account]);
+  });
+  after(async () => {
+    await broadcast.close();
+    await db.close();
+  });
+
+  const newAccount = async (): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query("insert into account (id, kind, name) values ($1, 'builder', 'b')", [id]);
+    return id;
+  };
+  const begin = async (lasting = "7 days"): Promise<Uuid> => {
+    const id = newId();
+    await db.pool.query(
+      `insert into identity_session (id, identity_id, token, expires_at) values ($1::uuid, $2, $1::text, now() + $3::interval)`,
+      [id, identity, lasting],
+    );
+    return id;
+  };
+  const works = async (token: string): Promise<boolean> => (await keys.authenticate(`Bearer ${token}`)) !== undefined;
+  const issue = async (sessionId: Uuid, accountId = account) => {
+    const issued = await sessionKeys.issue({ accountId, sessionId });
+    assert.ok(issued !== undefined);
+    return issued;
+  };
+
+  test("one for each session and account: asking again replaces its secret, also many times at once", async () => {
+    const [session, other] = [await begin(), await begin()];
+    const first = await issue(session);
+    assert.ok(await works(first.token));
+    const second = await issue(session);
+    assert.equal(second.id, first.id);
+    await eventually("the first is forgotten", async () => !(await works(first.token)));
+    assert.ok(await works(second.token));
+    assert.notEqual((await issue(other)).id, first.id);
+    assert.notEqual((await issue(session, await newAccount())).id, first.id);
+    const third = await begin();
+    const many = await Promise.all(Array.from({ length: 8 }, () => issue(third)));
+    assert.equal(new Set(many.map(({ id }) => id)).size, 1);
+    assert.ok(await works(second.token), "the other sessions' keys are as they were");
+  });
+
+  test("it acts for its account under its own name and lower limits", async () => {
+    const { id, token } = await issue(await begin());
+    const holder = await keys.authenticate(`Bearer ${token}`);
+    assert.deepEqual([holder?.id, holder?.name, holder?.accountId], [id, "Playground", account]);
+    assert.deepEqual(holder?.own, { requestsPerMinute: 60, tokensPerMinute: 500_000, inFlight: 4 });
+  });
+
+  test("it is not among the account's keys, cannot be changed as one, and does not count", async () => {
+    const owner = await newAccount();
+    const { id, token } = await issue(await begin(), owner);
+    assert.deepEqual(await keys.list(owner, { limit: 10 }), []);
+    assert.equal(await keys.find(owner, id), undefined);
+    await db.pool.query(
+      `insert into api_key (id, account_id, name, reference, secret_hash)
+       select gen_random_uuid(), $1, 'full', lpad(n::text, 12, '0'), sha256(n::text::bytea) from generate_series(1, $2::int) n`,
+      [owner, OPEN_MAX.api_key - 1],
+    );
+    await keys.issue(owner, "the last");
+    await assert.rejects(keys.issue(owner, "one too many"), { name: "TooManyOpen" });
+    assert.ok(await issue(await begin(), owner));
+    assert.ok(await works(token));
+  });
+
+  test("it ends with its session, at once", async () => {
+    const session = await begin();
+    const { token } = await issue(session);
+    assert.ok(await works(token));
+    await db.pool.query("delete from identity_session where id = $1", [session]);
+    await eventually("it no longer works", async () => !(await works(token)));
+    assert.equal(await sessionKeys.issue({ accountId: account, sessionId: session }), undefined);
+  });
+
+  test("a session that ends while its key is issued takes it along", async () => {
+    for (let i = 0; i < 10; i++) {
+      const session = await begin();
+      const [issued] = await Promise.all([
+        sessionKeys.issue({ accountId: account, sessionId: session }),
+        db.pool.query("delete from identity_session where id = $1", [session]),
+      ]);
+      if (issued !== undefined) await eventually("it ended", async () => !(await works(issued.token)));
+    }
+  });
+
+  test("who leaves an account has no key of it any more; of another they do", async () => {
+    const [left, stayed] = [await newAccount(), await newAccount()];
+    for (const id of [left, stayed]) {
+      await db.pool.query("insert into account_owner (identity_id, account_id) values ($1, $2)", [identity, id]);
+    }
+    const session = await begin();
+    const [gone, good] = [await issue(session, left), await issue(session, stayed)];
+    await db.pool.query("delete from account_owner where identity_id = $1 and account_id = $2", [identity, left]);
+    await eventually("it no longer works", async () => !(await works(gone.token)));
+    assert.ok(await works(good.token));
+  });
+
+  test("it ends after 12 hours, or when its session would", async () => {
+    const [long, short] = [await issue(await begin()), await issue(await begin("1 hour"))];
+    assert.ok(Math.abs(long.expiresAt.getTime() - Date.now() - 12 * HOUR_MS) < HOUR_MS / 2);
+    assert.ok(Math.abs(short.expiresAt.getTime() - Date.now() - HOUR_MS) < HOUR_MS / 2);
+    assert.equal(await sessionKeys.issue({ accountId: account, sessionId: await begin("-1 second") }), undefined);
+    clock.advance(2 * HOUR_MS);
+    assert.deepEqual([await works(long.token), await works(short.token)], [true, false]);
+    clock.advance(11 * HOUR_MS);
+    assert.equal(await works(long.token), false);
+  });
+});

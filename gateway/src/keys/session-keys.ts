@@ -1,0 +1,69 @@
+/**
+ * Keys of sessions: what the console's playground calls the public API with. Such a key is an API key that its account does
+ * not see among its own; it ends with its session, and has lower limits, because a page in a browser holds it.
+ */
+import type pg from "pg";
+import type { NewId, Uuid } from "../base/ids.ts";
+import type { Random } from "../base/random.ts";
+import type { Broadcast } from "../db/broadcast.ts";
+import { column, queryRow, row } from "../db/rows.ts";
+import { CHANGED } from "./keys.ts";
+import { makeSecret } from "./secrets.ts";
+
+const NAME = "Playground";
+const HOURS_MAX = 12;
+const LIMITS = { requestsPerMinute: 60, tokensPerMinute: 500_000, inFlight: 4 };
+
+const Issued = row({ id: column.uuid, expiresAt: column.moment });
+
+export interface SessionKeys {
+  /** In the place of the one before it. Undefined where the session is over. */
+  issue(of: { accountId: Uuid; sessionId: Uuid }): Promise<{ id: Uuid; token: string; expiresAt: Date } | undefined>;
+}
+
+interface Options {
+  pool: pg.Pool;
+  pepper: string;
+  random: Random;
+  newId: NewId;
+  broadcast: Broadcast;
+}
+
+export function openSessionKeys({ pool, pepper, random, newId, broadcast }: Options): SessionKeys {
+  return {
+    async issue({ accountId, sessionId }) {
+      const { token, reference, hash } = makeSecret("tsk", random, pepper);
+      // The session's row is held meanwhile: one that ends now finds the key, and takes it along.
+      const issued = await queryRow(
+        pool,
+        Issued,
+        `with session as (
+           select id, identity_id, least(expires_at, now() + $8 * interval '1 hour') as ends
+             from identity_session where id = $5 and expires_at > now() for key share)
+         insert into api_key (id, account_id, name, reference, secret_hash, session_id, created_by, expires_at,
+                              own_requests_per_minute, own_tokens_per_minute, own_in_flight)
+         select $1, $2, $9, $3, $4, id, identity_id, ends, $6, $10, $7 from session
+             on conflict (session_id, account_id) where revoked_at is null and session_id is not null
+             do update set reference = excluded.reference, secret_hash = excluded.secret_hash,
+                           expires_at = excluded.expires_at
+         returning id, expires_at as "expiresAt"`,
+        [
+          newId(),
+          accountId,
+          reference,
+          hash,
+          sessionId,
+          LIMITS.requestsPerMinute,
+          LIMITS.inFlight,
+          HOURS_MAX,
+          NAME,
+          LIMITS.tokensPerMinute,
+        ],
+      );
+      if (issued === undefined) return undefined;
+      // Gateways may remember the secret that was replaced.
+      await broadcast.send(CHANGED.api_key, issued.id);
+      return { ...issued, token };
+    },
+  };
+}
