@@ -4,6 +4,7 @@ import tailwind from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { compressFiles } from "./tools/compress.ts";
+import { shellWorker } from "./tools/shell-worker.ts";
 import { checkSizes } from "./tools/sizes.ts";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
@@ -11,7 +12,7 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
 export default defineConfig({
   root: at("."),
   base: "/console/",
-  plugins: [react(), tailwind(), checkSizes(), compressFiles()],
+  plugins: [react(), tailwind(), shellWorker(), checkSizes(), compressFiles()],
   resolve: {
     // Radix locks scrolling with a <style> element made at run time, which our Content-Security-Policy forbids.
     alias: { "react-remove-scroll": at("src/ui/scroll-lock.tsx") },

@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const consoleDir = join(root, "console");
 const dist = join(consoleDir, "dist");
 const stamp = join(dist, ".sources");
-const SOURCES = ["src", "public", "tools", "index.html", "package.json", "vite.config.ts"];
+const SOURCES = ["src", "public", "tools", "index.html", "package.json", "shell-worker.js", "vite.config.ts"];
 
 const wanted = hashOfSources();
 if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) process.exit(0);

@@ -4,6 +4,7 @@ import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { queryClient } from "./data/query-client.ts";
+import { keepShell } from "./keep-shell.ts";
 import { router } from "./router.ts";
 import "./styles.css";
 
@@ -11,6 +12,8 @@ import "./styles.css";
 for (const { routeId } of router.matchRoutes(router.latestLocation)) {
   void router.loadRouteChunk(router.routesById[routeId as keyof typeof router.routesById]);
 }
+
+keepShell();
 
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no #root");

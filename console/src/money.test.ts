@@ -1,7 +1,18 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { costOfTokens, exactDollars, parseDollars, parseMicro, shortDollars, sumMicro, wholeMicro } from "./money.ts";
+import {
+  columnDollars,
+  costOfTokens,
+  exactDollars,
+  parseDollars,
+  parseMicro,
+  picoOf,
+  placesOf,
+  shortDollars,
+  sumMicro,
+  wholeMicro,
+} from "./money.ts";
 
 describe("amounts of the API", () => {
   test("are read to the last digit", () => {
@@ -58,6 +69,10 @@ describe("what people see", () => {
     assert.equal(shortDollars(7n, "down"), "$0.000000000007");
   });
 
+  test("an amount is text of the API or picodollars already", () => {
+    assert.deepEqual([picoOf("1.500000"), picoOf(7n)], [1_500_000n, 7n]);
+  });
+
   test("typed amounts are read as typed", () => {
     assert.equal(parseDollars("12.50"), 12_500_000_000_000n);
     assert.equal(parseDollars(" $1,000 "), 1_000_000_000_000_000n);
@@ -67,5 +82,61 @@ describe("what people see", () => {
   test("the price of tokens is a product of whole numbers", () => {
     // reason-32b with its whole context as output: 9,830.4 microdollars.
     assert.equal(costOfTokens(32_768, 300_000), parseMicro("9830.400000"));
+  });
+});
+
+describe("amounts below each other", () => {
+  const column = (amounts: bigint[]): string[] => {
+    const places = placesOf(amounts);
+    return amounts.map((pico) => columnDollars(pico, places));
+  };
+  /** What somebody with a pencil reads. */
+  const read = (text: string): bigint => {
+    const digits = text.replaceAll(/[$,.]/g, "").replace("\u2212", "-");
+    const places = text.length - text.indexOf(".") - 1;
+    return BigInt(digits) * 10n ** BigInt(12 - places);
+  };
+  const amounts = fc.array(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), { minLength: 1 });
+
+  test("have the same places: cents, or what the finest of them needs", () => {
+    assert.deepEqual(column([5_000_000_000_000n, 500_000_000_000n, 0n]), ["$5.00", "$0.50", "$0.00"]);
+    assert.deepEqual(column([4_320_000n, 5_000_000_000_000n, -1_200_000n]), [
+      "$0.00000432",
+      "$5.00000000",
+      "\u2212$0.00000120",
+    ]);
+    assert.deepEqual(column([1n]), ["$0.000000000001"]);
+    assert.equal(placesOf([]), 2);
+  });
+
+  test("of any size line up at the point, and none that is something is shown as nothing", () => {
+    fc.assert(
+      fc.property(amounts, (all) => {
+        const texts = column(all);
+        assert.equal(new Set(texts.map((text) => text.length - text.indexOf("."))).size, 1);
+        for (const [i, pico] of all.entries()) assert.equal(pico === 0n, !/[1-9]/.test(texts[i] ?? ""));
+      }),
+    );
+  });
+
+  test("add up, as they are shown, to the sum as it is shown", () => {
+    fc.assert(
+      fc.property(amounts, (all) => {
+        const sum = all.reduce((so, pico) => so + pico, 0n);
+        const shown = column(all).reduce((so, text) => so + read(text), 0n);
+        assert.equal(shown, read(exactDollars(sum)));
+        assert.equal(shown, read(columnDollars(sum, placesOf(all))));
+      }),
+    );
+  });
+
+  test("a balance changes to the eye with any charge", () => {
+    const charge = fc.bigInt({ min: 1n, max: 10n ** 13n });
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 16n }), charge, (before, pico) => {
+        assert.notEqual(exactDollars(before - pico), exactDollars(before));
+      }),
+    );
+    assert.equal(exactDollars(5_000_000_000_000n - 1_200_000n), "$4.9999988");
   });
 });

@@ -5,6 +5,7 @@
 const PICO_PER_MICRO = 1_000_000n;
 const PICO_PER_DOLLAR = 1_000_000_000_000n;
 const DOLLAR_DIGITS = 12;
+const CENT_DIGITS = 2;
 const FINE_DIGITS = 4;
 
 export type Rounding = "up" | "down";
@@ -20,14 +21,30 @@ export function parseMicro(text: string): bigint {
 /** Whole microdollars, as the API takes amounts. */
 export const wholeMicro = (pico: bigint): string => String(pico / PICO_PER_MICRO);
 
-/** Every digit there is, and at least cents: "$5.00", "$0.00000432". */
+/**
+ * Every digit there is, and at least cents: "$5.00", "$0.00000432". Balances and sums are written so: the last charge shows in
+ * them however small it was, and they are what their rows add up to.
+ */
 export function exactDollars(pico: bigint): string {
   return write(pico, DOLLAR_DIGITS);
 }
 
 /**
+ * How many places amounts that stand below each other need, so that nothing of any of them is cut off: two where all are whole
+ * cents, else as many as the finest has. In steps of two: one row more seldom moves the rest.
+ */
+export function placesOf(amounts: Iterable<bigint>): number {
+  let places = CENT_DIGITS;
+  for (const pico of amounts) while (pico % 10n ** BigInt(DOLLAR_DIGITS - places) !== 0n) places += 2;
+  return places;
+}
+
+/** With so many places, which `placesOf` gave for it: in a column the decimal points are below each other. */
+export const columnDollars = (pico: bigint, places: number): string => write(pico, places, "keep");
+
+/**
  * As long as is useful: cents from a dollar on, up to four digits from a cent on, below that the three digits that count,
- * zeros too, so that columns of them line up. A charge rounds up, a balance down, as the API itself does, so that nothing is shown as there that is not.
+ * zeros too. For sentences; a charge rounds up, as the API itself does, so that nothing is shown as there that is not.
  */
 export function shortDollars(pico: bigint, rounding: Rounding): string {
   const digits = usefulDigits(pico < 0n ? -pico : pico);
@@ -63,6 +80,9 @@ export const sumMicro = (amounts: Iterable<string>): bigint => {
   for (const amount of amounts) sum += parseMicro(amount);
   return sum;
 };
+
+/** An amount as it comes: microdollars as the API writes them, or picodollars. */
+export const picoOf = (amount: string | bigint): bigint => (typeof amount === "string" ? parseMicro(amount) : amount);
 
 /** For the height of a bar alone, where no cent is read off: dollars as a number. */
 export const chartDollars = (pico: bigint): number => Number(pico / 1_000n) / 1_000_000_000;

@@ -1,6 +1,7 @@
 /** The route tree. Each part of the console has its routes in a file of its own; pages are loaded when they are opened. */
 import { createRouter } from "@tanstack/react-router";
-import { onForbidden, onSignedOut } from "./data/query-client.ts";
+import { reach } from "./api/gateway.ts";
+import { onForbidden, onSignedOut, readEverythingAgain } from "./data/query-client.ts";
 import { forgetAll, leave, readRightsAgain } from "./data/session.ts";
 import { accountsRoute, appRoute, homeRoute, oldAccountsRoute, settingsRoute } from "./routes/app.tsx";
 import { authRoute, authRoutes } from "./routes/auth.tsx";
@@ -51,6 +52,17 @@ onForbidden(async () => {
   await router.invalidate();
   await forgetAll();
 });
+
+let wasAway = false;
+reach.subscribe(() => {
+  const isAway = reach.current() !== undefined;
+  const isBack = wasAway && !isAway;
+  wasAway = isAway;
+  // A page that could not be opened is tried again, and what the others show is read again.
+  if (isBack) void readEverythingAgain().then(() => router.invalidate());
+});
+// The browser has a network again.
+addEventListener("online", () => reach.current() !== undefined && void reach.tryNow());
 
 declare module "@tanstack/react-router" {
   interface Register {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketNames, spanOf } from "./time-range.ts";
+import { bucketNames, isRange, RANGES, rangeStart, SUM_RANGES, spanOf } from "./time-range.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 
@@ -20,4 +20,14 @@ test("a week has its seven days and a month its thirty, in UTC, today among them
   const month = spanOf("30d", NOW);
   assert.deepEqual([month.by, month.starts.length], ["day", 30]);
   assert.equal(month.from.toISOString(), "2026-10-17T00:00:00.000Z");
+});
+
+test("a range reaches back from now by its name, and no other word is one", () => {
+  assert.deepEqual(
+    RANGES.map((range) => (NOW - rangeStart(range, NOW).getTime()) / 3_600_000),
+    [1, 6, 24, 168, 720, 2160],
+  );
+  assert.equal(spanOf("90d", NOW).starts.length, 90);
+  assert.ok(SUM_RANGES.every(isRange));
+  assert.deepEqual(["", "1d", undefined, ["7d"]].map(isRange), [false, false, false, false]);
 });

@@ -1,18 +1,30 @@
-/** The spans of time that charts show, and their buckets: hours of a day, or days. Pure. */
+/** The spans of time that pages show, and the buckets of sums in them: hours of a day, or days. Pure. */
 import { daysBefore, startOfUtcDay } from "./time.ts";
 
-export type TimeRange = "24h" | "7d" | "30d";
+export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
+export type TimeRange = (typeof RANGES)[number];
+
+/** Those that sums of whole hours and days can fill. */
+export const SUM_RANGES = ["24h", "7d", "30d", "90d"] as const satisfies readonly TimeRange[];
+export type SumRange = (typeof SUM_RANGES)[number];
 
 /** "in the last 24 hours". */
 export const RANGE_WORDS: Record<TimeRange, string> = {
+  "1h": "the last hour",
+  "6h": "the last 6 hours",
   "24h": "the last 24 hours",
   "7d": "the last 7 days",
   "30d": "the last 30 days",
+  "90d": "the last 90 days",
 };
 
 const HOUR_MS = 3_600_000;
-const HOURS = 24;
-const DAYS = { "7d": 7, "30d": 30 };
+const LENGTH_HOURS: Record<TimeRange, number> = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720, "90d": 2160 };
+
+export const isRange = (value: unknown): value is TimeRange => RANGES.some((range) => range === value);
+
+/** The moment from which a range reaches to now. */
+export const rangeStart = (range: TimeRange, nowMs: number): Date => new Date(nowMs - LENGTH_HOURS[range] * HOUR_MS);
 
 export interface Span {
   by: "hour" | "day";
@@ -22,15 +34,16 @@ export interface Span {
 }
 
 /** Hours begin with the clock's hour; days are the platform's own, in UTC. */
-export function spanOf(range: TimeRange, nowMs: number): Span {
+export function spanOf(range: SumRange, nowMs: number): Span {
+  const hours = LENGTH_HOURS[range];
   const by = range === "24h" ? "hour" : "day";
-  const starts = range === "24h" ? lastHours(nowMs) : lastDays(nowMs, DAYS[range]);
+  const starts = by === "hour" ? lastHours(nowMs, hours) : lastDays(nowMs, hours / 24);
   return { by, from: starts[0] as Date, starts };
 }
 
-function lastHours(nowMs: number): Date[] {
+function lastHours(nowMs: number, hours: number): Date[] {
   const last = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
-  return Array.from({ length: HOURS }, (_, i) => new Date(last - (HOURS - 1 - i) * HOUR_MS));
+  return Array.from({ length: hours }, (_, i) => new Date(last - (hours - 1 - i) * HOUR_MS));
 }
 
 function lastDays(nowMs: number, days: number): Date[] {

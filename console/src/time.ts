@@ -1,14 +1,11 @@
 /** Moments and spans as people read them: local time, with UTC for whoever compares logs. The API counts Unix seconds. */
+import { agoText, clockText, dayText, momentText } from "./locale.ts";
+
 const DAY_S = 86_400;
 
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
-const ago = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-
 export const asDate = (unixSeconds: number): Date => new Date(unixSeconds * 1000);
-export const localMoment = (unixSeconds: number): string => moment.format(asDate(unixSeconds));
-export const localDay = (unixSeconds: number): string => day.format(asDate(unixSeconds));
+export const localMoment = (unixSeconds: number): string => momentText(asDate(unixSeconds));
+export const localDay = (unixSeconds: number): string => dayText(asDate(unixSeconds));
 export const utcMoment = (unixSeconds: number): string =>
   `${asDate(unixSeconds).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 
@@ -16,7 +13,7 @@ export const utcMoment = (unixSeconds: number): string =>
 export function shortMoment(unixSeconds: number, nowMs: number): string {
   const date = asDate(unixSeconds);
   const sameDay = new Date(nowMs).toDateString() === date.toDateString();
-  return sameDay ? clock.format(date) : moment.format(date);
+  return sameDay ? clockText(date) : momentText(date);
 }
 
 /** "3 minutes ago". */
@@ -24,9 +21,9 @@ export function sinceThen(unixSeconds: number, nowMs: number): string {
   const seconds = Math.round(unixSeconds - nowMs / 1000);
   const size = Math.abs(seconds);
   if (size < 45) return "just now";
-  if (size < 45 * 60) return ago.format(Math.round(seconds / 60), "minute");
-  if (size < DAY_S) return ago.format(Math.round(seconds / 3600), "hour");
-  if (size < 30 * DAY_S) return ago.format(Math.round(seconds / DAY_S), "day");
+  if (size < 45 * 60) return agoText(Math.round(seconds / 60), "minute");
+  if (size < DAY_S) return agoText(Math.round(seconds / 3600), "hour");
+  if (size < 30 * DAY_S) return agoText(Math.round(seconds / DAY_S), "day");
   return localDay(unixSeconds);
 }
 

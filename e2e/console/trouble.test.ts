@@ -48,7 +48,7 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     const mended = await failing("**/console/api/usage?by=day*", 500);
     await page.goto("/console/overview");
     await alert("The books are being moved.").first().waitFor();
-    await page.getByLabel("At a glance").getByText("$4.99").waitFor();
+    await page.getByLabel("At a glance").getByText("$4.99").first().waitFor();
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
     await mended();
     await page.getByRole("button", { name: "Try again: Spend today" }).click();
@@ -149,17 +149,68 @@ describe("the console in trouble", NEEDS_CHROMIUM, () => {
     await page.getByRole("table", { name: "Latest requests" }).waitFor();
   });
 
-  test("live numbers are called live only while they are, and come back with the gateway", async () => {
+  test("while the gateway is away the page stays and says so, others open, loading it again works, and it comes back by itself", async () => {
     const running = page.getByRole("definition").filter({ hasText: /^(Live|Connecting…)$/ });
+    const banner = page.getByRole("status").filter({ hasText: /Gateway unreachable since \d\d:\d\d:\d\d/ });
+    const latest = page.getByRole("table", { name: "Latest requests" });
+    const go = (name: string): Promise<void> =>
+      page.getByRole("navigation", { name: "Console" }).getByRole("link", { name, exact: true }).click();
     await running.getByText("Live").waitFor();
+    assert.equal(await banner.count(), 0);
+    // The frame is kept once the browser has had the time for it.
+    await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
     const { port } = new URL(platform.ready.base_url);
     await platform.kill();
     await running.getByText("Connecting…").waitFor();
+    await banner.filter({ hasText: /showing data of \d\d:\d\d:\d\d/ }).waitFor();
+    await latest.waitFor();
+    // A page that was not opened before: its code is there, its data is not.
+    await go("Credits");
+    await page.getByRole("heading", { name: "Credits", exact: true }).waitFor();
+    await alert("The gateway did not answer.").first().waitFor();
+    await go("Overview");
+    await latest.waitFor();
+    await page.reload();
+    await banner.filter({ hasText: "nothing was loaded yet" }).waitFor();
+    await page.getByRole("heading", { name: "Overview", exact: true }).waitFor();
+    await go("API keys");
+    await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Try now" }).click();
+    await banner.waitFor();
+    await go("Overview");
+
     await platform.ended;
     platform = await startPlatform(dataDir, [...FLAGS, "--port", port]);
+    await banner.waitFor({ state: "detached", timeout: 60_000 });
     await running.getByText("Live").waitFor({ timeout: 60_000 });
+    await latest.waitFor();
     await (await chat(platform, { tokens: 5 })).text();
     await page.getByText("2 requests since midnight UTC").waitFor();
+    const kept: string[] = await page.evaluate(`(async () => {
+      const names = await caches.keys();
+      const requests = await Promise.all(names.map(async (name) => (await caches.open(name)).keys()));
+      return requests.flat().map(({ url }) => new URL(url).pathname);
+    })()`);
+    assert.ok(kept.includes("/console/"), "the page is kept");
+    assert.deepEqual(
+      kept.filter((path) => path.startsWith("/console/api/")),
+      [],
+      "no answer of the API is",
+    );
+  });
+
+  test("what stands before the gateway says that it is away: that is no error of the page's", async () => {
+    await page.goto("/console/keys");
+    await page.getByRole("table", { name: "API keys" }).waitFor();
+    await page.route("**/console/api/**", (route) =>
+      route.fulfill({ status: 502, contentType: "text/html", body: "<h1>Bad gateway</h1>" }),
+    );
+    await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Models", exact: true }).click();
+    await page.getByText(/Gateway unreachable since/).waitFor();
+    await page.unroute("**/console/api/**");
+    await page.getByRole("button", { name: "Try now" }).click();
+    await page.getByText(/Gateway unreachable since/).waitFor({ state: "detached" });
+    await page.getByRole("table", { name: "Models" }).waitFor();
   });
 
   test("the browser itself remarked on the refusals, and nothing else was said", () => {

@@ -3,6 +3,7 @@ import { beforeEach, mock, test } from "node:test";
 import { knowAccounts } from "./acting.ts";
 import { ACCOUNT_HEADER, call } from "./client.ts";
 import { ApiFault } from "./fault.ts";
+import { reach, Unreachable } from "./gateway.ts";
 
 Object.defineProperty(globalThis, "localStorage", { configurable: true, value: { getItem: () => null } });
 const fetched = mock.method(globalThis, "fetch");
@@ -49,8 +50,31 @@ test("a refusal is thrown with its status, code and field, whatever refused", as
   const fault = await call("POST /console/api/keys", { body: { name: "x" } }).catch((error) => error);
   assert.ok(fault instanceof ApiFault);
   assert.deepEqual(refused(fault), [409, "No more.", "limit_reached", "name"]);
-  answering(502, "<html>");
-  const proxy = await call("GET /console/api/keys").catch((error) => error);
-  assert.ok(proxy instanceof ApiFault);
-  assert.deepEqual(refused(proxy), [502, "The gateway answered 502 without a message.", undefined, undefined]);
+  answering(500, "<html>");
+  const mute = await call("GET /console/api/keys").catch((error) => error);
+  assert.ok(mute instanceof ApiFault);
+  assert.deepEqual(refused(mute), [500, "The gateway answered 500 without a message.", undefined, undefined]);
+  answering(503, '{"error":{"message":"Later.","type":"server_error"}}');
+  const own = await call("GET /console/api/keys").catch((error) => error);
+  assert.deepEqual(refused(own), [503, "Later.", undefined, undefined]);
+  assert.equal(reach.current(), undefined);
+});
+
+test("where no gateway answers, or something before it, it is away until one does", async () => {
+  const away = () => new Promise<void>((resolve) => reach.subscribe(resolve));
+  const ways = [
+    () => answering(502, "<html>"),
+    () => fetched.mock.mockImplementation(async () => Promise.reject(new TypeError("fetch failed"))),
+  ];
+  for (const lose of ways) {
+    lose();
+    const told = away();
+    const error = await call("GET /console/api/keys").catch((thrown) => thrown);
+    assert.ok(error instanceof Unreachable);
+    await told;
+    assert.notEqual(reach.current(), undefined);
+    answering(200, "{}");
+    await reach.tryNow();
+    assert.equal(reach.current(), undefined);
+  }
 });

@@ -5,6 +5,7 @@
 import type { ConsoleCalls, Got, Place, SentAs } from "@tollgate/api/client.ts";
 import { actingFor } from "./acting.ts";
 import { faultOf } from "./fault.ts";
+import { askGateway } from "./gateway.ts";
 
 export const ACCOUNT_HEADER = "x-tollgate-account";
 
@@ -21,7 +22,7 @@ interface Parts {
 export async function call<Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promise<Got<Of>> {
   const { body } = (sent ?? {}) as Parts;
   const headers = { ...accountHeader(at), ...(body !== undefined && { "content-type": "application/json" }) };
-  const response = await fetch(addressOf(at, sent), {
+  const response = await askGateway(addressOf(at, sent), {
     method: methodOf(at),
     headers,
     ...(body !== undefined && { body: JSON.stringify(body) }),
@@ -32,7 +33,7 @@ export async function call<Of extends At>(at: Of, ...[sent]: SentAs<Of>): Promis
 
 /** Loads a file with the session and the account that the page acts for, and hands it to the browser to save. */
 export async function saveFile<Of extends At>(name: string, at: Of, ...[sent]: SentAs<Of>): Promise<void> {
-  const response = await fetch(addressOf(at, sent), { headers: accountHeader(at) });
+  const response = await askGateway(addressOf(at, sent), { headers: accountHeader(at) });
   if (!response.ok) throw await faultIn(response);
   const address = URL.createObjectURL(await response.blob());
   const link = document.createElement("a");

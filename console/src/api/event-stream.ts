@@ -14,7 +14,7 @@ interface StreamOptions {
   url: string;
   headers: Record<string, string>;
   on: (event: ServerEvent) => void;
-  /** Whether the stream is open at the moment. */
+  /** Whether the stream is open at the moment: said when it opens, and whenever it ended or could not be opened. */
   onState: (open: boolean) => void;
   /** 401 and 403 end it for good: asking again would get the same. */
   onRefused: (status: number) => void;

@@ -8,6 +8,7 @@ import { queryClient } from "./query-client.ts";
 export const packsQuery = queryOptions({
   queryKey: ["packs"],
   staleTime: Number.POSITIVE_INFINITY,
+  refetchInterval: false,
   queryFn: () => call("GET /console/api/packs"),
 });
 

@@ -43,6 +43,7 @@ export const nodeQuery = (id: string) =>
 export const nodeModelsQuery = queryOptions({
   queryKey: ["node models"],
   staleTime: 300_000,
+  refetchInterval: 300_000,
   queryFn: () => call("GET /console/api/node-models"),
 });
 

@@ -7,15 +7,17 @@ import { useEffect, useState } from "react";
 import { actingFor } from "../api/acting.ts";
 import { ACCOUNT_HEADER } from "../api/client.ts";
 import { openEventStream, type ServerEvent } from "../api/event-stream.ts";
+import { reach } from "../api/gateway.ts";
 import type { Balance, LiveRequests } from "../api/types.ts";
 import { balanceQuery } from "./money.ts";
+import { pagesIn } from "./pages.ts";
 import { noticeSignedOut, queryClient } from "./query-client.ts";
+import { useAway } from "./reach.ts";
 
 const LIVE_REQUESTS = ["live requests"];
 const LIVE_OPEN = ["live open"];
 const READ_AGAIN_MS = 4_000;
-const SUMS = /^(requests recent|usage|keys)/;
-const LONG_LISTS = /^(requests list|ledger)/;
+const OF_REQUESTS = /^(requests recent|requests list|usage|keys|ledger)/;
 
 interface EventStreamOptions {
   enabled?: boolean;
@@ -31,15 +33,21 @@ export function useEventStream(
 ): boolean {
   const [open, setOpen] = useState(false);
   const seen = useSeen();
+  // While the gateway is away nothing can be read; a new stream is opened the moment it is back.
+  const away = useAway() !== undefined;
   // biome-ignore lint/correctness/useExhaustiveDependencies: `on` closes over nothing that changes; `of` is in what `actingFor` gives
   useEffect(() => {
-    if (!enabled || !seen) return;
+    if (!enabled || !seen || away) return;
     const account = actingFor(path);
     const close = openEventStream({
       url: path,
       headers: account === undefined ? {} : { [ACCOUNT_HEADER]: account },
       on,
-      onState: setOpen,
+      onState: (now) => {
+        setOpen(now);
+        if (now) reach.answered();
+        else reach.missed();
+      },
       onRefused: (status) => {
         setOpen(false);
         if (status === 401) noticeSignedOut();
@@ -49,7 +57,7 @@ export function useEventStream(
       close();
       setOpen(false);
     };
-  }, [path, enabled, seen, of]);
+  }, [path, enabled, seen, of, away]);
   return open;
 }
 
@@ -76,7 +84,7 @@ function takeBuilderEvent({ event, data }: ServerEvent): void {
 let waiting = false;
 let readAt = 0;
 
-/** A request ended. Sums and short lists on the screen are read again, at most every few seconds however busy it is. */
+/** A request ended. Sums and lists on the screen are read again, at most every few seconds however busy it is. */
 function readAgainSoon(): void {
   if (waiting) return;
   waiting = true;
@@ -86,12 +94,14 @@ function readAgainSoon(): void {
 function readAgain(): void {
   waiting = false;
   readAt = Date.now();
-  void queryClient.invalidateQueries({ predicate: ({ queryKey }) => SUMS.test(keyName(queryKey)) });
-  // Long lists stay as they are under the reader's eyes; they are read again when they are next opened.
-  void queryClient.invalidateQueries({
-    predicate: ({ queryKey }) => LONG_LISTS.test(keyName(queryKey)),
-    refetchType: "none",
-  });
+  const concerned = queryClient
+    .getQueryCache()
+    .findAll({ predicate: ({ queryKey }) => OF_REQUESTS.test(keyName(queryKey)) });
+  for (const { queryKey, state } of concerned) {
+    // Who has gone on to further pages of a list has them read again by its own, longer interval.
+    const refetchType = pagesIn(state.data) > 1 ? "none" : "active";
+    void queryClient.invalidateQueries({ queryKey, exact: true, refetchType });
+  }
 }
 
 const keyName = (queryKey: readonly unknown[]): string => queryKey.slice(0, 2).map(String).join(" ");

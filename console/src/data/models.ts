@@ -5,6 +5,7 @@ import { call } from "../api/client.ts";
 export const ratesQuery = queryOptions({
   queryKey: ["rates"],
   staleTime: 300_000,
+  refetchInterval: 300_000,
   queryFn: () => call("GET /v1/catalog/rates"),
 });
 

@@ -22,6 +22,12 @@ export const pageByPage = <Answer extends { next_cursor: string | null }>(
     getNextPageParam: ({ next_cursor }) => next_cursor ?? undefined,
   });
 
+/** How many pages of a list were read so far; anything else is one. */
+export function pagesIn(data: unknown): number {
+  const { pages } = (data ?? {}) as { pages?: unknown };
+  return Array.isArray(pages) ? Math.max(1, pages.length) : 1;
+}
+
 /** One page after the other, and an end for whoever has thousands. */
 export async function everyPage<Row>(
   read: (query: { limit: number; cursor: string | undefined }) => Promise<Page<Row>>,

@@ -16,6 +16,7 @@ export const overviewQuery = (from: string) =>
 export const ledgerCheckQuery = queryOptions({
   queryKey: ["platform", "ledger check"],
   staleTime: Number.POSITIVE_INFINITY,
+  refetchInterval: false,
   queryFn: async () => ({
     ...(await call("GET /console/api/operator/ledger/check")),
     checkedAt: Math.floor(Date.now() / 1000),

@@ -1,9 +1,12 @@
 /** The cache of what the API said. Faults of the API are not tried again: they would be the same. */
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiFault, isForbidden, isSignedOut } from "../api/fault.ts";
+import { pagesIn } from "./pages.ts";
 
 const TRIES_MAX = 2;
 const FRESH_MS = 15_000;
+/** What a page shows is read again this often while somebody looks; a list of many pages, less often. */
+const READ_AGAIN_MS = 20_000;
 
 /** What follows when an answer says that whoever is here has changed: the session is over, or an account suspended. */
 let whenSignedOut: () => void = () => {};
@@ -27,6 +30,7 @@ export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: FRESH_MS,
+      refetchInterval: ({ state }) => READ_AGAIN_MS * pagesIn(state.data),
       retry: (failures, error) => failures < TRIES_MAX && !(error instanceof ApiFault && error.status < 500),
       // Without a network a question fails, and says so; it does not wait in silence.
       networkMode: "always",
@@ -34,3 +38,10 @@ export const queryClient = new QueryClient({
     mutations: { networkMode: "always" },
   },
 });
+
+/** The gateway was away and is back: what is shown is read again, but for what is only ever asked for by hand. */
+export const readEverythingAgain = (): Promise<void> =>
+  queryClient.invalidateQueries({
+    predicate: ({ state, observers }) =>
+      state.status === "error" || observers.every(({ options }) => options.refetchInterval !== false),
+  });

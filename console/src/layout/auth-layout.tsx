@@ -1,12 +1,14 @@
 /** The frame of the sign-in pages: one narrow column. */
 import { Outlet } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { GatewayBanner } from "./gateway-banner.tsx";
 import { Mark } from "./mark.tsx";
 import { ThemeMenu } from "./theme-menu.tsx";
 
 export function AuthLayout() {
   return (
     <div className="flex min-h-dvh flex-col px-4">
+      <GatewayBanner />
       <header className="flex items-center justify-between py-4 sm:px-4">
         <Mark />
         <ThemeMenu />

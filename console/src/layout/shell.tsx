@@ -8,6 +8,8 @@ import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
 import { IconButton } from "../ui/button.tsx";
 import { Loading } from "../ui/states.tsx";
+import { useFetchAhead } from "./fetch-ahead.ts";
+import { GatewayBanner } from "./gateway-banner.tsx";
 import { Mark } from "./mark.tsx";
 import { navigationOf } from "./navigation.ts";
 import { PersonMenu } from "./person-menu.tsx";
@@ -18,6 +20,7 @@ export function Shell() {
   const builder = useActing("builder");
   const host = useActing("host");
   useBuilderLive(builder?.id);
+  useFetchAhead(me);
   const main = useFocusAfterNavigation();
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
@@ -38,17 +41,20 @@ export function Shell() {
           <PersonMenu me={me} />
         </div>
       </aside>
-      <main
-        ref={main}
-        id="main"
-        tabIndex={-1}
-        className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
-      >
-        <Suspense fallback={<Loading />}>
-          {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
-          <Outlet key={`${builder?.id} ${host?.id}`} />
-        </Suspense>
-      </main>
+      <div className="min-w-0">
+        <GatewayBanner />
+        <main
+          ref={main}
+          id="main"
+          tabIndex={-1}
+          className="mx-auto w-full max-w-6xl min-w-0 px-4 pt-5 pb-16 outline-none sm:px-6 lg:px-8 lg:pt-8"
+        >
+          <Suspense fallback={<Loading />}>
+            {/* Another account, another page: nothing that was typed or shown for the one before stays. */}
+            <Outlet key={`${builder?.id} ${host?.id}`} />
+          </Suspense>
+        </main>
+      </div>
     </div>
   );
 }

@@ -1,6 +1,6 @@
 /** The columns that every list of requests has. */
 import type { RequestRecord } from "../api/types.ts";
-import { Money } from "../ui/money.tsx";
+import { moneyColumn } from "../ui/money.tsx";
 import type { Column } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import { Outcome } from "./outcome.tsx";
@@ -45,8 +45,4 @@ export const OUTCOME_COLUMN: RequestColumn = {
   cell: ({ outcome }) => <Outcome of={outcome} />,
 };
 
-export const CHARGE_COLUMN: RequestColumn = {
-  title: "Charge",
-  align: "right",
-  cell: ({ charge_micro }) => <Money of={charge_micro} />,
-};
+export const CHARGE_COLUMN: RequestColumn = moneyColumn({ title: "Charge", of: ({ charge_micro }) => charge_micro });

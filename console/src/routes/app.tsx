@@ -1,10 +1,12 @@
 /** Everything behind the sign-in, and the door to it. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
 import { actingAccount } from "../api/acting.ts";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { homeOf } from "../layout/navigation.ts";
 import { Shell } from "../layout/shell.tsx";
+import { isRange, type TimeRange } from "../time-range.ts";
+import { lazyRouteComponent } from "./lazy.ts";
 import { BrokenPage, rootRoute } from "./root.tsx";
 
 /** `/console`: also where browsers land that come back from a sign-in provider or a checkout. */
@@ -30,6 +32,8 @@ export const homeRoute = createRoute({
 export const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: "app",
+  // The time range is every page's that shows one (`useRange`).
+  validateSearch: ({ range }: Record<string, unknown>): { range?: TimeRange } => (isRange(range) ? { range } : {}),
   component: Shell,
   errorComponent: BrokenPage,
   beforeLoad: async ({ location }) => {

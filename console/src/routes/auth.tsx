@@ -1,8 +1,9 @@
 /** The pages for people who are not signed in. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { AuthLayout } from "../layout/auth-layout.tsx";
+import { lazyRouteComponent } from "./lazy.ts";
 import { rootRoute } from "./root.tsx";
 
 export const authRoute = createRoute({ getParentRoute: () => rootRoute, id: "auth", component: AuthLayout });

@@ -1,7 +1,8 @@
 /** The builder's pages. */
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { readRequestsSearch } from "../pages/requests/search.ts";
 import { appRoute, requireAccount } from "./app.tsx";
+import { lazyRouteComponent } from "./lazy.ts";
 
 const forBuilders = { beforeLoad: () => requireAccount("builder") };
 

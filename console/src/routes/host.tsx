@@ -1,6 +1,7 @@
 /** The host's pages. */
-import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
+import { createRoute } from "@tanstack/react-router";
 import { appRoute, requireAccount } from "./app.tsx";
+import { lazyRouteComponent } from "./lazy.ts";
 
 const forHosts = { beforeLoad: () => requireAccount("host") };
 

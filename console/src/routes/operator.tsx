@@ -1,10 +1,11 @@
 /** The operator's pages. The API refuses everybody else; the pages only save them the detour. */
-import { createRoute, lazyRouteComponent, redirect } from "@tanstack/react-router";
+import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
 import { readNodesSearch } from "../pages/operator/nodes/search.ts";
 import { appRoute } from "./app.tsx";
+import { lazyRouteComponent } from "./lazy.ts";
 
 async function requireOperator(): Promise<void> {
   const me = await queryClient.ensureQueryData(meQuery);

@@ -1,5 +1,6 @@
 /** The root of all pages: what is shown when there is no such page, or when one breaks. */
 import { createRootRoute, type ErrorComponentProps, Link, Outlet, useRouter } from "@tanstack/react-router";
+import { GatewayBanner } from "../layout/gateway-banner.tsx";
 import { buttonClasses } from "../ui/button.tsx";
 import { Empty, Refused } from "../ui/states.tsx";
 import { Toasts } from "../ui/toast.tsx";
@@ -40,9 +41,12 @@ function PageNotFound() {
 
 export function BrokenPage(props: ErrorComponentProps) {
   return (
-    <main className="mx-auto max-w-lg pt-[15vh]">
-      <BrokenPart {...props} />
-    </main>
+    <>
+      <GatewayBanner />
+      <main className="mx-auto max-w-lg pt-[15vh]">
+        <BrokenPart {...props} />
+      </main>
+    </>
   );
 }
 

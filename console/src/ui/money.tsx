@@ -1,22 +1,105 @@
-/** An amount of the API: short to read, exact on hover. */
-import { exactDollars, parseMicro, type Rounding, shortDollars } from "../money.ts";
+/**
+ * Amounts of the API. In a sentence short to read and exact on hover; balances and sums with every digit they have, those below a
+ * cent smaller; in a table's column all with the same places (`moneyColumn`).
+ */
+import type { ReactNode } from "react";
+import { columnDollars, exactDollars, picoOf, placesOf, shortDollars } from "../money.ts";
+import { Skeleton } from "./states.tsx";
+import type { Column } from "./table.tsx";
+
+/** "$4.99" and what is below a cent. */
+const BELOW_CENT = /^(.*\.\d\d)(\d+)$/;
 
 interface MoneyProps {
   /** Microdollars as the API writes them, or picodollars. */
   of: string | bigint;
-  /** A balance is never shown higher than it is, a charge never lower. */
+  /** `charge`: in a sentence, rounded up; `balance`: what somebody has, or what rows add up to. */
   as?: "charge" | "balance";
-  /** Every digit at once. */
+  /** Every digit at once, all alike. */
   exact?: boolean;
+  /** With so many places, in a list whose amounts stand below each other (`placesOf`). */
+  places?: number | undefined;
 }
 
-export function Money({ of, as = "charge", exact = false }: MoneyProps) {
-  const pico = typeof of === "string" ? parseMicro(of) : of;
-  const rounding: Rounding = as === "charge" ? "up" : "down";
+export function Money({ of, as = "charge", exact = false, places }: MoneyProps) {
+  const pico = picoOf(of);
+  if (places !== undefined) return <Amount pico={pico} places={places} />;
   const whole = exactDollars(pico);
   return (
     <data value={whole} title={whole}>
-      {exact ? whole : shortDollars(pico, rounding)}
+      {exact ? whole : as === "balance" ? <Balance text={whole} /> : shortDollars(pico, "up")}
+    </data>
+  );
+}
+
+function Balance({ text }: { text: string }) {
+  const [, cents, finer] = BELOW_CENT.exec(text) ?? [];
+  if (cents === undefined) return text;
+  return (
+    <>
+      {cents}
+      <span className="text-[0.72em] font-medium text-ink-soft">{finer}</span>
+    </>
+  );
+}
+
+interface MoneyColumnParts<Row> extends Pick<Column<Row>, "title" | "from" | "className"> {
+  /** The row's amount: null where it has none, undefined while it is not known. */
+  of: (row: Row) => string | bigint | null | undefined;
+  /** Below the amount. */
+  below?: (row: Row) => ReactNode;
+  /** What comes in has a plus before it, as what goes out has its minus. */
+  signed?: boolean;
+  /** The sum of the rows that are shown stands below them. */
+  total?: boolean;
+}
+
+/** A column of amounts: the decimal points below each other, none cut off, so that they add up as they stand there. */
+export function moneyColumn<Row>(parts: MoneyColumnParts<Row>): Column<Row> {
+  const { of, below, signed = false, total = false, ...column } = parts;
+  const amountsOf = (rows: Row[]): bigint[] => rows.map((row) => picoOf(of(row) ?? 0n));
+  return {
+    ...column,
+    align: "right",
+    cells: (rows) => {
+      const places = placesOf(amountsOf(rows));
+      return (row) => {
+        const amount = of(row);
+        return (
+          <>
+            {amount === undefined && <Skeleton className="inline-block h-4 w-14" />}
+            {amount === null && <span className="text-ink-soft">–</span>}
+            {amount != null && <Amount pico={picoOf(amount)} places={places} signed={signed} />}
+            {below?.(row)}
+          </>
+        );
+      };
+    },
+    ...(total && {
+      foot: (rows) => {
+        const amounts = amountsOf(rows);
+        return <Amount pico={amounts.reduce((sum, pico) => sum + pico, 0n)} places={placesOf(amounts)} />;
+      },
+    }),
+  };
+}
+
+interface AmountProps {
+  pico: bigint;
+  places: number;
+  signed?: boolean;
+}
+
+function Amount({ pico, places, signed = false }: AmountProps) {
+  const gain = signed && pico >= 0n;
+  return (
+    <data
+      value={exactDollars(pico)}
+      title={exactDollars(pico)}
+      className={gain ? "font-medium whitespace-nowrap text-good" : "whitespace-nowrap"}
+    >
+      {gain && "+"}
+      {columnDollars(pico, places)}
     </data>
   );
 }

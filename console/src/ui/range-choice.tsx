@@ -1,13 +1,32 @@
-/** The choice of the time range that a chart shows. */
-import type { TimeRange } from "../time-range.ts";
+/** The time range that a page shows. It is in the address: going back, loading again and sharing keep it. */
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useCallback } from "react";
+import { RANGE_WORDS, type TimeRange } from "../time-range.ts";
 import { Segmented } from "./segmented.tsx";
 
-const RANGES: { value: TimeRange; label: string }[] = [
-  { value: "24h", label: "24 hours" },
-  { value: "7d", label: "7 days" },
-  { value: "30d", label: "30 days" },
-];
+/** The range in the address, if it is one of the choices; `setRange` puts another there. */
+export function useRange<Of extends TimeRange>(choices: readonly Of[], otherwise: Of): [Of, (range: Of) => void] {
+  const { range } = useSearch({ strict: false });
+  const navigate = useNavigate();
+  const setRange = useCallback(
+    (next: Of): void =>
+      void navigate({ to: ".", search: (search) => ({ ...search, range: next }), resetScroll: false }),
+    [navigate],
+  );
+  return [choices.find((choice) => choice === range) ?? otherwise, setRange];
+}
 
-export const RangeChoice = ({ range, onChange }: { range: TimeRange; onChange: (range: TimeRange) => void }) => (
-  <Segmented label="Time range" value={range} options={RANGES} onChange={onChange} />
+interface Props<Of extends TimeRange> {
+  range: Of;
+  choices: readonly Of[];
+  onChange: (range: Of) => void;
+}
+
+export const RangeChoice = <Of extends TimeRange>({ range, choices, onChange }: Props<Of>) => (
+  <Segmented
+    label="Time range"
+    value={range}
+    options={choices.map((value) => ({ value, label: value, title: RANGE_WORDS[value] }))}
+    onChange={onChange}
+  />
 );

@@ -4,7 +4,7 @@ import { ToggleGroup } from "radix-ui";
 interface Props<Value extends string> {
   label: string;
   value: Value;
-  options: { value: Value; label: string }[];
+  options: { value: Value; label: string; title?: string }[];
   onChange: (value: Value) => void;
 }
 
@@ -22,6 +22,7 @@ export function Segmented<Value extends string>({ label, value, options, onChang
         <ToggleGroup.Item
           key={option.value}
           value={option.value}
+          title={option.title}
           className="rounded-[5px] px-2.5 py-1 text-xs font-medium text-ink-soft transition-colors hover:text-ink data-[state=on]:bg-raised data-[state=on]:text-ink data-[state=on]:shadow-sm"
         >
           {option.label}

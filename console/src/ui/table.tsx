@@ -5,7 +5,11 @@ import { classes } from "./classes.ts";
 export interface Column<Row> {
   /** The heading; also the column's key. */
   title: string;
-  cell: (row: Row) => ReactNode;
+  cell?: (row: Row) => ReactNode;
+  /** In place of `cell`, where what a cell shows depends on the others of its column. */
+  cells?: (rows: Row[]) => (row: Row) => ReactNode;
+  /** Below the rows: what they add up to. */
+  foot?: (rows: Row[]) => ReactNode;
   align?: "right";
   /** The width from which it is shown. */
   from?: "sm" | "md" | "lg" | "xl";
@@ -45,6 +49,7 @@ function edgeOf<Row>(columns: Column<Row>[]): { last: Column<Row> | undefined; c
 
 export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded }: TableProps<Row>) {
   const edge = edgeOf(columns);
+  const cells = columns.map((column) => column.cells?.(rows) ?? column.cell ?? (() => null));
   const cellClasses = (column: Column<Row>): string => {
     const { align, from } = column;
     return classes(
@@ -96,16 +101,27 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
                       onOpen(row);
                     }}
                   >
-                    {column.cell(row)}
+                    {cells[i]?.(row)}
                   </button>
                 ) : (
-                  column.cell(row)
+                  cells[i]?.(row)
                 )}
               </td>
             ))}
           </tr>
         ))}
       </tbody>
+      {columns.some(({ foot }) => foot !== undefined) && (
+        <tfoot>
+          <tr className="border-t border-line bg-sunken/60 font-medium">
+            {columns.map((column, i) => (
+              <td key={column.title} className={classes(cellClasses(column), "h-10 py-2", column.className)}>
+                {column.foot?.(rows) ?? (i === 0 && "Total")}
+              </td>
+            ))}
+          </tr>
+        </tfoot>
+      )}
     </table>
   );
 }

@@ -1,5 +1,6 @@
 /** A moment in local time, with UTC on hover. */
 import { useEffect, useMemo, useState } from "react";
+import { countText } from "../locale.ts";
 import { asDate, localDay, localMoment, shortMoment, sinceThen, span, utcMoment } from "../time.ts";
 
 const TICK_MS = 30_000;
@@ -30,9 +31,8 @@ export function Time({ at, as = "short" }: TimeProps) {
 
 export const Span = ({ ms }: { ms: number | null }) => <span>{ms === null ? "–" : span(ms)}</span>;
 
-const whole = new Intl.NumberFormat();
-export const Count = ({ of }: { of: number }) => <span>{whole.format(of)}</span>;
-export const count = (value: number): string => whole.format(value);
+export const Count = ({ of }: { of: number }) => <span>{countText(of)}</span>;
+export const count = countText;
 
 function useNow(ticking: boolean): number {
   const [now, setNow] = useState(Date.now);

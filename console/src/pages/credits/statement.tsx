@@ -6,7 +6,7 @@ import type { LedgerEntry } from "../../api/types.ts";
 import { ledgerQuery } from "../../data/money.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
-import { Money } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
@@ -68,16 +68,7 @@ const COLUMNS: Column<LedgerEntry>[] = [
     className: "max-w-0 w-1/2",
     cell: (entry) => <Description entry={entry} />,
   },
-  {
-    title: "Amount",
-    align: "right",
-    cell: ({ amount_micro }) => (
-      <span className={amount_micro.startsWith("-") ? "whitespace-nowrap" : "font-medium whitespace-nowrap text-good"}>
-        {!amount_micro.startsWith("-") && "+"}
-        <Money of={amount_micro} as="balance" />
-      </span>
-    ),
-  },
+  moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro, signed: true }),
 ];
 
 /** The request, or the reason that came with it. */

@@ -4,7 +4,7 @@ import { KeyRound } from "lucide-react";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
-import { Money } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Count, Time } from "../../ui/time.tsx";
 import { API_KEYS } from "./api-keys.ts";
@@ -34,18 +34,15 @@ export const KeysPage = () => (
 );
 
 const COLUMNS: Column<ApiKey>[] = [
-  {
+  moneyColumn({
     title: "Spend this month",
-    align: "right",
-    cell: ({ spend_this_month: { charge_micro, requests } }) => (
-      <>
-        <Money of={charge_micro} />
-        <span className="block text-xs text-ink-soft">
-          <Count of={requests} /> {requests === 1 ? "request" : "requests"}
-        </span>
-      </>
+    of: ({ spend_this_month }) => spend_this_month.charge_micro,
+    below: ({ spend_this_month: { requests } }) => (
+      <span className="block text-xs text-ink-soft">
+        <Count of={requests} /> {requests === 1 ? "request" : "requests"}
+      </span>
     ),
-  },
+  }),
   {
     title: "Limits",
     from: "lg",

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { LiveModel } from "../../api/types.ts";
 import { Card } from "../../ui/card.tsx";
 import { TextField } from "../../ui/field.tsx";
-import { Money } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { count } from "../../ui/time.tsx";
 import { WHOLE_NUMBER_MAX, wholeNumber } from "../../whole-number.ts";
@@ -82,17 +82,9 @@ const COLUMNS: Column<Row>[] = [
       </>
     ),
   },
-  { title: "Per request", from: "sm", align: "right", cell: ({ request }) => <Money of={request} /> },
-  { title: "Per day", align: "right", cell: ({ day }) => <Money of={day} /> },
-  {
-    title: `Per ${DAYS_A_MONTH} days`,
-    align: "right",
-    cell: ({ month }) => (
-      <span className="font-medium">
-        <Money of={month} />
-      </span>
-    ),
-  },
+  moneyColumn({ title: "Per request", from: "sm", of: ({ request }) => request }),
+  moneyColumn({ title: "Per day", of: ({ day }) => day }),
+  moneyColumn({ title: `Per ${DAYS_A_MONTH} days`, className: "font-medium", of: ({ month }) => month }),
   {
     title: "Compared",
     hideTitle: true,

@@ -7,7 +7,7 @@ import { useMe } from "../../data/session.ts";
 import { Badge } from "../../ui/badge.tsx";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Meter } from "../../ui/meter.tsx";
-import { Money } from "../../ui/money.tsx";
+import { moneyColumn } from "../../ui/money.tsx";
 import { type Column, Table } from "../../ui/table.tsx";
 import { Count, Span } from "../../ui/time.tsx";
 
@@ -56,8 +56,8 @@ const COLUMNS: Column<LiveModel>[] = [
     align: "right",
     cell: ({ context_limit }) => (context_limit === null ? <None /> : <Count of={context_limit} />),
   },
-  { title: "Input", align: "right", cell: ({ price_in_micro_1m }) => <Price micro={price_in_micro_1m} /> },
-  { title: "Output", align: "right", cell: ({ price_out_micro_1m }) => <Price micro={price_out_micro_1m} /> },
+  moneyColumn({ title: "Input", of: ({ price_in_micro_1m }) => priceOf(price_in_micro_1m) }),
+  moneyColumn({ title: "Output", of: ({ price_out_micro_1m }) => priceOf(price_out_micro_1m) }),
   {
     title: "First token",
     from: "lg",
@@ -118,5 +118,5 @@ function Availability({ model: { id, status, nodes, slots, busy } }: { model: Li
   );
 }
 
-const Price = ({ micro }: { micro: number | null }) => (micro === null ? <None /> : <Money of={String(micro)} />);
+const priceOf = (micro: number | null): string | null => (micro === null ? null : String(micro));
 const None = () => <span className="text-ink-soft">–</span>;

@@ -6,12 +6,12 @@ import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
 import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
-import { RANGE_WORDS, spanOf, type TimeRange } from "../../time-range.ts";
+import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
 
-export function Outcomes({ range }: { range: TimeRange }) {
+export function Outcomes({ range }: { range: SumRange }) {
   const hour = useThisHour();
   const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
   const usage = useQuery(usageQuery({ by: "outcome", from }));

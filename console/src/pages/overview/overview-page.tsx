@@ -1,18 +1,18 @@
 /** The builder's first page: money, spend over time, what is running, what went wrong. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { useLiveOpen, useLiveRequests } from "../../data/live.ts";
 import { balanceQuery, usageQuery } from "../../data/money.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
-import { parseMicro, sumMicro } from "../../money.ts";
-import { startOfUtcMonth } from "../../time.ts";
-import type { TimeRange } from "../../time-range.ts";
+import { chartDollars, parseMicro, sumMicro } from "../../money.ts";
+import { daysBefore, startOfUtcMonth } from "../../time.ts";
+import { SUM_RANGES } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
+import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { Money } from "../../ui/money.tsx";
-import { RangeChoice } from "../../ui/range-choice.tsx";
+import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
 import { LoadedStat } from "../../ui/states.tsx";
 import { Count, useToday } from "../../ui/time.tsx";
 import { FirstCall } from "./first-call.tsx";
@@ -23,7 +23,7 @@ import { SpendCard } from "./spend-card.tsx";
 const LATEST = 8;
 
 export function OverviewPage() {
-  const [range, setRange] = useState<TimeRange>("24h");
+  const [range, setRange] = useRange(SUM_RANGES, "24h");
   const recent = useQuery(recentRequestsQuery(LATEST));
   return (
     <>
@@ -38,7 +38,7 @@ export function OverviewPage() {
       <div className="flex flex-col gap-5">
         <FirstCall none={recent.data?.data.length === 0} />
         <Figures />
-        <SpendCard range={range} choice={<RangeChoice range={range} onChange={setRange} />} />
+        <SpendCard range={range} choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />} />
         <div className="grid gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <LatestRequests query={recent} />
           <Outcomes range={range} />
@@ -65,20 +65,35 @@ function Figures() {
         label="Spend today"
         note={({ data }) => <Requests of={data.filter((row) => row.day === day)} since="midnight UTC" />}
       >
-        {({ data }) => <Money of={data.find((row) => row.day === day)?.charge_micro ?? "0"} />}
+        {({ data }) => <Money of={data.find((row) => row.day === day)?.charge_micro ?? "0"} as="balance" />}
       </LoadedStat>
       <LoadedStat
         query={month}
         label="Spend this month"
-        note={({ data }) => <Requests of={data} since="the 1st, UTC" />}
+        note={({ data }) => (
+          <>
+            <Requests of={data} since="the 1st, UTC" />
+            <Sparkline label="Spend by day, this month" values={byDay(data, today)} />
+          </>
+        )}
       >
-        {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} />}
+        {({ data }) => <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />}
       </LoadedStat>
       <Stat label="Requests in flight" note={open ? <LiveNow /> : "Connecting…"}>
         <span role="status">{live === undefined || !open ? "–" : <Count of={live.in_flight} />}</span>
       </Stat>
     </Stats>
   );
+}
+
+/** Every day of the month so far, also those without a charge. */
+function byDay(rows: UsageRow[], today: Date): number[] {
+  return Array.from({ length: today.getUTCDate() }, (_, i) => {
+    const day = daysBefore(today, today.getUTCDate() - 1 - i)
+      .toISOString()
+      .slice(0, 10);
+    return chartDollars(parseMicro(rows.find((row) => row.day === day)?.charge_micro ?? "0"));
+  });
 }
 
 function Held({ micro }: { micro: string }) {

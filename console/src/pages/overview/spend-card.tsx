@@ -5,8 +5,9 @@ import { type ReactNode, useMemo, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
 import { sumMicro } from "../../money.ts";
-import { RANGE_WORDS, spanOf, type TimeRange } from "../../time-range.ts";
+import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
+import { BarList } from "../../ui/chart/bar-list.tsx";
 import { Chart } from "../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../ui/chart/labels.ts";
 import { RangeSum } from "../../ui/chart/range-sum.tsx";
@@ -14,14 +15,14 @@ import { Money } from "../../ui/money.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
 import { useThisHour } from "../../ui/time.tsx";
-import { type Split, stackSpend } from "./spend.ts";
+import { type Split, spendParts, stackSpend } from "./spend.ts";
 
 const SPLITS: { value: Split; label: string }[] = [
   { value: "model", label: "By model" },
   { value: "key", label: "By key" },
 ];
 
-export function SpendCard({ range, choice }: { range: TimeRange; choice: ReactNode }) {
+export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNode }) {
   const [split, setSplit] = useState<Split>("model");
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
@@ -48,13 +49,16 @@ export function SpendCard({ range, choice }: { range: TimeRange; choice: ReactNo
           ) : (
             <>
               <RangeSum range={range}>
-                <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} />
+                <Money of={sumMicro(data.map(({ charge_micro }) => charge_micro))} as="balance" />
               </RangeSum>
               <Chart
                 title={`Spend in ${RANGE_WORDS[range]} by ${split}`}
                 format={moneyTick}
                 {...stackSpend({ rows: data, span, split, nameOf, labelOf: (bucket) => bucketTick(span.by, bucket) })}
               />
+              <div className="mt-4">
+                <BarList label={`Spend by ${split}`} items={spendParts({ rows: data, split, nameOf })} />
+              </div>
             </>
           )
         }

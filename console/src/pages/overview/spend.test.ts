@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { UsageRow } from "../../api/types.ts";
 import { spanOf } from "../../time-range.ts";
-import { stackSpend } from "./spend.ts";
+import { spendParts, stackSpend } from "./spend.ts";
 
 const NOW = Date.parse("2026-11-15T06:40:00Z");
 const row = (day: string, model: string, charge_micro: string): UsageRow => ({
@@ -34,7 +34,7 @@ describe("the spend chart", () => {
       series.map(({ name }) => name),
       ["large", "small"],
     );
-    assert.deepEqual(rows.at(-2)?.texts, { large: "$0.90", small: "$0.00000100" });
+    assert.deepEqual(rows.at(-2)?.texts, { large: "$0.900000", small: "$0.000001" });
     assert.deepEqual(rows.at(-1)?.values, { large: 0, small: 0.000002 });
     assert.deepEqual(rows[0]?.values, { large: 0, small: 0 });
   });
@@ -46,6 +46,21 @@ describe("the spend chart", () => {
       series.map(({ name }) => name),
       ["m0", "m1", "m2", "m3", "m4", "Others"],
     );
-    assert.equal(rows.at(-1)?.texts?.Others, "$0.0000100");
+    assert.equal(rows.at(-1)?.texts?.Others, "$0.000010");
+  });
+
+  test("what each part cost in all is the dearest first, with the same places", () => {
+    const rows = [
+      row("2026-11-14", "a", "1.200000"),
+      row("2026-11-15", "b", "5000000.000000"),
+      row("2026-11-15", "a", "1.000000"),
+    ];
+    assert.deepEqual(
+      spendParts({ rows, split: "model", nameOf: (part) => part }).map(({ name, text }) => [name, text]),
+      [
+        ["b", "$5.00000000"],
+        ["a", "$0.00000220"],
+      ],
+    );
   });
 });

@@ -1,7 +1,8 @@
 /** From the API's sums to the bars of the spend chart. */
 import type { UsageRow } from "../../api/types.ts";
-import { parseMicro } from "../../money.ts";
+import { chartDollars, columnDollars, parseMicro, placesOf } from "../../money.ts";
 import { bucketNames, type Span } from "../../time-range.ts";
+import type { BarItem } from "../../ui/chart/bar-list.tsx";
 import { stacked } from "../../ui/chart/stacked.ts";
 
 export type Split = "model" | "key";
@@ -23,5 +24,22 @@ export function stackSpend({ rows, span, split, nameOf, labelOf }: StackParts) {
     pico: parseMicro(row.charge_micro),
   }));
   const spent = amounts.filter(({ pico }) => pico > 0n);
-  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf, labelOf, rounding: "up" });
+  return stacked({ amounts: spent, buckets: bucketNames(span), nameOf, labelOf });
+}
+
+/** What each model or key cost in all, the dearest first: as written, they add up to the sum. */
+export function spendParts({ rows, split, nameOf }: Pick<StackParts, "rows" | "split" | "nameOf">): BarItem[] {
+  const sums = new Map<string, bigint>();
+  for (const row of rows) {
+    const part = row[split] ?? "";
+    sums.set(part, (sums.get(part) ?? 0n) + parseMicro(row.charge_micro));
+  }
+  const spent = [...sums].filter(([, pico]) => pico > 0n).sort(([, a], [, b]) => (a < b ? 1 : -1));
+  const places = placesOf(sums.values());
+  return spent.map(([part, pico]) => ({
+    key: part,
+    name: nameOf(part),
+    value: chartDollars(pico),
+    text: columnDollars(pico, places),
+  }));
 }

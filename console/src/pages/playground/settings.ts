@@ -1,4 +1,6 @@
 /** The playground's settings: as they are typed, and as the request's fields. Pure. */
+import { countText } from "../../locale.ts";
+
 export interface Settings {
   model: string;
   system: string;
@@ -67,7 +69,7 @@ export function readParameters(settings: Settings): Parameters {
 
 function problemOf({ min, max, whole = false }: Rule): string {
   if (max === Number.MAX_SAFE_INTEGER) return "A whole number.";
-  return `${whole ? "A whole number" : "A number"} from ${min} to ${max.toLocaleString("en-US")}.`;
+  return `${whole ? "A whole number" : "A number"} from ${min} to ${countText(max)}.`;
 }
 
 export interface Message {

@@ -7,9 +7,11 @@ export interface Series {
 }
 
 export interface ChartRow {
-  /** What stands below the axis. */
+  /** What it is called, whole; no two rows have the same. */
   label: string;
-  /** By series; what is missing is zero. */
+  /** The moment it stands for or begins with, in milliseconds: the axis then has its marks at round hours and days. */
+  at?: number;
+  /** By series; what is missing is zero in bars, a gap in lines. */
   values: Record<string, number>;
   /** The same to read, where a number is only good enough for the height of a bar. */
   texts?: Record<string, string>;
@@ -24,8 +26,8 @@ export interface ChartProps {
   series: Series[];
   rows: ChartRow[];
   kind?: "bars" | "lines";
-  /** Values as text: at the axis, and where a row has no texts of its own. */
-  format: (value: number) => string;
+  /** Values as text: at the axis, where the step between its marks is told, and where a row has no texts of its own. */
+  format: (value: number, step?: number) => string;
   /** Counts: no ticks between whole numbers. */
   whole?: boolean;
   height?: number;

@@ -13,12 +13,17 @@ const early = load().catch(() => undefined);
 const Drawing = lazy(async () => (await early) ?? (await load()));
 
 export function Chart(props: ChartProps) {
-  const { title, series, rows, format, height = 240 } = props;
+  const { title, series, rows, format, kind, height = 240 } = props;
+  const none = kind === "lines" ? "–" : format(0);
   const [asTable, setAsTable] = useState(false);
   const tableId = useId();
   return (
     <figure aria-label={title} className="flex flex-col gap-3">
-      <div aria-hidden={!asTable ? true : undefined} className={asTable ? "hidden" : undefined}>
+      <div
+        className={
+          asTable ? "hidden" : "rounded-sm has-[svg:focus-visible]:outline-2 has-[svg:focus-visible]:outline-accent"
+        }
+      >
         <Suspense fallback={<Skeleton className="h-60 w-full" />}>
           <Drawing {...props} height={height} />
         </Suspense>
@@ -65,7 +70,7 @@ export function Chart(props: ChartProps) {
                 </th>
                 {series.map(({ name }) => (
                   <td key={name} className="py-1 pl-4 text-right">
-                    {texts?.[name] ?? format(values[name] ?? 0)}
+                    {texts?.[name] ?? (values[name] === undefined ? none : format(values[name]))}
                   </td>
                 ))}
               </tr>

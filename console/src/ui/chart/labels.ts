@@ -1,12 +1,18 @@
-/** How a chart writes its axes. */
+/** How a chart writes its values and its rows. */
+import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
 
-const HOUR = new Intl.DateTimeFormat(undefined, { hour: "numeric", minute: "2-digit" });
-/** Days are UTC's: so are the sums. */
-const DAY = new Intl.DateTimeFormat(undefined, { month: "short", day: "numeric", timeZone: "UTC" });
-const DOLLARS = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", maximumSignificantDigits: 3 });
+const MONEY_PLACES_MAX = 12;
 
-export const moneyTick = (dollars: number): string => DOLLARS.format(dollars);
+/** Dollars with the places that the axis' step needs: "$0.10" for steps of $0.05. */
+export function moneyTick(dollars: number, step: number = dollars): string {
+  const needed = step > 0 ? Math.ceil(-Math.log10(step) - 1e-9) : 0;
+  const places = step >= 1 ? 0 : Math.min(MONEY_PLACES_MAX, Math.max(2, needed));
+  const [whole = "", part] = dollars.toFixed(places).split(".");
+  return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === undefined ? "" : `.${part}`}`;
+}
 
-/** Of a bucket of sums: `2026-11-15T06:00:00Z`, `2026-11-15`, or the moment itself. */
-export const bucketTick = (by: "hour" | "day", bucket: string | number): string =>
-  (by === "hour" ? HOUR : DAY).format(new Date(bucket));
+/** Of a bucket of sums: `2026-11-15T06:00:00Z`, `2026-11-15`, or the moment itself. Days are UTC's: so are the sums. */
+export function bucketTick(by: "hour" | "day", bucket: string | number): string {
+  const at = new Date(bucket);
+  return by === "hour" ? `${monthDayText(at)}, ${minuteText(at)}` : `${utcMonthDayText(at)} UTC`;
+}

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { stacked } from "./stacked.ts";
 
 const DOLLAR = 1_000_000_000_000n;
-const plain = { nameOf: (part: string) => part, labelOf: (bucket: string) => bucket, rounding: "down" as const };
+const plain = { nameOf: (part: string) => part, labelOf: (bucket: string) => bucket };
 
 test("every bucket has a bar, also where nothing happened", () => {
   const { series, rows } = stacked({
@@ -33,4 +33,22 @@ test("the largest parts are named, the rest are one", () => {
   );
   assert.deepEqual(series.at(-1), { name: "Others", colour: 7 });
   assert.equal(rows[0]?.texts?.Others, "$6.00");
+});
+
+test("what a chart says of its bars adds up: all of it has the same places", () => {
+  const { rows } = stacked({
+    ...plain,
+    amounts: [
+      { bucket: "2026-11-14", part: "a", pico: 4_320_000n },
+      { bucket: "2026-11-15", part: "b", pico: DOLLAR },
+    ],
+    buckets: ["2026-11-14", "2026-11-15"],
+  });
+  assert.deepEqual(
+    rows.map(({ at, texts }) => [at, texts?.a, texts?.b]),
+    [
+      [Date.parse("2026-11-14"), "$0.00000432", "$0.00000000"],
+      [Date.parse("2026-11-15"), "$0.00000000", "$1.00000000"],
+    ],
+  );
 });

@@ -1,5 +1,5 @@
 /** From sums of money to stacked bars: every hour or day of a span, the largest parts by name, and the rest together. */
-import { chartDollars, shortDollars } from "../../money.ts";
+import { chartDollars, columnDollars, placesOf } from "../../money.ts";
 import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 
 const PARTS_MAX = 6;
@@ -17,16 +17,16 @@ interface StackedParts {
   buckets: string[];
   nameOf: (part: string) => string;
   labelOf: (bucket: string) => string;
-  rounding: "up" | "down";
 }
 
 export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow[] } {
-  const { amounts, buckets, nameOf, labelOf, rounding } = parts;
+  const { amounts, buckets, nameOf, labelOf } = parts;
   const totals = sumBy(amounts, ({ part }) => part);
   const largest = [...totals.keys()].sort((a, b) => compare(totals.get(b) ?? 0n, totals.get(a) ?? 0n));
   const named = new Set(largest.slice(0, largest.length > PARTS_MAX ? PARTS_MAX - 1 : PARTS_MAX));
   const seriesOf = (part: string): string => (named.has(part) ? nameOf(part) : OTHERS);
   const sums = sumBy(amounts, ({ bucket, part }) => `${bucket}\n${seriesOf(part)}`);
+  const places = placesOf(sums.values());
   const names = [...new Set(largest.map(seriesOf))];
   return {
     series: names.map((name, place) => ({ name, colour: name === OTHERS ? 7 : colourOf(place) })),
@@ -34,11 +34,18 @@ export function stacked(parts: StackedParts): { series: Series[]; rows: ChartRow
       const cells = names.map((name) => [name, sums.get(`${bucket}\n${name}`) ?? 0n] as const);
       return {
         label: labelOf(bucket),
+        ...momentOf(bucket),
         values: Object.fromEntries(cells.map(([name, pico]) => [name, chartDollars(pico)])),
-        texts: Object.fromEntries(cells.map(([name, pico]) => [name, shortDollars(pico, rounding)])),
+        texts: Object.fromEntries(cells.map(([name, pico]) => [name, columnDollars(pico, places)])),
       };
     }),
   };
+}
+
+/** Buckets are named by when they begin: `2026-11-15T06:00:00Z`, `2026-11-15`, or milliseconds. */
+function momentOf(bucket: string): { at?: number } {
+  const at = /^\d{5,}$/.test(bucket) ? Number(bucket) : Date.parse(bucket);
+  return Number.isNaN(at) ? {} : { at };
 }
 
 function sumBy(amounts: Amount[], keyOf: (amount: Amount) => string): Map<string, bigint> {

@@ -5,7 +5,7 @@ import { saveFile } from "../../../api/client.ts";
 import type { Earning } from "../../../api/types.ts";
 import { Outcome } from "../../../requests/outcome.tsx";
 import { IconButton } from "../../../ui/button.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
 import { toastError } from "../../../ui/toast.tsx";
@@ -41,16 +41,11 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
       </span>
     ),
   },
-  {
+  moneyColumn({
     title: "Earned",
-    align: "right",
-    cell: ({ earned_micro, own }) => (
-      <>
-        <Money of={earned_micro} as="balance" />
-        {own && <span className="block text-xs text-ink-soft">your own request</span>}
-      </>
-    ),
-  },
+    of: ({ earned_micro }) => earned_micro,
+    below: ({ own }) => own && <span className="block text-xs text-ink-soft">your own request</span>,
+  }),
   { title: "Receipt", hideTitle: true, align: "right", cell: ({ request_id }) => <Receipt requestId={request_id} /> },
 ];
 

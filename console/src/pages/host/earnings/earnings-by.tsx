@@ -4,7 +4,7 @@ import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro } from "../../../money.ts";
 import { Card } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
@@ -27,13 +27,8 @@ export function EarningsBy({ by, query, nameOf }: Props) {
     { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
     { title: "Tokens in", from: "md", align: "right", cell: ({ prompt_tokens }) => <Count of={prompt_tokens} /> },
     { title: "Tokens out", from: "md", align: "right", cell: (row) => <Count of={row.completion_tokens} /> },
-    {
-      title: "From own requests",
-      from: "md",
-      align: "right",
-      cell: ({ own_micro }) => <Money of={own_micro} as="balance" />,
-    },
-    { title: "Earned", align: "right", cell: ({ earned_micro }) => <Money of={earned_micro} as="balance" /> },
+    moneyColumn({ title: "From own requests", from: "md", of: ({ own_micro }) => own_micro, total: true }),
+    moneyColumn({ title: "Earned", of: ({ earned_micro }) => earned_micro, total: true }),
   ];
   return (
     <Loaded query={sums}>

@@ -5,14 +5,14 @@ import { useMemo, useState } from "react";
 import type { EarningSum, EarningSumsQuery } from "../../../api/types.ts";
 import { earningSumsQuery } from "../../../data/earnings.ts";
 import { parseMicro, sumMicro } from "../../../money.ts";
-import { bucketNames, RANGE_WORDS, spanOf, type TimeRange } from "../../../time-range.ts";
+import { bucketNames, RANGE_WORDS, SUM_RANGES, spanOf } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { Chart } from "../../../ui/chart/chart.tsx";
 import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
 import { RangeSum } from "../../../ui/chart/range-sum.tsx";
 import { stacked } from "../../../ui/chart/stacked.ts";
 import { Money } from "../../../ui/money.tsx";
-import { RangeChoice } from "../../../ui/range-choice.tsx";
+import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Segmented } from "../../../ui/segmented.tsx";
 import { Empty, Loaded, Skeleton } from "../../../ui/states.tsx";
 import { useThisHour } from "../../../ui/time.tsx";
@@ -31,7 +31,7 @@ interface Props {
 }
 
 export function EarningsChart({ node, nameOf }: Props) {
-  const [range, setRange] = useState<TimeRange>("24h");
+  const [range, setRange] = useRange(SUM_RANGES, "24h");
   const [split, setSplit] = useState<Split>("model");
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
@@ -49,7 +49,7 @@ export function EarningsChart({ node, nameOf }: Props) {
         aside={
           <div className="flex flex-wrap gap-2">
             <Segmented label="Group by" value={split} options={SPLITS} onChange={setSplit} />
-            <RangeChoice range={range} onChange={setRange} />
+            <RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />
           </div>
         }
       >
@@ -72,7 +72,6 @@ export function EarningsChart({ node, nameOf }: Props) {
                     buckets: bucketNames(span),
                     nameOf: partName,
                     labelOf,
-                    rounding: "down",
                   })}
                 />
               </>

@@ -2,7 +2,6 @@
 import type { ReactNode } from "react";
 import type { ListedNode, NodeStats } from "../../../api/types.ts";
 import { Meter } from "../../../ui/meter.tsx";
-import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 
@@ -56,8 +55,4 @@ export const Failures = ({ of }: { of: NodeRow }) => (
       )
     }
   </Figure>
-);
-
-export const EarnedToday = ({ of }: { of: NodeRow }) => (
-  <Figure of={of}>{({ today }) => <Money of={today.earned_micro} as="balance" />}</Figure>
 );

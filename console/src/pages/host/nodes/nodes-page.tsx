@@ -10,11 +10,11 @@ import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
 import { TrustNotice } from "../../../nodes/trust-notice.tsx";
 import { buttonClasses } from "../../../ui/button.tsx";
 import { Card, PageHeader, Stats } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { EarnedToday, Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
+import { Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
 
 /** However many nodes a host has, their figures are asked for at most this often, all together. */
 const QUESTIONS_A_SECOND = 2;
@@ -148,5 +148,9 @@ const COLUMNS: Column<NodeRow>[] = [
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
   { title: "Speed", from: "lg", align: "right", cell: (row) => <Speed of={row} /> },
   { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
-  { title: "Earned today", from: "md", align: "right", cell: (row) => <EarnedToday of={row} /> },
+  moneyColumn({
+    title: "Earned today",
+    from: "md",
+    of: ({ stats }) => (stats === undefined || stats === null ? stats : stats.today.earned_micro),
+  }),
 ];

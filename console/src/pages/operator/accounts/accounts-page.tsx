@@ -6,7 +6,7 @@ import type { PlatformAccount } from "../../../api/types.ts";
 import { accountsQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
@@ -71,16 +71,12 @@ const COLUMNS: Column<PlatformAccount>[] = [
     cell: ({ suspended_at }) =>
       suspended_at === null ? <Badge tone="good">active</Badge> : <Badge tone="bad">suspended</Badge>,
   },
-  {
+  moneyColumn({
     title: "Balance",
-    align: "right",
-    cell: ({ balance_micro, suspended_at }) => (
-      <>
-        <Money of={balance_micro} as="balance" />
-        {suspended_at !== null && <span className="block text-xs text-bad sm:hidden">suspended</span>}
-      </>
-    ),
-  },
-  { title: "Held", from: "lg", align: "right", cell: ({ held_micro }) => <Money of={held_micro} /> },
+    of: ({ balance_micro }) => balance_micro,
+    below: ({ suspended_at }) =>
+      suspended_at !== null && <span className="block text-xs text-bad sm:hidden">suspended</span>,
+  }),
+  moneyColumn({ title: "Held", from: "lg", of: ({ held_micro }) => held_micro }),
   { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
 ];

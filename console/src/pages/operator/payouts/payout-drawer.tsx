@@ -4,7 +4,7 @@ import { useState } from "react";
 import { saveFile } from "../../../api/client.ts";
 import type { PayoutDetail, PayoutLine } from "../../../api/types.ts";
 import { payoutQuery, useMarkPaid } from "../../../data/payouts.ts";
-import { parseMicro } from "../../../money.ts";
+import { parseMicro, placesOf } from "../../../money.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Confirm } from "../../../ui/dialog.tsx";
@@ -39,7 +39,7 @@ function Unpaid({ amount, what }: { amount: string; what: string }) {
   if (parseMicro(amount) === 0n) return null;
   return (
     <p className="text-xs whitespace-nowrap text-ink-soft">
-      <Money of={amount} /> {what}
+      <Money of={amount} exact /> {what}
     </p>
   );
 }
@@ -49,6 +49,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
   const { created_at, created_by, paid_at, paid_by } = payout;
   const [asking, setAsking] = useState(false);
   const markPaid = useMarkPaid(id);
+  const places = placesOf(lines.map(({ amount_micro }) => parseMicro(amount_micro)));
   const confirm = (): void =>
     markPaid.mutate(undefined, {
       onSuccess: () => {
@@ -105,7 +106,7 @@ function Details({ payout, lines }: { payout: PayoutDetail; lines: PayoutLine[] 
                 <p className="text-xs break-words text-ink-soft">{owners || "no owner"}</p>
               </div>
               <div className="text-right">
-                <Money of={amount_micro} exact />
+                <Money of={amount_micro} places={places} />
                 <Unpaid amount={young} what="held back" />
                 <Unpaid amount={owed} what="set off" />
               </div>

@@ -8,7 +8,7 @@ import { payoutsQuery } from "../../../data/payouts.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
@@ -71,9 +71,9 @@ const COLUMNS: Column<Payout>[] = [
   },
   { title: "State", cell: ({ state }) => <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge> },
   { title: "Hosts", from: "sm", align: "right", cell: ({ hosts }) => <Count of={hosts} /> },
-  { title: "Total", align: "right", cell: ({ total_micro }) => <Money of={total_micro} /> },
-  { title: "Held back", from: "lg", align: "right", cell: ({ held_back_micro }) => <Money of={held_back_micro} /> },
-  { title: "Set off", from: "lg", align: "right", cell: ({ set_off_micro }) => <Money of={set_off_micro} /> },
+  moneyColumn({ title: "Total", of: ({ total_micro }) => total_micro }),
+  moneyColumn({ title: "Held back", from: "xl", of: ({ held_back_micro }) => held_back_micro }),
+  moneyColumn({ title: "Set off", from: "xl", of: ({ set_off_micro }) => set_off_micro }),
   {
     title: "Created by",
     from: "lg",

@@ -1,14 +1,14 @@
 /** Requests in flight and nodes, as they change. */
 import type { ReactNode } from "react";
+import { clockText } from "../../../locale.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
-import { Chart } from "../../../ui/chart/chart.tsx";
+import { LineChart } from "../../../ui/chart/line-chart.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count, count } from "../../../ui/time.tsx";
 import type { Load } from "./use-load.ts";
 
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const SERIES = [{ name: "Requests in flight", colour: 1 }];
 
 export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
@@ -43,15 +43,15 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
               </span>
             </Figure>
           </dl>
-          <Chart
+          <LineChart
             title="Requests in flight, the last minutes"
-            kind="lines"
             height={200}
             series={SERIES}
             format={count}
             whole
             rows={samples.map(({ atMs, inFlight }) => ({
-              label: clock.format(atMs),
+              label: clockText(atMs),
+              at: atMs,
               values: { "Requests in flight": inFlight },
             }))}
           />

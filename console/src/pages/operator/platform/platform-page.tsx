@@ -1,12 +1,12 @@
 /** The platform at a glance: load as it happens, money, traffic, capacity by model. */
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 import type { PlatformOverview } from "../../../api/types.ts";
 import { overviewQuery } from "../../../data/platform.ts";
-import { spanOf, type TimeRange } from "../../../time-range.ts";
+import { SUM_RANGES, spanOf } from "../../../time-range.ts";
 import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
 import { Money } from "../../../ui/money.tsx";
-import { RangeChoice } from "../../../ui/range-choice.tsx";
+import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Count, useThisHour } from "../../../ui/time.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
@@ -16,7 +16,7 @@ import { TrafficCharts } from "./traffic-charts.tsx";
 import { usePlatformLoad } from "./use-load.ts";
 
 export function PlatformPage() {
-  const [range, setRange] = useState<TimeRange>("24h");
+  const [range, setRange] = useRange(SUM_RANGES, "24h");
   const hour = useThisHour();
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const overview = useQuery(overviewQuery(span.from.toISOString()));
@@ -26,7 +26,7 @@ export function PlatformPage() {
       <PageHeader
         title="Platform"
         about="Live load, traffic, capacity and balances."
-        actions={<RangeChoice range={range} onChange={setRange} />}
+        actions={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">
         <Loaded query={overview} loading={<Skeleton className="h-28 w-full" />}>

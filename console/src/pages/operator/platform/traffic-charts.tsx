@@ -57,7 +57,7 @@ export function TrafficCharts({ traffic, span, range }: Props) {
       </Card>
       <Card title="Charged to builders" className="xl:col-span-2">
         <RangeSum range={range}>
-          <Money of={sumMicro(traffic.map(({ charge_micro }) => charge_micro))} />
+          <Money of={sumMicro(traffic.map(({ charge_micro }) => charge_micro))} as="balance" />
         </RangeSum>
         <Chart
           title={`Charged to builders in ${words}`}
@@ -67,7 +67,6 @@ export function TrafficCharts({ traffic, span, range }: Props) {
             buckets: span.starts.map((start) => String(start.getTime())),
             nameOf: (part) => part,
             labelOf: (bucket) => labelOf(Number(bucket)),
-            rounding: "up",
           })}
         />
       </Card>

@@ -37,6 +37,7 @@ export function requestBars(traffic: TrafficHour[], span: Span, labelOf: (bucket
     series,
     rows: span.starts.map((start) => ({
       label: labelOf(start.getTime()),
+      at: start.getTime(),
       values: Object.fromEntries(series.map(({ name }) => [name, sums.get(`${start.getTime()} ${name}`) ?? 0])),
     })),
   };
@@ -56,6 +57,7 @@ export function tokenBars(traffic: TrafficHour[], span: Span, labelOf: (bucket: 
     series: TOKENS.map(({ name, colour }) => ({ name, colour })),
     rows: span.starts.map((start) => ({
       label: labelOf(start.getTime()),
+      at: start.getTime(),
       values: Object.fromEntries(
         TOKENS.map(({ name, of }) => [
           name,

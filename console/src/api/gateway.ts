@@ -1,0 +1,59 @@
+/** The one gateway of this page: how its calls are made, and whether it answers. */
+import { SLOW_MS, watchReach } from "./reach.ts";
+
+/** Answers to anybody without looking anything up. */
+const PROBE = "/console/api/auth/methods";
+const PROBE_MS_MAX = 5_000;
+const PROXY_SAYS_AWAY = [502, 503, 504];
+
+/** The gateway was not reached: no connection, or something before it said so. */
+export class Unreachable extends Error {
+  override name = "Unreachable";
+}
+
+export const reach = watchReach({
+  probe: gatewayAnswers,
+  nowMs: Date.now,
+  later: (ms, call) => {
+    const timer = setTimeout(call, ms);
+    return () => clearTimeout(timer);
+  },
+  random: Math.random,
+});
+
+export async function gatewayAnswers(): Promise<boolean> {
+  try {
+    return !(await isFromProxy(await fetch(PROBE, { cache: "no-store", signal: AbortSignal.timeout(PROBE_MS_MAX) })));
+  } catch {
+    return false;
+  }
+}
+
+/** A fetch that throws Unreachable where it was not the gateway that answered. */
+export async function askGateway(url: string, init: RequestInit): Promise<Response> {
+  const slow = setTimeout(reach.missed, SLOW_MS);
+  try {
+    const response = await fetch(url, init);
+    if (await isFromProxy(response)) throw new Unreachable(`The gateway cannot be reached (${response.status}).`);
+    reach.answered();
+    return response;
+  } catch (error) {
+    // A call that was given up says nothing of the gateway.
+    if (init.signal?.aborted === true) throw error;
+    reach.missed();
+    if (error instanceof Unreachable) throw error;
+    throw new Unreachable("The gateway did not answer. Check your connection and try again.", { cause: error });
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
+/** The gateway itself says what is wrong, in JSON; what stands before it does not. */
+async function isFromProxy(response: Response): Promise<boolean> {
+  if (!PROXY_SAYS_AWAY.includes(response.status)) return false;
+  const body: unknown = await response
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return typeof body !== "object" || body === null || !("error" in body);
+}

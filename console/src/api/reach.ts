@@ -1,0 +1,79 @@
+/**
+ * Whether the gateway answers. Every call says how it went; after one that was not answered the gateway is asked again, and when
+ * that fails too it counts as away. Then it is asked later and later until it answers, or when somebody asks for it.
+ */
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 30_000;
+/** A call without an answer for so long: the gateway may have stopped in the middle. */
+export const SLOW_MS = 8_000;
+
+export interface Away {
+  /** When the first call was not answered, in milliseconds. */
+  since: number;
+  /** When the last one was; undefined where none was since the page was loaded. */
+  dataAt: number | undefined;
+}
+
+interface ReachParts {
+  /** Whether the gateway answers now. */
+  probe: () => Promise<boolean>;
+  nowMs: () => number;
+  /** Calls later; returns what prevents it. */
+  later: (ms: number, call: () => void) => () => void;
+  /** From 0 to 1: not all pages ask at once when the gateway is back. */
+  random: () => number;
+}
+
+export function watchReach({ probe, nowMs, later, random }: ReachParts) {
+  let away: Away | undefined;
+  let answeredAt: number | undefined;
+  let missedAt: number | undefined;
+  let asking = false;
+  let retryMs = RETRY_MS_MIN;
+  let cancel = (): void => {};
+  const listeners = new Set<() => void>();
+
+  function become(next: Away | undefined): void {
+    if (away === undefined && next === undefined) return;
+    away = next;
+    for (const listener of listeners) listener();
+  }
+
+  function answered(): void {
+    answeredAt = nowMs();
+    missedAt = undefined;
+    retryMs = RETRY_MS_MIN;
+    cancel();
+    become(undefined);
+  }
+
+  function missed(): void {
+    if (missedAt !== undefined) return;
+    missedAt = nowMs();
+    void tryNow();
+  }
+
+  async function tryNow(): Promise<void> {
+    if (asking) return;
+    cancel();
+    asking = true;
+    const answers = await probe();
+    asking = false;
+    // A call may have been answered meanwhile.
+    if (answers || missedAt === undefined) return answered();
+    if (away === undefined) become({ since: missedAt, dataAt: answeredAt });
+    cancel = later(retryMs * (0.5 + random() / 2), () => void tryNow());
+    retryMs = Math.min(retryMs * 2, RETRY_MS_MAX);
+  }
+
+  return {
+    answered,
+    missed,
+    tryNow,
+    current: (): Away | undefined => away,
+    subscribe(listener: () => void): () => void {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

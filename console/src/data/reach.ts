@@ -1,0 +1,7 @@
+/** Whether the gateway answers, for components. */
+import { useSyncExternalStore } from "react";
+import { reach } from "../api/gateway.ts";
+import type { Away } from "../api/reach.ts";
+
+/** Since when it does not, and of when the data on the page is; undefined while it answers. */
+export const useAway = (): Away | undefined => useSyncExternalStore(reach.subscribe, reach.current);

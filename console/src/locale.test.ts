@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { globSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import {
+  agoText,
+  clockText,
+  countText,
+  dayText,
+  decimalText,
+  minuteText,
+  momentText,
+  utcMonthDayText,
+} from "./locale.ts";
+
+const AT = new Date(2026, 10, 5, 6, 30, 9);
+
+test("numbers and dates are written in one way, whoever reads them", () => {
+  assert.deepEqual([countText(1_234_567), decimalText(61.34), decimalText(1234)], ["1,234,567", "61.3", "1,234"]);
+  assert.equal(momentText(AT), "Nov 5, 2026, 06:30:09");
+  assert.equal(dayText(AT), "Nov 5, 2026");
+  assert.deepEqual([clockText(AT), minuteText(AT)], ["06:30:09", "06:30"]);
+  assert.equal(clockText(new Date(2026, 10, 5)), "00:00:00");
+  assert.equal(utcMonthDayText(Date.parse("2026-11-05T00:00:00Z")), "Nov 5");
+  assert.equal(agoText(-3, "minute"), "3 minutes ago");
+});
+
+test("no other file asks the browser how to write a number or a date", () => {
+  const root = fileURLToPath(new URL(".", import.meta.url));
+  const others = globSync("**/*.{ts,tsx}", { cwd: root }).filter((path) => !/^locale(\.test)?\.ts$/.test(path));
+  assert.ok(others.length > 100, "the sources were found");
+  const found = others.filter((path) => /\bIntl\.|toLocale\w*\(/.test(readFileSync(`${root}/${path}`, "utf8")));
+  assert.deepEqual(found, []);
+});

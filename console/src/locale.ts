@@ -1,0 +1,36 @@
+/**
+ * How numbers and dates are written: in one way for everybody, whatever the browser's language. Months have names, so that no
+ * day can be read as a month; hours count to 24. What is not the reader's own time says UTC.
+ */
+const LOCALE = "en-US";
+const H24 = { hourCycle: "h23" } as const;
+
+const whole = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 0 });
+const some = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 1 });
+
+/** "1,234". */
+export const countText = (value: number): string => whole.format(value);
+/** "61.3": where a tenth still counts. */
+export const decimalText = (value: number): string => some.format(value);
+
+const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium", ...H24 });
+const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium" });
+const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium", ...H24 });
+const minute = new Intl.DateTimeFormat(LOCALE, { timeStyle: "short", ...H24 });
+const monthDay = new Intl.DateTimeFormat(LOCALE, { month: "short", day: "numeric" });
+const utcMonthDay = new Intl.DateTimeFormat(LOCALE, { month: "short", day: "numeric", timeZone: "UTC" });
+const ago = new Intl.RelativeTimeFormat(LOCALE, { numeric: "auto" });
+
+/** "Nov 15, 2026, 06:30:09". */
+export const momentText = (at: Date | number): string => moment.format(at);
+/** "Nov 15, 2026". */
+export const dayText = (at: Date | number): string => day.format(at);
+/** "06:30:09". */
+export const clockText = (at: Date | number): string => clock.format(at);
+/** "06:30". */
+export const minuteText = (at: Date | number): string => minute.format(at);
+/** "Nov 15", here or of a day in UTC, which does not say so itself. */
+export const monthDayText = (at: Date | number): string => monthDay.format(at);
+export const utcMonthDayText = (at: Date | number): string => utcMonthDay.format(at);
+/** "3 minutes ago". */
+export const agoText = (value: number, unit: "minute" | "hour" | "day"): string => ago.format(value, unit);

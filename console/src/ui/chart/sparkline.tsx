@@ -1,0 +1,31 @@
+/** The course of one number, small enough to stand beside it. What it shows is said in words. */
+import { lineOf } from "./line-of.ts";
+
+interface Props {
+  /** In words: "Spend by day, this month". */
+  label: string;
+  /** The oldest first. */
+  values: number[];
+  /** 1 to 7: a colour of the theme. */
+  colour?: number;
+}
+
+const WIDTH = 96;
+const HEIGHT = 24;
+
+export function Sparkline({ label, values, colour = 1 }: Props) {
+  const line = lineOf(values, WIDTH, HEIGHT);
+  const stroke = `var(--chart-${colour})`;
+  return (
+    <svg
+      role="img"
+      aria-label={label}
+      viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+      preserveAspectRatio="none"
+      className="h-6 w-24 max-w-full overflow-visible"
+    >
+      <polygon points={`0,${HEIGHT} ${line} ${WIDTH},${HEIGHT}`} fill={stroke} fillOpacity={0.12} />
+      <polyline points={line} fill="none" stroke={stroke} strokeWidth={1.5} vectorEffect="non-scaling-stroke" />
+    </svg>
+  );
+}

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { bucketTick, moneyTick } from "./labels.ts";
+import { timeTicks, valueTicks } from "./ticks.ts";
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const hours = (from: string, length: number): number[] => Array.from({ length }, (_, i) => Date.parse(from) + i * HOUR);
+const marks = (texts: string[]): string[] => texts.filter((text) => text !== "");
+
+test("values have marks at steps of 1, 2 or 5", () => {
+  assert.deepEqual(valueTicks(0.37), [0, 0.1, 0.2, 0.3, 0.4]);
+  assert.deepEqual(valueTicks(7), [0, 2, 4, 6, 8]);
+  assert.deepEqual(valueTicks(20), [0, 5, 10, 15, 20]);
+  assert.deepEqual(valueTicks(0.0000031), [0, 0.000001, 0.000002, 0.000003, 0.000004]);
+  assert.deepEqual(valueTicks(2, { whole: true }), [0, 1, 2]);
+  assert.deepEqual(valueTicks(0), [0, 1]);
+});
+
+test("marks of any size reach the largest value, are few, and begin at zero", () => {
+  fc.assert(
+    fc.property(fc.double({ min: 1e-11, max: 1e12, noNaN: true }), fc.boolean(), (most, whole) => {
+      const ticks = valueTicks(most, { whole });
+      const step = ticks[1] ?? 0;
+      assert.ok(ticks[0] === 0 && ticks.length >= 2 && ticks.length <= 6, String(ticks));
+      assert.ok((ticks.at(-1) ?? 0) >= most * (1 - 1e-6), `${ticks} for ${most}`);
+      assert.match(step.toExponential(), /^[125]e/);
+    }),
+  );
+});
+
+test("money at the axis has the places that its steps need", () => {
+  assert.deepEqual(
+    valueTicks(0.37).map((value, _, ticks) => moneyTick(value, ticks[1])),
+    ["$0.00", "$0.10", "$0.20", "$0.30", "$0.40"],
+  );
+  assert.deepEqual([moneyTick(0, 500), moneyTick(1500, 500)], ["$0", "$1,500"]);
+  assert.equal(moneyTick(0.000002, 0.000002), "$0.000002");
+  assert.equal(moneyTick(0.000002), "$0.000002");
+});
+
+test("a day's hours have round ones marked, and midnight is its day", () => {
+  const texts = timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => 0);
+  assert.equal(texts.length, 24);
+  assert.equal(marks(texts).length, 8);
+  assert.equal(
+    texts.findIndex((text) => text !== ""),
+    2,
+    "09:00 is round, 07:00 and 08:00 are not",
+  );
+  // Where clocks differ from UTC by half an hour no bucket of an hour is round there: some are marked all the same.
+  assert.ok(marks(timeTicks(hours("2026-11-14T07:00:00Z", 24), 8, () => HOUR / 2)).length > 2);
+});
+
+test("days are UTC's and counted back from today", () => {
+  const month = Array.from({ length: 30 }, (_, i) => Date.parse("2026-10-17T00:00:00Z") + i * DAY);
+  const texts = timeTicks(month, 8);
+  assert.equal(texts.at(-1), "Nov 15");
+  assert.deepEqual(marks(texts), ["Oct 21", "Oct 26", "Oct 31", "Nov 5", "Nov 10", "Nov 15"]);
+  assert.deepEqual(marks(timeTicks(month.slice(-7), 8)).length, 7);
+});
+
+test("samples of a few seconds are marked evenly", () => {
+  const samples = Array.from({ length: 40 }, (_, i) => 1_794_000_001_000 + i * 777);
+  assert.equal(marks(timeTicks(samples, 5)).length, 5);
+});
+
+test("a bucket is named whole, with UTC where it is UTC's", () => {
+  assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
+  assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);
+});

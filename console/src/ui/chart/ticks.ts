@@ -1,0 +1,60 @@
+/** Where an axis has its marks: at steps of 1, 2 or 5, and at round hours or days. Pure. */
+import { minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+
+const STEPS = [1, 2, 5, 10];
+
+/** From zero to at least the largest value, in at most so many steps. Counts have no marks between whole numbers. */
+export function valueTicks(most: number, { steps = 4, whole = false } = {}): number[] {
+  if (!(most > 0)) return [0, 1];
+  const step = niceStep(most / steps, whole);
+  // A product of floats has crumbs behind it: 3 × 0.1.
+  return Array.from({ length: Math.max(1, Math.ceil(most / step - 1e-9)) + 1 }, (_, i) =>
+    Number((i * step).toPrecision(12)),
+  );
+}
+
+function niceStep(rough: number, whole: boolean): number {
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const nice = (STEPS.find((step) => step * power >= rough * (1 - 1e-9)) ?? 10) * power;
+  return whole ? Math.max(1, nice) : Number(nice.toPrecision(1));
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const TIME_STEPS = [
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
+  ...[1, 2, 5, 10, 20].map((days) => days * DAY),
+];
+
+/**
+ * What stands below each of these moments: a time or a day where one is round, nothing elsewhere; at most so many. Rows that are
+ * days are UTC's, all others the reader's own.
+ */
+export function timeTicks(moments: number[], most: number, zoneMs: (at: number) => number = zoneOf): string[] {
+  const days = moments.every((at) => at % DAY === 0);
+  const local = (at: number): number => (days ? at : at + zoneMs(at));
+  const last = moments.at(-1) ?? 0;
+  // Days are counted from the last one, today: the first of a month is no rounder than another.
+  const place = (at: number, step: number): boolean => (days ? (last - at) % step === 0 : local(at) % step === 0);
+  const step = TIME_STEPS.find((each) => {
+    const marks = moments.filter((at) => place(at, each)).length;
+    return marks > 1 && marks <= most;
+  });
+  if (step === undefined) return spread(moments, most).map((at) => (at === undefined ? "" : minuteText(at)));
+  return moments.map((at) => {
+    if (!place(at, step)) return "";
+    if (days) return utcMonthDayText(at);
+    return local(at) % DAY === 0 ? monthDayText(at) : minuteText(at);
+  });
+}
+
+/** How far the reader's clock is ahead of UTC. */
+const zoneOf = (at: number): number => -new Date(at).getTimezoneOffset() * MINUTE;
+
+/** Moments without a round one among them, such as samples of the last minutes: the first of every few. */
+function spread(moments: number[], most: number): (number | undefined)[] {
+  const each = Math.max(1, Math.ceil(moments.length / most));
+  return moments.map((at, i) => (i % each === 0 ? at : undefined));
+}

@@ -1,0 +1,37 @@
+/** Writes the service worker (shell-worker.js) into the build, with the list of what it keeps. */
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Plugin } from "vite";
+
+const SOURCE = new URL("../shell-worker.js", import.meta.url);
+/** Files of public/, whose names say nothing of their content. */
+const PUBLIC = ["/console/favicon.svg", "/console/theme.js"];
+
+export function shellWorker(): Plugin {
+  return {
+    name: "tollgate:shell-worker",
+    apply: "build",
+    // After the page is written.
+    enforce: "post",
+    generateBundle(_options, bundle) {
+      const assets = Object.keys(bundle).filter((name) => name.startsWith("assets/"));
+      const entry = Object.values(bundle).find((part) => part.type === "chunk" && part.isEntry);
+      if (entry === undefined) this.error("the build has no entry");
+      this.emitFile({
+        type: "asset",
+        fileName: "shell-worker.js",
+        source: workerOf(readFileSync(SOURCE, "utf8"), entry.fileName, assets),
+      });
+    },
+  };
+}
+
+/** Named by all that it keeps and does: another build is another worker. */
+export function workerOf(source: string, entry: string, assets: string[]): string {
+  const files = [...PUBLIC, ...assets.map((name) => `/console/${name}`).sort()];
+  const build = createHash("sha256").update(source).update(files.join("\n")).digest("hex").slice(0, 16);
+  return source
+    .replace('"__BUILD__"', JSON.stringify(build))
+    .replace('"__ENTRY__"', JSON.stringify(entry))
+    .replace('["__FILES__"]', JSON.stringify(files));
+}

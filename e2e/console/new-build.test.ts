@@ -1,0 +1,99 @@
+/** A new build of the console reaches browsers that keep the old one: with the next load, and from then on without the gateway too. */
+import assert from "node:assert/strict";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { extname, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser } from "./browser.ts";
+
+const DIST = fileURLToPath(new URL("../../console/dist", import.meta.url));
+const TYPES: Record<string, string> = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
+
+const entryOf = (dir: string): string =>
+  /assets\/(index-[\w-]+)\.js/.exec(readFileSync(join(dir, "index.html"), "utf8"))?.[1] ?? "";
+
+/** The same console under other names, as another build would be. */
+function nextBuild(): string {
+  const dir = mkdtempSync(join(tmpdir(), "tollgate-next-"));
+  cpSync(DIST, dir, { recursive: true });
+  const old = entryOf(dir);
+  for (const entry of readdirSync(dir, { recursive: true, withFileTypes: true })) {
+    if (!/\.(js|html)$/.test(entry.name)) continue;
+    const path = join(entry.parentPath, entry.name);
+    const text = readFileSync(path, "utf8")
+      .replaceAll(old, "index-next")
+      .replace(/BUILD = "\w+"/, 'BUILD = "next"');
+    writeFileSync(path, text);
+  }
+  renameSync(join(dir, "assets", `${old}.js`), join(dir, "assets/index-next.js"));
+  return dir;
+}
+
+/** A gateway with nobody signed in, as far as the sign-in page asks. */
+function serve(dir: string, port = 0): Promise<Server> {
+  const server = createServer(({ url = "/" }, response) => {
+    const { pathname } = new URL(url, "http://gateway");
+    if (pathname.startsWith("/console/api/")) {
+      const signedOut = JSON.stringify({ identity: null, accounts: [] });
+      return response.setHeader("content-type", "application/json").end(signedOut);
+    }
+    const type = TYPES[extname(pathname)];
+    const file = type === undefined ? "index.html" : pathname.slice("/console/".length);
+    response.setHeader("content-type", type ?? "text/html").setHeader("cache-control", "no-cache");
+    response.end(readFileSync(join(dir, file)));
+  });
+  return new Promise((resolve) => server.listen(port, "127.0.0.1", () => resolve(server)));
+}
+
+async function stop(server: Server): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await closed;
+}
+
+describe("a new build of the console", NEEDS_CHROMIUM, () => {
+  let next: string;
+  let server: Server;
+  let browser: BrowserSession;
+
+  before(async () => {
+    buildConsole();
+    next = nextBuild();
+    server = await serve(DIST);
+    browser = await openBrowser({ baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  });
+  after(async () => {
+    await browser?.close();
+    if (server?.listening) await stop(server);
+    rmSync(next, { recursive: true, force: true });
+  });
+
+  test("takes the place of the old one, which is kept only until then", async () => {
+    const { page } = browser;
+    const { port } = server.address() as AddressInfo;
+    const script = (): Promise<string | null> => page.locator("script[type=module]").getAttribute("src");
+    const kept = (): Promise<string[]> => page.evaluate("caches.keys()");
+    const away = page.getByText(/Gateway unreachable since/);
+    await page.goto("/console/sign-in");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.evaluate("navigator.serviceWorker.ready.then(() => undefined)");
+    await stop(server);
+    await page.reload();
+    await away.waitFor();
+    assert.equal(await script(), `/console/assets/${entryOf(DIST)}.js`);
+
+    server = await serve(next, port);
+    await away.waitFor({ state: "detached" });
+    await page.reload();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    assert.equal(await script(), "/console/assets/index-next.js");
+    while ((await kept()).join() !== "tollgate-shell-next") await page.waitForTimeout(50);
+    await stop(server);
+    await page.reload();
+    await away.waitFor();
+    assert.equal(await script(), "/console/assets/index-next.js");
+  });
+});
