@@ -13,6 +13,7 @@ import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as performance from "./performance.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
 
@@ -32,7 +33,7 @@ export const consoleApi: Api = {
     { name: "Sign-in", description: "Sign up, in and out; passwords and the second factor." },
     { name: "Accounts", description: "Who is signed in, and what they own." },
     { name: "Keys", description: "A builder's API keys." },
-    { name: "Requests", description: "A builder's history." },
+    { name: "Requests", description: "A builder's history, and how requests went." },
     { name: "Money", description: "A builder's credit." },
     { name: "Models", description: "What is offered, and how it stands now." },
     { name: "Hosting", description: "A host's tokens, nodes and earnings." },
@@ -67,6 +68,7 @@ export const consoleApi: Api = {
     ...accounts.answers,
     ...keys.answers,
     ...requests.answers,
+    ...performance.answers,
     ...money.answers,
     ...models.answers,
     ...host.answers,
@@ -82,6 +84,7 @@ export const consoleApi: Api = {
     { tag: "Accounts", routes: accounts.accountRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
+    { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: money.creditRoutes },
     { tag: "Models", routes: models.modelRoutes },

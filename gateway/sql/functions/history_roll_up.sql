@@ -1,5 +1,6 @@
 -- Counts requests that ended into the rollups of performance and labels, at most `p_limit` of them. Returns how many; null
 -- when somebody else is at it.
+-- Of an account there are rows of each key and one of all keys together. Slots too old for any range to show are not made.
 -- Guarantees: each is counted once, whoever calls this and however often; one caller at a time; all of it or nothing.
 
 create or replace function history_roll_up(p_limit integer) returns integer language plpgsql
@@ -39,10 +40,11 @@ begin
            histogram_merge(coalesce(array_agg(ttft) filter (where ttft is not null), '{}')),
            histogram_merge(coalesce(array_agg(duration) filter (where duration is not null), '{}'))
       from ended e
-     cross join lateral (values ('account', e.account_id, e.key_id), ('node', e.node_id, nobody),
-                                ('platform', nobody, nobody)) as s (scope, subject, key_id)
-     cross join (values ('5min', interval '5 minutes'), ('hour', '1 hour'), ('day', '1 day')) as g (grain, length)
-     where s.subject is not null
+     cross join lateral (values ('account', e.account_id, e.key_id), ('account', e.account_id, nobody),
+                                ('node', e.node_id, nobody), ('platform', nobody, nobody)) as s (scope, subject, key_id)
+     cross join (values ('5min', interval '5 minutes', interval '3 days'), ('hour', '1 hour', '100 days'),
+                        ('day', '1 day', '1000 years')) as g (grain, length, kept)
+     where s.subject is not null and e.created_at > now() - g.kept
      group by 1, 2, 3, 4, 5, 6
     on conflict (scope, subject, grain, slot, key_id, model) do update
       set requests = p.requests + excluded.requests, ok = p.ok + excluded.ok, closed = p.closed + excluded.closed,

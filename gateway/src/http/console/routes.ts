@@ -10,6 +10,7 @@ import { operatorAccountRoutes } from "@tollgate/api/console/operator-accounts.t
 import { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
 import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
+import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
 import type { FastifyInstance } from "fastify";
@@ -28,6 +29,7 @@ import { operatorAccountHandlers } from "./operator/accounts.ts";
 import { operatorNodeHandlers } from "./operator/nodes.ts";
 import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
+import { performanceHandlers } from "./performance.ts";
 import { requestHandlers } from "./requests.ts";
 import { signInHandlers } from "./sign-in.ts";
 import { staticRoutes } from "./static.ts";
@@ -49,6 +51,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, accountRoutes, accountHandlers(parts));
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
   serveRoutes(app, options, requestRoutes, requestHandlers(parts));
+  serveRoutes(app, options, performanceRoutes, performanceHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   if (payments === undefined) noCredits(app);
   else serveRoutes(app, options, creditRoutes, creditHandlers({ payments, publicUrl }));

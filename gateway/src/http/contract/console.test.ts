@@ -58,6 +58,7 @@ describe("what they are answered", () => {
     "accounts and sessions": builders.callAccounts,
     keys: builders.callKeys,
     requests: builders.callRequests,
+    performance: builders.callPerformance,
     usage: builders.callUsage,
     money: builders.callMoney,
     models: builders.callModels,
