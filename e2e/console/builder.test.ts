@@ -13,6 +13,16 @@ import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn 
 const TOLLGATE = fileURLToPath(new URL("../../gateway/bin/tollgate.mjs", import.meta.url));
 const SECRET = /tsk_live_\w{12}_\w{43}/;
 
+/** "$0.00000432" as it stands on a page, in the last digit that money has, and back. */
+function picodollars(text: string): bigint {
+  const [, whole = "", part = ""] = /^\$([\d,]+)\.(\d+)$/.exec(text.trim()) ?? [];
+  return BigInt(`${whole.replaceAll(",", "")}${part.padEnd(12, "0")}`);
+}
+function dollars(pico: bigint): string {
+  const digits = String(pico).padStart(13, "0");
+  return `$${digits.slice(0, -12)}.${digits.slice(-12).replace(/0{1,10}$/, "")}`;
+}
+
 describe("the builder's console", NEEDS_CHROMIUM, () => {
   let dataDir: string;
   let platform: Platform;
@@ -175,6 +185,96 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
     await page.keyboard.press("Enter");
     await page.getByText("typed", { exact: true }).waitFor();
     assert.match(await focusedName(page), /Create key/);
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("amounts that are shown add up, and the balance shows the smallest charge", async () => {
+    const headers = { "sec-fetch-site": "same-origin" };
+    const made = await page.request.post("/console/api/keys", { data: { name: "sums" }, headers });
+    const { secret } = (await made.json()) as { secret: string };
+    for (const tokens of [1, 7, 30]) await chat(secret, `#script {"tokens":${tokens}}`);
+    await page.goto("/console/overview");
+    const rows = page.getByRole("table", { name: "Latest requests" }).locator("tbody tr");
+    await rows.nth(3).waitFor();
+    const charges = await rows.locator("td:last-child").allInnerTexts();
+    assert.equal(new Set(charges.map((text) => text.length - text.indexOf("."))).size, 1, charges.join(" "));
+    const sum = dollars(charges.reduce((so, text) => so + picodollars(text), 0n));
+    // The figures above, the chart's sum and what each model cost, as they stand there.
+    await page.getByRole("definition").filter({ hasText: sum }).nth(1).waitFor();
+    await page.getByText(`${sum} in the last 24 hours`).waitFor();
+    const parts = page.getByRole("list", { name: "Spend by model" }).locator("li > span:last-child");
+    assert.equal(dollars((await parts.allInnerTexts()).reduce((so, text) => so + picodollars(text), 0n)), sum);
+    await credit(dollars(picodollars("$2.00") - picodollars(sum))).waitFor();
+  });
+
+  test("the range of a chart is in the address, and its values are reached by keyboard", async () => {
+    const chart = (days: number) => page.getByRole("figure", { name: `Spend in the last ${days} days by model` });
+    const range = (): string | null => new URL(page.url()).searchParams.get("range");
+    await page.goto("/console/overview?range=7d");
+    await chart(7).waitFor();
+    await page.getByRole("radio", { name: "30d" }).click();
+    await chart(30).waitFor();
+    assert.equal(range(), "30d");
+    await page.reload();
+    await chart(30).waitFor();
+    await page.goBack();
+    await chart(7).waitFor();
+    assert.equal(range(), "7d");
+    await page.goto("/console/overview?range=nonsense");
+    await page.getByRole("figure", { name: /Spend in the last 24 hours/ }).waitFor();
+    await page.goto("/console/overview?range=7d");
+    await chart(7).getByRole("application").focus();
+    for (let day = 0; day < 6; day++) await page.keyboard.press("ArrowRight");
+    await chart(7)
+      .getByRole("status")
+      .filter({ hasText: / UTC.*tiny-3b.*\$0\.0/s })
+      .waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("Ctrl-K leads to a page, a key, a model and a request, changes the theme, and needs no mouse", async () => {
+    const field = page.getByRole("combobox", { name: /^Search/ });
+    const find = async (text: string): Promise<void> => {
+      await page.keyboard.press("Control+k");
+      await field.fill(text);
+      await page.getByRole("option").first().waitFor();
+      await page.keyboard.press("Enter");
+      await field.waitFor({ state: "detached" });
+    };
+    await page.goto("/console/overview");
+    await page.getByRole("button", { name: /^Search/ }).click();
+    await field.and(page.locator(":focus")).waitFor();
+    for (let i = 0; i < 5; i++) await page.keyboard.press("Tab");
+    assert.ok(await page.evaluate("document.activeElement.closest('[role=dialog]') !== null"), "the focus stays in");
+    await page.keyboard.press("Escape");
+    await page
+      .getByRole("button", { name: /^Search/ })
+      .and(page.locator(":focus"))
+      .waitFor();
+
+    await find("requ");
+    await page.getByRole("heading", { name: "Requests", exact: true }).waitFor();
+    await page.getByRole("table", { name: "Requests" }).getByRole("row").nth(2).click();
+    await page.getByRole("dialog").getByText(/^req_/).first().waitFor();
+    const request = new URL(page.url()).searchParams.get("request") ?? "";
+    await page.keyboard.press("Escape");
+    await find("sums");
+    await page.getByRole("heading", { name: "API keys", exact: true }).waitFor();
+    assert.match(page.url(), /\/console\/keys\b.*key_/);
+    await find(request);
+    await page.getByRole("dialog").getByText(request, { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await find("tiny");
+    await page.getByRole("heading", { name: "Models and prices" }).waitFor();
+    await find("dark");
+    await page.locator("html[data-theme=dark]").waitFor();
+    await find("system theme");
+    await page.locator("html[data-theme=light]").waitFor();
+    await page.keyboard.press("Control+k");
+    await field.fill("nothing like this");
+    await page.getByText("Nothing found").waitFor();
+    await page.keyboard.press("Control+k");
+    await field.waitFor({ state: "detached" });
     assert.deepEqual(browser.complaints(), []);
   });
 

@@ -1,4 +1,4 @@
-/** The pages for spending, hosting and operating, in both themes, on a telephone and on a desk. */
+/** The pages for spending, hosting and operating, in both themes, on a telephone, a small screen and a desk. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { Page } from "playwright-core";
@@ -68,6 +68,7 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
 ];
 const SCREENS = [
   { width: 360, height: 740 },
+  { width: 1024, height: 768 },
   { width: 1440, height: 900 },
 ];
 

@@ -1,4 +1,4 @@
-/** Every page of the builder, in both themes, on a telephone and on a desk: nothing but trifles for axe, nothing to scroll sideways. */
+/** Every page of the builder, in both themes, on a telephone, a small screen and a desk: nothing but trifles for axe, nothing to scroll sideways. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
@@ -21,6 +21,7 @@ const INSIDE = [
 ];
 const SCREENS = [
   { width: 360, height: 740 },
+  { width: 1024, height: 768 },
   { width: 1440, height: 900 },
 ];
 
@@ -65,6 +66,13 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         await page.getByRole("button", { name: "Create key" }).click();
         await page.getByRole("dialog").waitFor();
         await judge("the dialog for a new key");
+        await page.keyboard.press("Escape");
+        await page
+          .getByRole("button", { name: /^Search/ })
+          .filter({ visible: true })
+          .click();
+        await page.getByRole("option", { name: /local/ }).first().waitFor();
+        await judge("the command palette");
       } finally {
         await browser.close();
       }

@@ -12,6 +12,7 @@ import { useFetchAhead } from "./fetch-ahead.ts";
 import { GatewayBanner } from "./gateway-banner.tsx";
 import { Mark } from "./mark.tsx";
 import { navigationOf } from "./navigation.ts";
+import { Palette, PaletteButton, usePalette } from "./palette/palette.tsx";
 import { PersonMenu } from "./person-menu.tsx";
 import { ThemeMenu } from "./theme-menu.tsx";
 
@@ -21,6 +22,7 @@ export function Shell() {
   const host = useActing("host");
   useBuilderLive(builder?.id);
   useFetchAhead(me);
+  const { open: searching, setOpen: setSearching } = usePalette();
   const main = useFocusAfterNavigation();
   return (
     <div className="min-h-dvh lg:grid lg:grid-cols-[15rem_minmax(0,1fr)]">
@@ -30,12 +32,14 @@ export function Shell() {
       >
         Skip to content
       </a>
-      <TopBar me={me} />
-      <aside className="sticky top-0 hidden h-dvh flex-col border-r border-line bg-surface px-3 py-4 lg:flex">
+      <TopBar me={me} onSearch={() => setSearching(true)} />
+      <Palette me={me} open={searching} onClose={() => setSearching(false)} />
+      <aside className="sticky top-0 hidden h-dvh flex-col overflow-y-auto border-r border-line bg-surface px-3 py-4 lg:flex">
         <div className="flex items-center justify-between pb-5 pl-2">
           <Mark />
           <ThemeMenu />
         </div>
+        <PaletteButton onOpen={() => setSearching(true)} />
         <Navigation me={me} />
         <div className="mt-auto pt-4">
           <PersonMenu me={me} />
@@ -59,7 +63,7 @@ export function Shell() {
   );
 }
 
-function TopBar({ me }: { me: Me }) {
+function TopBar({ me, onSearch }: { me: Me; onSearch: () => void }) {
   const [open, setOpen] = useState(false);
   return (
     <header className="sticky top-0 z-30 flex h-13 items-center justify-between border-b border-line bg-surface px-3 lg:hidden">
@@ -94,7 +98,10 @@ function TopBar({ me }: { me: Me }) {
           </Dialog.Content>
         </Dialog.Portal>
       </Dialog.Root>
-      <ThemeMenu />
+      <div className="flex items-center gap-1">
+        <PaletteButton narrow onOpen={onSearch} />
+        <ThemeMenu />
+      </div>
     </header>
   );
 }

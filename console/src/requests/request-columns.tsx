@@ -15,7 +15,7 @@ export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
       <span className="font-medium whitespace-nowrap">
         <Time at={created_at} as={as} />
       </span>
-      <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft sm:hidden">
+      <span className="mt-0.5 flex flex-wrap items-center gap-x-2 gap-y-1 text-xs text-ink-soft @lg:hidden">
         {model}
         <Outcome of={outcome} />
       </span>
@@ -26,7 +26,7 @@ export const timeColumn = (as: "ago" | "short"): RequestColumn => ({
 export const MODEL_COLUMN: RequestColumn = {
   title: "Model",
   from: "sm",
-  cell: ({ model }) => model ?? <span className="text-ink-soft">–</span>,
+  cell: ({ model }) => <span className="whitespace-nowrap">{model ?? <span className="text-ink-soft">–</span>}</span>,
 };
 
 export const KEY_COLUMN: RequestColumn = {

@@ -38,14 +38,14 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
 
 const NAME: Column<SecretRow> = {
   title: "Name",
-  className: "max-w-0 w-full sm:w-auto sm:max-w-64",
+  className: "max-w-0 w-full @lg:w-auto @lg:max-w-64",
   cell: ({ name, start, last_used_at }) => (
     <>
       <span title={name} className="block truncate font-medium">
         {name}
       </span>
       <code className="block truncate font-mono text-xs text-ink-soft">{start}_…</code>
-      <span className="text-xs text-ink-soft md:hidden">
+      <span className="text-xs text-ink-soft @2xl:hidden">
         {last_used_at === null ? "Never used" : <Time at={last_used_at} as="ago" />}
       </span>
     </>

@@ -37,8 +37,9 @@ function Balance({ text }: { text: string }) {
   if (cents === undefined) return text;
   return (
     <>
-      {cents}
-      <span className="text-[0.72em] font-medium text-ink-soft">{finer}</span>
+      <span className="whitespace-nowrap">{cents}</span>
+      <wbr />
+      <span className="text-[0.72em] font-medium whitespace-nowrap text-ink-soft">{finer}</span>
     </>
   );
 }

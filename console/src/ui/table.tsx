@@ -1,4 +1,8 @@
-/** Rows of the same kind. On narrow screens columns step back one by one; the first one always stays. */
+/**
+ * Rows of the same kind. Where there is little room columns step back one by one; the first one always stays. The room is the
+ * table's own, not the screen's: beside the navigation, or in half a page, there is less. What a cell shows in place of a
+ * column that stepped back follows it: `@lg:hidden` for one `from: "sm"`.
+ */
 import type { ReactNode } from "react";
 import { classes } from "./classes.ts";
 
@@ -11,7 +15,7 @@ export interface Column<Row> {
   /** Below the rows: what they add up to. */
   foot?: (rows: Row[]) => ReactNode;
   align?: "right";
-  /** The width from which it is shown. */
+  /** How much room the table needs for it to be shown: 512, 672, 896 or 1,024 pixels. A screen of 1,024 leaves 720. */
   from?: "sm" | "md" | "lg" | "xl";
   /** For screen readers only: a column of buttons needs no heading to see. */
   hideTitle?: boolean;
@@ -31,14 +35,19 @@ export interface TableProps<Row> {
 }
 
 const FROM: Record<string, string> = {
-  sm: "hidden sm:table-cell",
-  md: "hidden md:table-cell",
-  lg: "hidden lg:table-cell",
-  xl: "hidden xl:table-cell",
+  sm: "hidden @lg:table-cell",
+  md: "hidden @2xl:table-cell",
+  lg: "hidden @4xl:table-cell",
+  xl: "hidden @5xl:table-cell",
 };
 
 /** Where columns after it step back, it is the last: it has the room at the edge then. */
-const EDGE: Record<string, string> = { sm: "max-sm:pr-4", md: "max-md:pr-4", lg: "max-lg:pr-4", xl: "max-xl:pr-4" };
+const EDGE: Record<string, string> = {
+  sm: "@max-lg:pr-4",
+  md: "@max-2xl:pr-4",
+  lg: "@max-4xl:pr-4",
+  xl: "@max-5xl:pr-4",
+};
 
 function edgeOf<Row>(columns: Column<Row>[]): { last: Column<Row> | undefined; className: string | undefined } {
   const place = columns.findLastIndex(({ from }) => from === undefined);
@@ -60,68 +69,70 @@ export function Table<Row>({ label, columns, rows, keyOf, onOpen, isOpen, faded 
     );
   };
   return (
-    <table aria-label={label} className="w-full border-collapse">
-      <thead>
-        <tr className="border-y border-line bg-sunken/60 text-xs text-ink-soft first:border-t-0">
-          {columns.map((column) => (
-            <th
-              key={column.title}
-              scope="col"
-              className={classes(cellClasses(column), "h-9 font-medium whitespace-nowrap")}
-            >
-              <span className={column.hideTitle === true ? "sr-only" : undefined}>{column.title}</span>
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row, place) => (
-          // The first cell holds a real button; the click on the row is a larger target for the same.
-          <tr
-            key={keyOf(row, place)}
-            onClick={onOpen && (() => onOpen(row))}
-            aria-current={isOpen?.(row) === true ? "true" : undefined}
-            className={classes(
-              "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
-              onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
-              faded?.(row) === true && "text-ink-soft",
-            )}
-          >
-            {columns.map((column, i) => (
-              <td
+    <div className="@container">
+      <table aria-label={label} className="w-full border-collapse">
+        <thead>
+          <tr className="border-y border-line bg-sunken/60 text-xs text-ink-soft first:border-t-0">
+            {columns.map((column) => (
+              <th
                 key={column.title}
-                className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
+                scope="col"
+                className={classes(cellClasses(column), "h-9 font-medium whitespace-nowrap")}
               >
-                {i === 0 && onOpen !== undefined ? (
-                  <button
-                    type="button"
-                    className="block w-full rounded-sm text-left"
-                    onClick={(event) => {
-                      event.stopPropagation();
-                      onOpen(row);
-                    }}
-                  >
-                    {cells[i]?.(row)}
-                  </button>
-                ) : (
-                  cells[i]?.(row)
-                )}
-              </td>
+                <span className={column.hideTitle === true ? "sr-only" : undefined}>{column.title}</span>
+              </th>
             ))}
           </tr>
-        ))}
-      </tbody>
-      {columns.some(({ foot }) => foot !== undefined) && (
-        <tfoot>
-          <tr className="border-t border-line bg-sunken/60 font-medium">
-            {columns.map((column, i) => (
-              <td key={column.title} className={classes(cellClasses(column), "h-10 py-2", column.className)}>
-                {column.foot?.(rows) ?? (i === 0 && "Total")}
-              </td>
-            ))}
-          </tr>
-        </tfoot>
-      )}
-    </table>
+        </thead>
+        <tbody>
+          {rows.map((row, place) => (
+            // The first cell holds a real button; the click on the row is a larger target for the same.
+            <tr
+              key={keyOf(row, place)}
+              onClick={onOpen && (() => onOpen(row))}
+              aria-current={isOpen?.(row) === true ? "true" : undefined}
+              className={classes(
+                "border-b border-line last:border-b-0 aria-[current]:bg-accent-soft/60",
+                onOpen !== undefined && "cursor-pointer hover:bg-sunken/60",
+                faded?.(row) === true && "text-ink-soft",
+              )}
+            >
+              {columns.map((column, i) => (
+                <td
+                  key={column.title}
+                  className={classes(cellClasses(column), "h-12 py-2 align-middle", column.className)}
+                >
+                  {i === 0 && onOpen !== undefined ? (
+                    <button
+                      type="button"
+                      className="block w-full rounded-sm text-left"
+                      onClick={(event) => {
+                        event.stopPropagation();
+                        onOpen(row);
+                      }}
+                    >
+                      {cells[i]?.(row)}
+                    </button>
+                  ) : (
+                    cells[i]?.(row)
+                  )}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        {columns.some(({ foot }) => foot !== undefined) && (
+          <tfoot>
+            <tr className="border-t border-line bg-sunken/60 font-medium">
+              {columns.map((column, i) => (
+                <td key={column.title} className={classes(cellClasses(column), "h-10 py-2", column.className)}>
+                  {column.foot?.(rows) ?? (i === 0 && "Total")}
+                </td>
+              ))}
+            </tr>
+          </tfoot>
+        )}
+      </table>
+    </div>
   );
 }

@@ -52,11 +52,11 @@ const COLUMNS: Column<LedgerEntry>[] = [
   },
   {
     title: "Type",
-    className: "max-sm:max-w-0 max-sm:w-full",
+    className: "@max-lg:max-w-0 @max-lg:w-full",
     cell: (entry) => (
       <>
         <Badge tone={KINDS[entry.kind]}>{entry.kind}</Badge>
-        <span className="mt-1 block sm:hidden">
+        <span className="mt-1 block @lg:hidden">
           <Description entry={entry} />
         </span>
       </>
@@ -76,7 +76,7 @@ function Description({ entry: { request_id, reason } }: { entry: LedgerEntry }) 
   const payment = /^pack_\w+ bought \((\w+)\)$/.exec(reason ?? "")?.[1];
   if (request_id === null) {
     return (
-      <span className="block truncate max-sm:text-xs" title={reason ?? undefined}>
+      <span className="block truncate @max-lg:text-xs" title={reason ?? undefined}>
         {payment === undefined ? reason : <>Credits bought, payment {payment}</>}
       </span>
     );

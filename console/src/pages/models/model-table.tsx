@@ -44,7 +44,7 @@ const COLUMNS: Column<LiveModel>[] = [
             </span>
           )}
         </span>
-        <span className="mt-1 block md:hidden">
+        <span className="mt-1 block @2xl:hidden">
           <Availability model={model} />
         </span>
       </>
@@ -106,12 +106,12 @@ function Availability({ model: { id, status, nodes, slots, busy } }: { model: Li
   if (nodes === 0) return <Badge tone="warn">no nodes online</Badge>;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-3 gap-y-1">
-      <span className="xl:min-w-17">
+      <span className="@5xl:min-w-17">
         <Badge tone="good">
           {nodes} {nodes === 1 ? "node" : "nodes"}
         </Badge>
       </span>
-      <span className="hidden xl:inline-flex">
+      <span className="hidden @5xl:inline-flex">
         <Meter label={`Slots for ${id}`} value={busy} max={slots} word="busy" />
       </span>
     </span>

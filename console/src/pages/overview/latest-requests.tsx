@@ -17,7 +17,7 @@ import { type Column, Table } from "../../ui/table.tsx";
 const COLUMNS: Column<RequestRecord>[] = [
   timeColumn("ago"),
   MODEL_COLUMN,
-  { ...KEY_COLUMN, from: "xl" },
+  { ...KEY_COLUMN, from: "md" },
   OUTCOME_COLUMN,
   CHARGE_COLUMN,
 ];

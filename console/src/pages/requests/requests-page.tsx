@@ -55,7 +55,7 @@ export function RequestsPage() {
           above={([newest]) => (
             <Newer
               first={newest?.id}
-              hidden={filtered}
+              hidden={filtered || (requests.data?.pages.length ?? 0) < 2}
               busy={requests.isRefetching}
               show={() => void requests.refetch()}
             />
@@ -107,7 +107,7 @@ function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => v
   );
 }
 
-/** The list stays as it is while somebody reads it; this says that there is more at its top. */
+/** Further pages stay as they are while somebody reads them; this says that there is more at the top. */
 function Newer({
   first,
   hidden,

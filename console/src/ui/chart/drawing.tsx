@@ -4,7 +4,7 @@ import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Too
 import type { ChartProps, ChartRow } from "./chart-data.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
-const MARGIN = { top: 8, right: 4, bottom: 0, left: 0 };
+const MARGIN = { top: 8, right: 18, bottom: 0, left: 0 };
 const AXIS_GAP = 14;
 /** Of the ticks' font, nearly. */
 const CHARACTER_WIDTH = 6.5;

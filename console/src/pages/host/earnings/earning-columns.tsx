@@ -18,7 +18,7 @@ export const columnsFor = (nameOf: (node: string) => string): Column<Earning>[] 
         <span className="font-medium whitespace-nowrap">
           <Time at={finished_at} />
         </span>
-        <span className="block text-xs text-ink-soft sm:hidden">{model ?? "–"}</span>
+        <span className="block text-xs text-ink-soft @lg:hidden">{model ?? "–"}</span>
       </>
     ),
   },

@@ -129,7 +129,7 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
 const COLUMNS: Column<NodeRow>[] = [
   {
     title: "Node",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-56 lg:max-w-80",
+    className: "max-w-0 w-full @lg:w-auto @lg:max-w-56 @4xl:max-w-80",
     cell: (row) => (
       <>
         <span title={row.node.name} className="block truncate font-medium">
@@ -138,7 +138,7 @@ const COLUMNS: Column<NodeRow>[] = [
         <span className="block truncate text-xs text-ink-soft" title={row.node.models.join(", ")}>
           {row.node.models.join(", ") || "no models chosen"}
         </span>
-        <span className="mt-1 block sm:hidden">
+        <span className="mt-1 block @lg:hidden">
           <Slots of={row} />
         </span>
       </>

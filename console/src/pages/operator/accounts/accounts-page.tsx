@@ -50,7 +50,7 @@ export function AccountsPage() {
 const COLUMNS: Column<PlatformAccount>[] = [
   {
     title: "Account",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-72",
+    className: "max-w-0 w-full @lg:w-auto @lg:max-w-72",
     cell: ({ name, owners }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
@@ -75,7 +75,7 @@ const COLUMNS: Column<PlatformAccount>[] = [
     title: "Balance",
     of: ({ balance_micro }) => balance_micro,
     below: ({ suspended_at }) =>
-      suspended_at !== null && <span className="block text-xs text-bad sm:hidden">suspended</span>,
+      suspended_at !== null && <span className="block text-xs text-bad @lg:hidden">suspended</span>,
   }),
   moneyColumn({ title: "Held", from: "lg", of: ({ held_micro }) => held_micro }),
   { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },

@@ -36,15 +36,15 @@ export function AuditPage() {
 const COLUMNS: Column<OperatorAction>[] = [
   {
     title: "Action",
-    className: "max-w-0 w-full md:w-auto md:max-w-80",
+    className: "max-w-0 w-full @2xl:w-auto @2xl:max-w-80",
     cell: ({ at, action, subject, details, operator }) => (
       <>
         <span className="font-medium">{actionWords(action)}</span>
         <code className="block truncate font-mono text-xs text-ink-soft" title={subject}>
           {subject}
         </code>
-        <span className="block text-xs break-words lg:hidden">{detailWords(details)}</span>
-        <span className="block truncate text-xs text-ink-soft md:hidden">
+        <span className="block text-xs break-words @4xl:hidden">{detailWords(details)}</span>
+        <span className="block truncate text-xs text-ink-soft @2xl:hidden">
           <Time at={at} as="full" />, {operator}
         </span>
       </>

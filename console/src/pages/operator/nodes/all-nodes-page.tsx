@@ -65,7 +65,7 @@ const NoNodes = ({ filtered }: { filtered: boolean }) => (
 const COLUMNS: Column<PlatformNode>[] = [
   {
     title: "Node",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-64",
+    className: "max-w-0 w-full @lg:w-auto @lg:max-w-64",
     cell: ({ name, account_name, quarantine, state, models }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
@@ -74,7 +74,7 @@ const COLUMNS: Column<PlatformNode>[] = [
             ? wordsOf(quarantine).title
             : models.join(", ") || "no models chosen"}
         </span>
-        <span className="block truncate text-xs text-ink-soft md:hidden">{account_name}</span>
+        <span className="block truncate text-xs text-ink-soft @2xl:hidden">{account_name}</span>
       </>
     ),
   },

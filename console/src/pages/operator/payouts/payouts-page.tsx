@@ -59,7 +59,7 @@ export function PayoutsPage() {
 const COLUMNS: Column<Payout>[] = [
   {
     title: "Created",
-    className: "max-w-0 w-full sm:w-auto sm:max-w-72",
+    className: "max-w-0 w-full @lg:w-auto @lg:max-w-72",
     cell: ({ created_at, note }) => (
       <>
         <span className="block font-medium">

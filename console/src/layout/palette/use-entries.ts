@@ -1,0 +1,71 @@
+/** Everything that somebody can go to or do from the command palette. Pages are those of the navigation. */
+import { useQuery } from "@tanstack/react-query";
+import { useRouter } from "@tanstack/react-router";
+import { actingAccount } from "../../api/acting.ts";
+import type { Me } from "../../api/types.ts";
+import { keysQuery } from "../../data/keys.ts";
+import { liveModelsQuery } from "../../data/live-models.ts";
+import { switchAccount } from "../../data/session.ts";
+import { setTheme, type Theme } from "../../ui/theme.ts";
+import { toastError } from "../../ui/toast.tsx";
+import { navigationOf } from "../navigation.ts";
+import { type Entry, placeOf } from "./entries.ts";
+
+const THEMES: Record<Theme, string> = { light: "Light theme", dark: "Dark theme", system: "The system's theme" };
+
+export function useEntries(me: Me): Entry[] {
+  const router = useRouter();
+  const paths = Object.values(router.routesById).map(({ fullPath }) => String(fullPath));
+  const builds = actingAccount("builder", me.accounts) !== undefined;
+  const { data: keys } = useQuery({ ...keysQuery, enabled: builds, refetchInterval: false });
+  const { data: models } = useQuery({ ...liveModelsQuery, refetchInterval: false });
+  const working = (keys?.data ?? []).filter(({ revoked_at }) => revoked_at === null);
+  return [
+    ...pagesOf(me),
+    ...accountsOf(me),
+    ...working.map(
+      ({ id, name, start }): Entry => ({
+        id,
+        group: "API keys",
+        label: name,
+        hint: `${start}_…`,
+        to: placeOf(paths, "/keys", "key", id),
+      }),
+    ),
+    ...(models?.data ?? []).map(
+      ({ id }): Entry => ({ id, group: "Models", label: id, to: placeOf(paths, "/models", "model", id) }),
+    ),
+    ...Object.entries(THEMES).map(
+      ([theme, label]): Entry => ({
+        id: `theme ${theme}`,
+        group: "Theme",
+        label,
+        act: () => setTheme(theme as Theme),
+      }),
+    ),
+  ];
+}
+
+function pagesOf(me: Me): Entry[] {
+  const pages = navigationOf(me).flatMap(({ label: group, items }) =>
+    items.map(({ to, label }): Entry => ({ id: to, group, label, to: { path: to } })),
+  );
+  return [
+    ...pages,
+    { id: "/accounts", group: "You", label: "Your accounts", hint: "create one", to: { path: "/accounts" } },
+    { id: "/settings", group: "You", label: "Settings", to: { path: "/settings" } },
+  ];
+}
+
+/** Those that the pages do not act for already. */
+function accountsOf({ accounts }: Me): Entry[] {
+  return accounts
+    .filter((account) => !account.suspended && actingAccount(account.kind, accounts)?.id !== account.id)
+    .map((account) => ({
+      id: account.id,
+      group: "Act for",
+      label: account.name,
+      hint: `${account.kind} account`,
+      act: () => void switchAccount(account).catch(toastError),
+    }));
+}
