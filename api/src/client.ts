@@ -14,6 +14,7 @@ import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as performance from "./console/performance.ts";
 import type * as requests from "./console/requests.ts";
 import type * as signIn from "./console/sign-in.ts";
 import type * as nodes from "./nodes/answers.ts";
@@ -35,6 +36,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof requests.requestRoutes &
+  typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
   Pick<typeof publicRoutes, "listRates">;
 
@@ -50,6 +52,7 @@ type Answers = typeof accounts.answers &
   typeof operatorPayouts.answers &
   typeof operatorPlatform.answers &
   typeof requests.answers &
+  typeof performance.answers &
   typeof signIn.answers & {
     NodeTry: typeof nodes.NodeTry;
     NodeCredentials: typeof nodes.NodeCredentials;

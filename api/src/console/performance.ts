@@ -4,7 +4,7 @@ import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
 import { Count, Id, IdField, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
 
-const RANGES = ["1h", "6h", "24h", "7d", "30d"] as const;
+const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 const PERFORMANCE_BY = ["model", "key"] as const;
 
 const PerformanceQuery = z.object({
@@ -72,7 +72,7 @@ export const performanceRoutes = routes({
     query: PerformanceQuery,
     words: {
       range:
-        "How far back: in slots of 5 minutes (`1h`, `6h`), an hour (`24h`, `7d`) or a UTC day (`30d`), the running one among them.",
+        "How far back: in slots of 5 minutes (`1h`, `6h`), an hour (`24h`, `7d`) or a UTC day (`30d`, `90d`), the running one among them.",
       by: "What the rows of `data` are of.",
       model: "Only requests for this model.",
       key: "Only requests with this key, `key_…`.",

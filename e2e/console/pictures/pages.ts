@@ -43,6 +43,7 @@ const BUILDER: Chapter = {
     { name: "overview", path: "/overview", there: /reason-32b|small-8b/, open: chart, also: ["-dark", "-narrow"] },
     { name: "keys", path: "/keys", there: "nightly summaries" },
     { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
+    { name: "performance", path: "/performance?range=24h", there: "Tokens/s", open: chart, also: ["-dark"] },
     {
       name: "playground",
       path: "/playground?model=reason-32b",
