@@ -15,6 +15,7 @@ import type * as operatorAccounts from "./console/operator-accounts.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
+import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
 import type * as requests from "./console/requests.ts";
 import type * as signIn from "./console/sign-in.ts";
@@ -41,6 +42,7 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorPlatform.platformRoutes &
   typeof requests.requestRoutes &
+  typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
   typeof team.teamRoutes &
   Pick<typeof publicRoutes, "listRates">;
@@ -59,6 +61,7 @@ type Answers = typeof accounts.answers &
   typeof operatorPayouts.answers &
   typeof operatorPlatform.answers &
   typeof requests.answers &
+  typeof performance.answers &
   typeof signIn.answers &
   typeof team.answers & {
     NodeTry: typeof nodes.NodeTry;

@@ -55,6 +55,9 @@ export const REQUEST_OUTCOMES = [
 ] as const;
 export type RequestOutcome = (typeof REQUEST_OUTCOMES)[number];
 
+/** Why a request was lost for want of credit: none at all, less than the hold, or less in the key's budget. */
+export const UNFUNDED_REASONS = ["no_credit", "hold", "budget_day", "budget_month"] as const;
+
 export const NODE_STATES = ["registered", "ready", "online", "paused", "quarantined", "retired"] as const;
 export type NodeState = (typeof NODE_STATES)[number];
 

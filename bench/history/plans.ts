@@ -59,7 +59,7 @@ export async function explaining(client: pg.PoolClient): Promise<{ pool: pg.Pool
 }
 
 /** Linux counts what a process ran, to the nanosecond; elsewhere nobody tells. */
-function nanosecondsRun(file: string): number {
+export function nanosecondsRun(file: string): number {
   try {
     return Number(readFileSync(file, "utf8").split(" ")[0]);
   } catch (error) {

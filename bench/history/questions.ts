@@ -94,7 +94,9 @@ function ofUsage({ watched, cast }: Setting): Question[] {
   const [from, to] = [ago(31), new Date()];
   const questions: Question[] = USAGE_BY.map((by) => ({
     name: `usage of 31 days by ${by}`,
-    ask: async () => (await usage.sums(builder, { by, from, to })).length,
+    ask: async () =>
+      (by === "label" ? await usage.byLabel(builder, { from, to }) : await usage.sums(builder, { by, from, to }))
+        .length,
   }));
   return questions.concat(
     {

@@ -41,11 +41,11 @@ function pick(chance: string, bounds: number[]): string {
   return `case ${cases.join(" ")} else ${bounds.length + 1} end`;
 }
 
-export async function seed(pool: pg.Pool, rows: number): Promise<Cast> {
+export async function seed(pool: pg.Pool, rows: number, days = DAYS): Promise<Cast> {
   const client = await pool.connect();
   try {
     await client.query("set statement_timeout = 0");
-    await insertAll(client, rows);
+    await insertAll(client, rows, days);
     return await readCast(client);
   } finally {
     // Its settings go with it.
@@ -53,7 +53,7 @@ export async function seed(pool: pg.Pool, rows: number): Promise<Cast> {
   }
 }
 
-async function insertAll(client: pg.PoolClient, rows: number): Promise<void> {
+async function insertAll(client: pg.PoolClient, rows: number, days: number): Promise<void> {
   await makePartitions(client);
   await client.query(`insert into price select 1, model, price_in, price_out from ${PRICES}`);
   await client.query(
@@ -67,8 +67,9 @@ async function insertAll(client: pg.PoolClient, rows: number): Promise<void> {
   await client.query(
     "select ledger_transfer(gen_random_uuid(), 'grant', id, 1000000000000000, 'bench') from account where kind = 'builder'",
   );
-  await insertRequests(client, rows);
+  await insertRequests(client, rows, days);
   await sumUp(client);
+  await leaveUnrolled(client);
   for (const table of [
     "request",
     "usage_hour",
@@ -95,7 +96,7 @@ async function makePartitions(client: pg.PoolClient): Promise<void> {
     end $$`);
 }
 
-async function insertRequests(client: pg.PoolClient, rows: number): Promise<void> {
+async function insertRequests(client: pg.PoolClient, rows: number, days: number): Promise<void> {
   // One seed, one process: the same numbers in every run.
   await client.query("set max_parallel_workers_per_gather = 0");
   await client.query("select setseed(0.42)");
@@ -103,7 +104,7 @@ async function insertRequests(client: pg.PoolClient, rows: number): Promise<void
     `with chance as materialized (
          select i, random() as who, random() as key, random() as model, random() as outcome, random() as host,
                 random() as node, 50 + floor(random() * 1450)::int as prompt, 20 + floor(random() * 480)::int as output,
-                now() - interval '${DAYS} days' + i * (interval '${DAYS} days' / ${rows}::float) as at
+                now() - interval '${days} days' + i * (interval '${days} days' / ${rows}::float) as at
            from generate_series(0, ${rows} - 1) i
        ), chosen as (
          select i, at, prompt, at + interval '1 second' as finished,
@@ -116,7 +117,7 @@ async function insertRequests(client: pg.PoolClient, rows: number): Promise<void
        )
        insert into request (id, account_id, key_id, key_name, endpoint, model, build, tokenizer, stream, outcome, http_status,
                             finish_reason, prompt_tokens, completion_tokens, price_version, hold_pico, charge_pico, host_pico,
-                            host_account_id, node_id, attempts, queue_ms, ttft_ms, duration_ms, client, created_at, finished_at)
+                            host_account_id, node_id, attempts, queue_ms, ttft_ms, duration_ms, client, label, created_at, finished_at)
        select (lpad(to_hex(floor(extract(epoch from c.at) * 1000)::bigint), 12, '0') || '7' || substr(h.hex, 1, 3) || '8'
                  || substr(h.hex, 4, 15))::uuid,
               ${ID("'builder ' || c.builder")}, ${ID("'key ' || c.builder || ' ' || c.key")},
@@ -128,14 +129,18 @@ async function insertRequests(client: pg.PoolClient, rows: number): Promise<void
               case when o.status <> 429 then c.prompt * p.price_in + 1024::bigint * p.price_out else 0 end, n.charge,
               host_share(n.charge), case when o.billed then ${ID("'host ' || c.host")} end,
               case when o.billed then ${ID("'node ' || c.host || ' ' || c.node")} end,
-              case when o.billed then 1 else 0 end, 2, 80, 1000, 'openai-js',
+              case when o.billed then 1 else 0 end, 2, q.ttft, q.ttft + floor(q.output * (4 + 30 * q.pace))::int, 'openai-js',
+              case when o.status <> 429 and c.i % 5 = 0 then 'team-' || c.i / 5 % 40 end,
               date_trunc('milliseconds', c.at), c.finished
          from chosen c
          join ${OUTCOMES} on c.outcome >= o.low and c.outcome < o.high
          join ${PRICES} on p.model = c.model,
          lateral (select md5(c.i::text) as hex) h,
          lateral (select case when o.status <> 429 then c.prompt else 0 end as prompt,
-                         case when o.billed and p.price_out > 0 then c.output else 0 end as output) q,
+                         case when o.billed and p.price_out > 0 then c.output else 0 end as output,
+                         -- From 40 ms to two seconds, most of them short.
+                         floor(40 * exp(('x' || substr(h.hex, 20, 6))::bit(24)::int / 4194304.0::float8))::int as ttft,
+                         ('x' || substr(h.hex, 26, 6))::bit(24)::int / 16777216.0::float8 as pace) q,
          lateral (select q.prompt, q.output,
                          case when o.billed then q.prompt * p.price_in::bigint + q.output * p.price_out::bigint else 0 end as charge) n
         order by c.i`,
@@ -165,6 +170,14 @@ async function sumUp(client: pg.PoolClient): Promise<void> {
   await client.query(
     `update ledger_account a set balance = e.total
        from (select account_id, sum(amount) as total from ledger_entry group by 1) e where e.account_id = a.id`,
+  );
+}
+
+/** As the migration does with the past that it finds. */
+async function leaveUnrolled(client: pg.PoolClient): Promise<void> {
+  await client.query(
+    `insert into unrolled (request_id, outcome)
+     select id, outcome from request where not starts_with(outcome, 'rate_limit_') order by id`,
   );
 }
 

@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
-import { newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
+import { eventually, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import { grant } from "./accounts.ts";
 import { type BrowserSession, buildConsole, NEEDS_CHROMIUM, openBrowser, signIn } from "./browser.ts";
 
@@ -381,6 +381,85 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
       .getByRole("status")
       .filter({ hasText: / UTC.*tiny-3b.*\$0\.0/s })
       .waitFor();
+    assert.deepEqual(browser.complaints(), []);
+  });
+
+  test("performance by model and key, requests by label, id and cost, and what was refused for want of credit", async () => {
+    const headers = { "sec-fetch-site": "same-origin" };
+    const made = await page.request.post("/console/api/keys", { data: { name: "insight" }, headers });
+    const { secret, id: keyId } = (await made.json()) as { secret: string; id: string };
+    const send = (body: object, signal?: AbortSignal): Promise<Response> =>
+      fetch(`${platform.ready.base_url}/v1/chat/completions`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "tiny-3b", max_tokens: 200, ...body }),
+        ...(signal !== undefined && { signal }),
+      });
+    const script = (orders: object) => ({ messages: [{ role: "user", content: `#script ${JSON.stringify(orders)}` }] });
+    const answers: string[] = [];
+    for (const tokens of [20, 40, 60]) {
+      const answer = await send({ ...script({ tokens }), user: "nightly" });
+      answers.push(((await answer.json()) as { id: string }).id);
+    }
+    const left = new AbortController();
+    const leaving = await send({ ...script({ tokens: 150, delta_ms: 100 }), stream: true }, left.signal);
+    await leaving.body?.getReader().read();
+    left.abort();
+
+    await page.goto(`/console/performance?range=1h&key=${keyId}`);
+    const figure = (name: string) => page.getByRole("definition").filter({ hasText: name });
+    await figure("0 of 3 failed, 1 closed by the client").waitFor();
+    await figure("0 %").first().waitFor();
+    await page.getByRole("figure", { name: "Time to first token in the last hour" }).waitFor();
+    await page.getByRole("button", { name: "Clear", exact: true }).click();
+    assert.equal(new URL(page.url()).search, "?range=1h");
+    await page.getByRole("radio", { name: "By key" }).click();
+    await page.getByRole("table", { name: "Performance by key" }).getByRole("button", { name: "insight" }).click();
+    await figure("0 of 3 failed").waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("key"), keyId);
+    await page.reload();
+    await figure("0 of 3 failed").waitFor();
+    await page.getByRole("radio", { name: "7d" }).click();
+    await page.getByRole("figure", { name: "Duration in the last 7 days" }).waitFor();
+
+    // Who goes away is no error, here neither.
+    await page.goto("/console/overview");
+    await page.getByText("closed by the client.").waitFor();
+    assert.equal(await page.getByRole("link", { name: /client_closed/ }).count(), 0);
+    await page.getByRole("list", { name: "Spend by label in the last 24 hours" }).getByText("nightly").click();
+    const total = (name: string) => page.locator("dl[aria-label=Totals] > div").filter({ hasText: name });
+    await total("Requests").getByText("3", { exact: true }).waitFor();
+    await total("Tokens out").getByText("120", { exact: true }).waitFor();
+    assert.equal(new URL(page.url()).search, "?label=nightly");
+    await page.getByLabel("Order").selectOption("cost");
+    await page.waitForURL("**/requests?*sort=cost*");
+    assert.equal(new URL(page.url()).searchParams.get("range"), "30d");
+    const rows = page.getByRole("table", { name: "Requests" }).locator("tbody tr");
+    await rows.nth(2).waitFor();
+    await rows.nth(0).getByText("60", { exact: true }).waitFor();
+    await page.getByLabel("Find a request by id").fill("nonsense");
+    await page.keyboard.press("Enter");
+    await page.getByText("This is not the id of a request").waitFor();
+    await page.getByLabel("Find a request by id").fill(answers[0] ?? "");
+    const drawer = page.getByRole("dialog");
+    await drawer.getByText((answers[0] ?? "").replace("chatcmpl-", "req_"), { exact: true }).waitFor();
+    await drawer.getByText("nightly", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("radio", { name: "1h" }).click();
+    await rows.nth(2).waitFor();
+    assert.equal(new URL(page.url()).searchParams.get("range"), "1h");
+
+    const change = { data: { budget_day_micro: "0.000001" }, headers };
+    assert.equal((await page.request.patch(`/console/api/keys/${keyId}`, change)).status(), 200);
+    const refused = await send(script({ tokens: 20 }));
+    assert.equal(refused.status, 402, await refused.text());
+    await page.goto("/console/requests");
+    await eventually("the refusal is counted", async () => {
+      await page.reload();
+      await page.getByRole("table", { name: "Requests" }).waitFor();
+      return (await page.getByText("1 request was refused for want of credit").count()) > 0;
+    });
+    await page.getByText("the key's daily budget was used up (insight: 1)").waitFor();
     assert.deepEqual(browser.complaints(), []);
   });
 

@@ -14,6 +14,7 @@ import * as operatorAccounts from "./operator-accounts.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
 import * as operatorPlatform from "./operator-platform.ts";
+import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
 import * as requests from "./requests.ts";
 import * as signIn from "./sign-in.ts";
@@ -36,7 +37,7 @@ export const consoleApi: Api = {
     { name: "Accounts", description: "Who is signed in, and which accounts they have." },
     { name: "Team", description: "Who belongs to an account, and who is invited." },
     { name: "Keys", description: "A builder's API keys." },
-    { name: "Requests", description: "A builder's history." },
+    { name: "Requests", description: "A builder's history, and how requests went." },
     { name: "Money", description: "A builder's credit." },
     { name: "Models", description: "What is offered, and how it stands now." },
     { name: "Hosting", description: "A host's tokens, nodes and earnings." },
@@ -74,6 +75,7 @@ export const consoleApi: Api = {
     ...team.answers,
     ...keys.answers,
     ...requests.answers,
+    ...performance.answers,
     ...money.answers,
     ...credits.answers,
     ...models.answers,
@@ -92,6 +94,7 @@ export const consoleApi: Api = {
     { tag: "Team", routes: team.teamRoutes },
     { tag: "Keys", routes: keys.keyRoutes },
     { tag: "Requests", routes: requests.requestRoutes },
+    { tag: "Requests", routes: performance.performanceRoutes },
     { tag: "Money", routes: money.moneyRoutes },
     { tag: "Money", routes: credits.statementRoutes },
     { tag: "Money", routes: money.creditRoutes },

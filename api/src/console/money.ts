@@ -20,7 +20,7 @@ import {
 } from "../values.ts";
 
 /** What sums of usage are by. */
-export const USAGE_BY = ["key", "model", "day", "hour", "outcome"] as const;
+export const USAGE_BY = ["key", "model", "day", "hour", "outcome", "label"] as const;
 
 export const UsageQuery = z.object({
   ...SpanFields,
@@ -59,12 +59,17 @@ const UsageRow = z
     day: z.string().optional().describe("In UTC, such as `2026-11-15`."),
     hour: z.string().optional().describe("When it begins, such as `2026-11-15T06:00:00Z`."),
     outcome: RequestOutcome.optional(),
+    label: z
+      .string()
+      .nullable()
+      .optional()
+      .describe("null: all the rest, requests without a label and labels beyond the 200 that cost most."),
     requests: Count,
     prompt_tokens: Count,
     completion_tokens: Count,
     charge_micro: Money,
   })
-  .describe("One sum. Of the first five fields it has the one that `by` names, and the one that `split` names.");
+  .describe("One sum. Of the first six fields it has the one that `by` names, and the one that `split` names.");
 
 const UsageList = listOf(UsageRow, { by: z.enum(USAGE_BY), from: Time, to: Time });
 
@@ -152,7 +157,8 @@ export const moneyRoutes = routes({
   getUsage: {
     at: "GET /console/api/usage",
     summary: "Sum up what was spent",
-    description: "Sums are of whole hours. A span has at most 400 days, by the hour at most 31.",
+    description:
+      "Sums are of whole hours, by label of whole days in UTC. A span has at most 400 days, by the hour at most 31. By label, what cost most comes first; a request is counted a few seconds after it ended, and sums by label are not split further.",
     guard: "builder",
     query: UsageQuery,
     words: {

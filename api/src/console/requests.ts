@@ -5,7 +5,7 @@ import { PageFields, SpanFields } from "../lists.ts";
 import { Receipt } from "../nodes/answers.ts";
 import { sampleReceipt } from "../nodes/samples.ts";
 import { routes } from "../route.ts";
-import { ENDPOINTS, FINISH_REASONS } from "../states.ts";
+import { ENDPOINTS, FINISH_REASONS, UNFUNDED_REASONS } from "../states.ts";
 import {
   Count,
   Id,
@@ -19,13 +19,20 @@ import {
   Time,
 } from "../values.ts";
 
-export const RequestsQuery = z.object({
-  ...PageFields,
+export const REQUEST_SORTS = ["newest", "oldest", "cost", "duration"] as const;
+
+const RequestsFilter = z.object({
   ...SpanFields,
   model: z.string().optional(),
   key: z.string().optional(),
   outcome: z.string().optional(),
+  label: z.string().min(1, "must be a label").max(64, "must be at most 64 characters long").optional(),
 });
+export const RequestsQuery = RequestsFilter.extend({
+  ...PageFields,
+  sort: z.enum(REQUEST_SORTS, `must be one of ${REQUEST_SORTS.join(", ")}`).default("newest"),
+});
+const UnfundedQuery = z.object(SpanFields);
 
 export const Request = z
   .strictObject({
@@ -58,6 +65,7 @@ export const Request = z
     ttft_ms: Milliseconds.describe("Until its first token."),
     duration_ms: Milliseconds,
     client: z.string().describe("The family of its user agent; empty where there was none."),
+    label: z.string().nullable().describe("Your own word for it: `metadata.tag` or `user` of the request."),
     count: z
       .int()
       .min(1)
@@ -69,7 +77,37 @@ export const Request = z
 
 const RequestList = listOf(Request);
 
-export const answers = { Request, RequestList, RequestOutcome, Receipt };
+const RequestTotals = z
+  .strictObject({
+    object: z.literal("request_totals"),
+    requests: Count,
+    prompt_tokens: Count,
+    completion_tokens: Count,
+    charge_micro: Money,
+  })
+  .describe("What all requests that the filters let through add up to, to the last one.");
+
+const Unfunded = z.strictObject({
+  key: Id("key"),
+  reason: z
+    .enum(UNFUNDED_REASONS)
+    .describe(
+      "`no_credit`: there was none at all; `hold`: less than the request could have cost; `budget_day`, `budget_month`: less was left of the key's budget.",
+    ),
+  requests: Count,
+});
+
+const UnfundedList = listOf(Unfunded, { from: Time, to: Time });
+
+export const answers = {
+  Request,
+  RequestList,
+  RequestTotals,
+  Unfunded,
+  UnfundedList,
+  RequestOutcome,
+  Receipt,
+};
 
 const sampleRequest = {
   id: sampleId("req"),
@@ -95,27 +133,34 @@ const sampleRequest = {
   ttft_ms: 180,
   duration_ms: 1240,
   client: "openai-js",
+  label: "nightly-summaries",
   count: 1,
 };
 
 const CSV_COLUMNS =
-  "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count";
+  "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count,label";
 
-const REQUEST_PATH = { id: "The request's id, `req_…`." };
+const REQUEST_PATH = { id: "The request's id, `req_…`, or its answer's: `chatcmpl-…`, `cmpl-…`." };
 const FILTER_WORDS = {
   model: "Only requests for this model.",
   key: "Only requests with this key, `key_…`.",
   outcome: "Only requests that ended like this, such as `ok`; 422 `unknown_outcome` for one that there is not.",
+  label: "Only requests with this label.",
+};
+const SPAN_WORDS = {
+  from: "The first hour: `2026-11-15`, `2026-11-15T06:30:00Z` or Unix seconds. By default the first of the month that `to` lies in.",
+  to: "Where it ends, written like `from`. By default now.",
 };
 
 export const requestRoutes = routes({
   listRequests: {
     at: "GET /console/api/requests",
     summary: "List requests",
-    description: "The newest first. Filters narrow each other.",
+    description:
+      "Filters narrow each other. By cost or duration, what cost or took most comes first; that takes a `from` at most 31 days before `to`, and a span with at most 200,000 requests.",
     guard: "builder",
     query: RequestsQuery,
-    words: FILTER_WORDS,
+    words: { ...FILTER_WORDS, sort: "In which order: `newest` first, `oldest` first, by `cost` or by `duration`." },
     answer: { description: "A page of the history.", json: RequestList, example: sampleList(sampleRequest) },
     faults: codes("invalid_cursor", "unknown_model", "unknown_outcome"),
   },
@@ -124,7 +169,7 @@ export const requestRoutes = routes({
     summary: "Export requests",
     description: "Everything that the filters let through, the newest first, in one file.",
     guard: "builder",
-    query: RequestsQuery.omit({ cursor: true, limit: true }),
+    query: RequestsFilter,
     words: FILTER_WORDS,
     answer: {
       description: "The file.",
@@ -135,6 +180,45 @@ export const requestRoutes = routes({
       headers: ["content-disposition"],
     },
     faults: codes("unknown_model", "unknown_outcome"),
+  },
+  getRequestTotals: {
+    at: "GET /console/api/requests/totals",
+    summary: "Sum up requests",
+    description:
+      "All that the filters let through, not only a page of it. A label together with another filter takes a span in which at most 200,000 requests have that label.",
+    guard: "builder",
+    query: RequestsFilter,
+    words: FILTER_WORDS,
+    answer: {
+      description: "The sums.",
+      json: RequestTotals,
+      example: {
+        object: "request_totals",
+        requests: 1204,
+        prompt_tokens: 88_102,
+        completion_tokens: 41_377,
+        charge_micro: "5539.450000",
+      },
+    },
+    faults: codes("unknown_model", "unknown_outcome"),
+  },
+  listUnfunded: {
+    at: "GET /console/api/unfunded",
+    summary: "Count requests refused for want of credit",
+    description:
+      "They are refused with 402 before anything is done, and leave no record. Counts are of whole hours, a few seconds late, and of at most 400 days.",
+    guard: "builder",
+    query: UnfundedQuery,
+    words: SPAN_WORDS,
+    answer: {
+      description: "The counts by key and reason.",
+      json: UnfundedList,
+      example: {
+        ...sampleList({ key: sampleId("key"), reason: "no_credit", requests: 12 }),
+        from: SAMPLE_TIME,
+        to: SAMPLE_TIME + 86_400,
+      },
+    },
   },
   getRequest: {
     at: "GET /console/api/requests/{id}",

@@ -11,7 +11,7 @@ import { Status, sampleStatus } from "./status.ts";
 const paragraphs = (...texts: string[]): string => texts.join("\n\n");
 
 const ignoring = (...more: string[]): string =>
-  `Accepted and ignored, like every field that is not listed: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. Those of them that were sent are named in the answer's header \`${IGNORED_HEADER}\`.`;
+  `Accepted and ignored, like every field that is not listed: ${[...IGNORED_FIELDS, ...more].map((name) => `\`${name}\``).join(", ")}. Those of them that were sent are named in the answer's header \`${IGNORED_HEADER}\`. Of \`metadata\` the string \`tag\`, or else \`user\`, is kept as the request's label in your history and sums, where it has at most 64 plain characters; it changes nothing about the answer.`;
 const NO_TOOLS =
   "There are no tool calls in any answer: a `tool_choice` that demands one (`required`, or a tool by its name) is a 400.";
 

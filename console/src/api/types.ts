@@ -41,6 +41,11 @@ export type ModelPerformance = Schema<"ModelPerformance">;
 export type Rate = Schema<"Rate">;
 /** The filters of the history; a page's cursor and size are not among them. */
 export type RequestFilter = Query<"GET /console/api/requests.csv">;
+export type RequestSort = NonNullable<Query<"GET /console/api/requests">["sort"]>;
+export type Unfunded = Schema<"Unfunded">;
+export type Performance = Schema<"Performance">;
+export type PerformanceRow = Schema<"PerformanceRow">;
+export type PerformanceQuery = Query<"GET /console/api/performance">;
 
 // A host's.
 export type HostToken = Schema<"HostToken">;

@@ -17,7 +17,7 @@ import { useAway } from "./reach.ts";
 const LIVE_REQUESTS = ["live requests"];
 const LIVE_OPEN = ["live open"];
 const READ_AGAIN_MS = 4_000;
-const OF_REQUESTS = /^(requests recent|requests list|usage|keys|statement|credits)/;
+const OF_REQUESTS = /^(requests recent|requests list|requests totals|performance|usage|keys|statement|credits)/;
 
 interface EventStreamOptions {
   enabled?: boolean;

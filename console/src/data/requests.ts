@@ -1,15 +1,30 @@
 /** A builder's request history. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import type { RequestFilter } from "../api/types.ts";
+import type { RequestFilter, RequestSort } from "../api/types.ts";
 import { pageByPage } from "./pages.ts";
 
 const PAGE = 50;
 
-export const requestsQuery = (filter: RequestFilter) =>
-  pageByPage(["requests", "list", filter], (cursor) =>
-    call("GET /console/api/requests", { query: { ...filter, limit: PAGE, cursor } }),
+export const requestsQuery = (filter: RequestFilter, sort: RequestSort) =>
+  pageByPage(["requests", "list", filter, sort], (cursor) =>
+    call("GET /console/api/requests", { query: { ...filter, sort, limit: PAGE, cursor } }),
   );
+
+/** What all of them add up to. */
+export const requestTotalsQuery = (filter: RequestFilter) =>
+  queryOptions({
+    queryKey: ["requests", "totals", filter],
+    queryFn: () => call("GET /console/api/requests/totals", { query: filter }),
+    placeholderData: keepPreviousData,
+  });
+
+/** Those that were refused for want of credit since then. */
+export const unfundedQuery = (from: string) =>
+  queryOptions({
+    queryKey: ["unfunded", from],
+    queryFn: () => call("GET /console/api/unfunded", { query: { from } }),
+  });
 
 /** Of one key, where it is named. */
 export const recentRequestsQuery = (limit: number, key?: string) =>

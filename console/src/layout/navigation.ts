@@ -16,6 +16,7 @@ import {
   ScrollText,
   ServerCog,
   Ticket,
+  Timer,
   Users,
   UsersRound,
 } from "lucide-react";
@@ -41,6 +42,7 @@ const BUILD: NavGroup = {
     { to: "/overview", label: "Overview", icon: Gauge },
     { to: "/keys", label: "API keys", icon: KeyRound },
     { to: "/requests", label: "Requests", icon: Activity },
+    { to: "/performance", label: "Performance", icon: Timer },
     { to: "/playground", label: "Playground", icon: MessageSquare },
     { to: "/models", label: "Models", icon: Boxes },
     { to: "/credits", label: "Credits", icon: CreditCard },

@@ -1,5 +1,6 @@
 /** The builder's pages. */
 import { createRoute } from "@tanstack/react-router";
+import { readPerformanceSearch } from "../pages/performance/search.ts";
 import { readRequestsSearch } from "../pages/requests/search.ts";
 import { appRoute, requireAccount } from "./app.tsx";
 import { lazyRouteComponent } from "./lazy.ts";
@@ -25,6 +26,13 @@ const requests = createRoute({
   ...forBuilders,
   validateSearch: readRequestsSearch,
   component: lazyRouteComponent(() => import("../pages/requests/requests-page.tsx"), "RequestsPage"),
+});
+const performance = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/performance",
+  ...forBuilders,
+  validateSearch: readPerformanceSearch,
+  component: lazyRouteComponent(() => import("../pages/performance/performance-page.tsx"), "PerformancePage"),
 });
 const playground = createRoute({
   getParentRoute: () => appRoute,
@@ -62,4 +70,4 @@ const team = createRoute({
   component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "BuilderTeamPage"),
 });
 
-export const builderRoutes = [overview, keys, requests, playground, models, model, credits, team] as const;
+export const builderRoutes = [overview, keys, requests, performance, playground, models, model, credits, team] as const;

@@ -49,6 +49,7 @@ const BUILDER: Chapter = {
     { name: "keys", path: "/keys", there: "nightly summaries", also: ["-narrow"] },
     { name: "key", path: "/keys", there: "nightly summaries", open: openKey, also: ["-narrow"] },
     { name: "requests", path: "/requests", there: "reason-32b", open: openRequest, also: ["-narrow"] },
+    { name: "performance", path: "/performance?range=24h", there: "Tokens/s", open: chart, also: ["-dark"] },
     {
       name: "playground",
       path: "/playground?model=reason-32b",

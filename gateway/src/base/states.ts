@@ -29,6 +29,7 @@ export {
   type TopUpFailure,
   TRANSFER_KINDS,
   type TransferKind,
+  UNFUNDED_REASONS,
 } from "@tollgate/api/states.ts";
 
 /** In the ledger the platform and the world outside have accounts too. */

@@ -5,6 +5,7 @@ import type { Uuid } from "../base/ids.ts";
 import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { lookBack } from "./look-back.ts";
+import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
 const RequestRecord = row({
   id: column.uuid,
@@ -33,6 +34,8 @@ const RequestRecord = row({
   ttftMs: column.count.nullable(),
   durationMs: column.count.nullable(),
   client: z.string(),
+  /** The builder's own word for what it was for. */
+  label: z.string().nullable(),
   /** How many requests the record stands for: one, but for a flood of refusals. */
   count: column.count,
   createdAt: column.moment,
@@ -44,16 +47,39 @@ export interface Filter {
   model?: string | undefined;
   keyId?: Uuid | undefined;
   outcome?: RequestOutcome | undefined;
+  label?: string | undefined;
   from?: Date | undefined;
   to?: Date | undefined;
+}
+
+interface Page {
+  oldestFirst?: boolean | undefined;
+  before?: Uuid | undefined;
+  limit: number;
+}
+
+interface LargestPage {
+  by: "cost" | "duration";
+  from: Date;
+  after?: { size: bigint; id: Uuid } | undefined;
+  limit: number;
 }
 
 export interface History {
   find(accountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
   /** A request that this host served and was paid for. */
   findServed(hostAccountId: Uuid, id: Uuid): Promise<RequestRecord | undefined>;
-  /** Newest first; `before` continues a page. */
-  list(accountId: Uuid, page: Filter & { before?: Uuid | undefined; limit: number }): Promise<RequestRecord[]>;
+  /** Newest first unless told; `before` continues a page: it is the last one's id. */
+  list(accountId: Uuid, page: Filter & Page): Promise<RequestRecord[]>;
+  /**
+   * What cost or took most first; `after` continues a page. Reads everything between `from` and `to`, or all of it that has
+   * the label: who asks has seen to it that this is not too much.
+   */
+  largest(accountId: Uuid, page: Filter & LargestPage): Promise<RequestRecord[]>;
+  /** What the requests that a filter leaves add up to. */
+  total(accountId: Uuid, filter: Filter, nowMs: number): Promise<RequestTotal>;
+  /** How many requests have a label, in the days that a span touches; what ended within seconds may be missing. */
+  labelled(accountId: Uuid, label: string, span: Pick<Filter, "from" | "to">): Promise<number>;
   /** Creates the coming months' partitions. */
   makePartitions(): Promise<void>;
 }
@@ -62,40 +88,66 @@ const COLUMNS = `id, account_id as "accountId", key_id as "keyId", key_name as "
   tokenizer, stream, outcome, http_status as "httpStatus", finish_reason as "finishReason",
   prompt_tokens as "promptTokens", completion_tokens as "completionTokens", reasoning_tokens as "reasoningTokens",
   price_version as "priceVersion", hold_pico as hold, charge_pico as charge, host_pico as "hostShare",
-  node_id as "nodeId", attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client,
+  node_id as "nodeId", attempts, queue_ms as "queueMs", ttft_ms as "ttftMs", duration_ms as "durationMs", client, label,
   requests::float8 as count,
   created_at as "createdAt", finished_at as "finishedAt"`;
 const LAST_ID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
 /** `$1` account, `$2` before, `$3` limit, `$4` from, `$5` to. Ids are time, so a span of time is a range of the index. */
-const SPAN = `account_id = $1 and id < $2
+const spanText = (oldestFirst: boolean): string => `account_id = $1 and id ${oldestFirst ? ">" : "<"} $2
   and ($4::timestamptz is null or id >= uuid_floor($4)) and ($5::timestamptz is null or id < uuid_floor($5))`;
-const PLAIN = `select ${COLUMNS} from request where ${SPAN} order by id desc limit $3`;
+
+/** All of them, or those of a label (`$6`), which have an index of their own. */
+const plainText = (oldestFirst: boolean, labelled: boolean): string =>
+  `select ${COLUMNS} from request where ${spanText(oldestFirst)} ${labelled ? "and label = $6" : ""}
+    order by id ${oldestFirst ? "asc" : "desc"} limit $3`;
+
+const MATCHES = `($6::text is null or model = $6) and ($7::uuid is null or key_id = $7)
+       and ($8::text is null or outcome = $8)`;
+
 /**
  * With a filter (`$6` model, `$7` key, `$8` outcome) the hourly rollup says in which hours there is anything to find and how
- * much, so that only so many hours are read as the page needs, however rare what is looked for. `$9`: days to look back.
+ * much, so that only so many hours are read as the page needs, however rare what is looked for. Of labels (`$10`) it knows
+ * nothing: with one, every hour that has anything is looked up. `$9`: days to look back.
  */
-const FILTERED = `
+function filteredText(oldestFirst: boolean, labelled: boolean): string {
+  const order = oldestFirst ? "asc" : "desc";
+  const beyond = oldestFirst
+    ? "hour >= date_trunc('hour', uuid_time($2::uuid))"
+    : "hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))";
+  return `
   with hours as materialized (
-    select hour, sum(sum(requests - summarised)) over (order by hour desc) - sum(requests - summarised) as newer
+    select hour, sum(sum(requests - summarised)) over (order by hour ${order}) - sum(requests - summarised) as nearer
       from usage_hour
-     where account_id = $1 and hour <= uuid_time(least($2::uuid, uuid_floor(now() + interval '1 day')))
+     where account_id = $1 and ${beyond}
        and ($4::timestamptz is null or hour >= date_trunc('hour', $4::timestamptz))
        and ($5::timestamptz is null or hour < $5)
        and ($9::int is null or hour >= least(uuid_time($2::uuid), $5, now()) - make_interval(days => $9))
-       and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7) and ($8::text is null or outcome = $8)
+       and ${MATCHES}
      group by hour
   ), needed as materialized (
-    -- The newest hour may lie partly before the cursor: its count promises nothing, so the others must do.
+    -- The first hour may lie partly beyond the cursor: its count promises nothing, so the others must do.
     select hour from hours
-     where newer <= $3 + coalesce((select newest.newer from hours newest order by hour desc offset 1 limit 1), 0)
+     where ${labelled ? "true" : `nearer <= $3 + coalesce((select first.nearer from hours first order by hour ${order} offset 1 limit 1), 0)`}
   )
   select found.* from needed cross join lateral (
     select ${COLUMNS} from request
-     where ${SPAN} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
-       and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7) and ($8::text is null or outcome = $8)
-     order by id desc limit $3
-  ) found order by found.id desc limit $3`;
+     where ${spanText(oldestFirst)} and id >= uuid_floor(needed.hour) and id < uuid_floor(needed.hour + interval '1 hour')
+       and ${MATCHES} ${labelled ? "and label = $10" : ""}
+     order by id ${order} limit $3
+  ) found order by found.id ${order} limit $3`;
+}
+
+const SIZES = { cost: "charge_pico", duration: "coalesce(duration_ms, -1)::bigint" };
+
+/** `$4` from, `$5` to, `$9` label, `$2` and `$10` the id and the size of the last one. */
+const largestText = (by: LargestPage["by"], labelled: boolean): string =>
+  `select ${COLUMNS} from request
+    where account_id = $1 and id >= uuid_floor($4) and ($5::timestamptz is null or id < uuid_floor($5))
+      and ${MATCHES} and ${labelled ? "label = $9" : "$9::text is null"}
+      and ($10::bigint is null or (${SIZES[by]}, id) < ($10, $2::uuid))
+    order by ${SIZES[by]} desc, id desc limit $3`;
 
 export function openHistory(options: { pool: pg.Pool }): History {
   const { pool } = options;
@@ -104,12 +156,25 @@ export function openHistory(options: { pool: pg.Pool }): History {
   return {
     find: (accountId, id) => findBy("account_id", accountId, id),
     findServed: (hostAccountId, id) => findBy("host_account_id", hostAccountId, id),
-    async list(accountId, { before, limit, from, to, model, keyId, outcome }) {
-      const span = [accountId, before ?? LAST_ID, limit, from ?? null, to ?? null];
+    async list(accountId, { before, limit, from, to, model, keyId, outcome, label, oldestFirst = false }) {
+      const span = [accountId, before ?? (oldestFirst ? FIRST_ID : LAST_ID), limit, from ?? null, to ?? null];
       const filter = [model ?? null, keyId ?? null, outcome ?? null];
-      if (filter.every((value) => value === null)) return await queryRows(pool, RequestRecord, PLAIN, span);
-      return await lookBack(limit, (days) => queryRows(pool, RequestRecord, FILTERED, [...span, ...filter, days]));
+      const labels = label === undefined ? [] : [label];
+      if (filter.every((value) => value === null)) {
+        return await queryRows(pool, RequestRecord, plainText(oldestFirst, labels.length > 0), [...span, ...labels]);
+      }
+      const text = filteredText(oldestFirst, labels.length > 0);
+      const read = (days: number | null) => queryRows(pool, RequestRecord, text, [...span, ...filter, days, ...labels]);
+      return oldestFirst ? await read(null) : await lookBack(limit, read);
     },
+    async largest(accountId, { by, after, limit, from, to, model, keyId, outcome, label }) {
+      const filter = [model ?? null, keyId ?? null, outcome ?? null, label ?? null];
+      const span = [accountId, after?.id ?? LAST_ID, limit, from, to ?? null];
+      const text = largestText(by, label !== undefined);
+      return await queryRows(pool, RequestRecord, text, [...span, ...filter, after?.size ?? null]);
+    },
+    total: (accountId, filter, nowMs) => totalOf(pool, accountId, { filter, nowMs }),
+    labelled: (accountId, label, span) => labelledRequests(pool, accountId, { label, ...span }),
     async makePartitions() {
       await pool.query("select history_make_partitions(2)");
     },

@@ -89,40 +89,22 @@ export interface Performance {
 
 const DIMENSIONS = { slot: "slot", subject: "subject", key: "key_id", model: "model" } as const;
 const TYPES = { slot: "timestamptz", subject: "uuid", key: "uuid", model: "text" } as const;
+const NAMES = ["slot", "subject", "key", "model"] as const;
 const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   return {
     async sums({ scope, subjects = [NOBODY as Uuid], grain, from, to, by, model, keyId }) {
-      const names = ["slot", "subject", "key", "model"] as const;
-      const of = names.map((name) => (by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`));
-      const dimensions = of.map((expression, index) => `${expression} as d${index}`).join(", ");
-      const same = of.map((_, index) => `h.d${index} is not distinct from s.d${index}`).join(" and ");
-      const histogram = (name: string): string =>
-        `${name} as (select d0, d1, d2, d3, histogram_merge(array_agg(number)) as numbers
-           from chosen, unnest(${name}) as n (number) group by 1, 2, 3, 4)`;
-      const rows = await queryRows(
-        pool,
-        Sum,
-        `with chosen as materialized (
-           select *, ${dimensions} from performance
-            where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
-              and ($6::text is null or model = $6) and ($7::uuid is null or key_id = $7)
-         ), summed as (
-           select d0, d1, d2, d3, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
-                  sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as prompt_tokens,
-                  sum(completion_tokens)::float8 as completion_tokens, sum(flow_tokens)::float8 as flow_tokens,
-                  sum(flow_ms)::float8 as flow_ms, sum(busy_ms)::float8 as busy_ms
-             from chosen group by 1, 2, 3, 4
-         ), ${histogram("ttft")}, ${histogram("duration")}
-         select d0 as slot, d1 as subject, d2 as key, d3 as model, requests, ok, closed, failed,
-                prompt_tokens as "promptTokens", completion_tokens as "completionTokens", flow_tokens as "flowTokens",
-                flow_ms as "flowMs", busy_ms as "busyMs",
-                coalesce((select numbers from ttft h where ${same}), '{}')::text as ttft,
-                coalesce((select numbers from duration h where ${same}), '{}')::text as duration
-           from summed s where requests > 0 order by 1, 2, 3, 4`,
-        [scope, subjects, grain, from, to, model ?? null, keyId ?? null],
-      );
+      const perKey = scope === "account" && (by.includes("key") || keyId !== undefined);
+      const rows = await queryRows(pool, Sum, sumsText(by, perKey), [
+        scope,
+        subjects,
+        grain,
+        from,
+        to,
+        model ?? null,
+        keyId ?? null,
+      ]);
       return rows.map(({ ttft, duration, flowTokens, flowMs, ...sum }) => ({
         ...sum,
         errorShare: sum.ok + sum.failed === 0 ? null : sum.failed / (sum.ok + sum.failed),
@@ -132,6 +114,35 @@ export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
       }));
     },
   };
+}
+
+/** Rows of all keys together serve what does not ask for keys: they are fewer by as many keys as there are. */
+function sumsText(by: PerformanceQuery["by"], perKey: boolean): string {
+  const groups = ["every", ...NAMES.filter((name) => by.includes(name)).map((name) => DIMENSIONS[name])].join(", ");
+  const of = NAMES.map((name) => `${by.includes(name) ? DIMENSIONS[name] : `null::${TYPES[name]}`} as "${name}"`);
+  const histogram = (name: string): string =>
+    `${name}_of as (
+       select ${groups}, array_agg((bucket << 40) | count order by bucket)::text as numbers
+         from (select ${groups}, number >> 40 as bucket, sum(number & ((1::bigint << 40) - 1))::bigint as count
+                 from chosen, unnest(${name}) as n (number) group by ${groups}, bucket) merged
+        group by ${groups})`;
+  return `
+    with chosen as materialized (
+      select *, true as every from performance
+       where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
+         and key_id ${perKey ? "<>" : "="} '${NOBODY}' and ($6::text is null or model = $6)
+         and ($7::uuid is null or key_id = $7)
+    ), summed as (
+      select ${groups}, sum(requests)::float8 as requests, sum(ok)::float8 as ok, sum(closed)::float8 as closed,
+             sum(failed)::float8 as failed, sum(prompt_tokens)::float8 as "promptTokens",
+             sum(completion_tokens)::float8 as "completionTokens", sum(flow_tokens)::float8 as "flowTokens",
+             sum(flow_ms)::float8 as "flowMs", sum(busy_ms)::float8 as "busyMs"
+        from chosen group by ${groups}
+    ), ${histogram("ttft")}, ${histogram("duration")}
+    select ${of.join(", ")}, requests, ok, closed, failed, "promptTokens", "completionTokens", "flowTokens", "flowMs",
+           "busyMs", coalesce(ttft_of.numbers, '{}') as ttft, coalesce(duration_of.numbers, '{}') as duration
+      from summed left join ttft_of using (${groups}) left join duration_of using (${groups})
+     where requests > 0 order by 1, 2, 3, 4`;
 }
 
 const percentiles = (histogram: bigint[]): Percentiles => ({

@@ -37,6 +37,7 @@ const record = (): RequestRecord => ({
   durationMs: 3,
   count: 1,
   client: "curl",
+  label: null,
   createdAt: new Date("2026-11-15T10:00:00Z"),
   finishedAt: new Date("2026-11-15T10:00:01Z"),
 });

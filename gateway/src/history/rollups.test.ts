@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { systemClock } from "../base/clock.ts";
-import type { Uuid } from "../base/ids.ts";
+import { newIds, type Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { dollars } from "../base/money.ts";
+import { systemRandom } from "../base/random.ts";
+import { manualClock } from "../base/testing.ts";
 import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
 import { type Ledger, openLedger } from "../ledger/ledger.ts";
 import { COST, holdOf, newId, settlementOf } from "../ledger/testing.ts";
@@ -96,6 +98,64 @@ describe("rollups of performance", () => {
       [account],
     );
     assert.deepEqual(rows, [{ label: "batch", requests: 30n, charge_pico: 30n * COST }]);
+  });
+
+  test("what ends while another is at it is counted at the next turn, and so is what a fault held up", async () => {
+    const clock = manualClock(Date.now());
+    let last: Promise<unknown> = Promise.resolve();
+    const query = (text: string, values: unknown[]) => {
+      last = asked(() => db.pool.query(text, values));
+      return last;
+    };
+    let asked = (ask: () => Promise<unknown>): Promise<unknown> => ask();
+    const mine = openRollups({ pool: { query } as unknown as typeof db.pool, clock, log: createLog("silent") });
+    const account = await openAccount();
+    const settleOne = async (): Promise<void> => {
+      const hold = holdOf(account, 1_000_000n);
+      await ledger.hold(hold);
+      await ledger.settle(settlementOf(hold, null));
+      mine.soon();
+    };
+    const counted = async (): Promise<number> => (await of(account))[0]?.requests ?? 0;
+    const turn = async (): Promise<void> => {
+      clock.advance(3_000);
+      await last.catch(() => {});
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    const other = await db.pool.connect();
+    await other.query("begin; select from rollup_turn for update");
+    await settleOne();
+    await turn();
+    assert.equal(await counted(), 0);
+    await other.query("commit");
+    other.release();
+    await turn();
+    assert.equal(await counted(), 1);
+    asked = () => Promise.reject(new Error("the store is away"));
+    await settleOne();
+    await turn();
+    asked = (ask) => ask();
+    await turn();
+    assert.equal(await counted(), 2);
+    await mine.stop();
+  });
+
+  test("slots that no range shows any more are not made of the past", async () => {
+    const account = await openAccount();
+    const hold = {
+      ...holdOf(account),
+      id: newIds({ ...systemClock, now: () => Date.now() - 5 * 86_400_000 }, systemRandom())(),
+    };
+    await ledger.hold(hold);
+    await ledger.settle(settlementOf(hold, null));
+    await rollups.run();
+    const { rows } = await db.pool.query("select distinct grain from performance where subject = $1 order by 1", [
+      account,
+    ]);
+    assert.deepEqual(
+      rows.map(({ grain }) => grain),
+      ["day", "hour"],
+    );
   });
 
   test("a late settlement takes the place of the lost request, counted before or not", async () => {

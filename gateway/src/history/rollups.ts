@@ -28,6 +28,8 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     let total = 0;
     for (;;) {
       const { rolled } = await queryOne(pool, Rolled, "select history_roll_up($1) as rolled", [AT_ONCE_MAX]);
+      // Whoever is at it has not seen what ended since it began.
+      if (rolled === null) isDue = true;
       total += rolled ?? 0;
       if (rolled !== AT_ONCE_MAX) return total;
     }
@@ -45,7 +47,12 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
     clock.every(RUN_AFTER_MS, () => {
       if (!isDue) return;
       isDue = false;
-      trying("counting requests into rollups", run);
+      trying("counting requests into rollups", () =>
+        run().catch((error) => {
+          isDue = true;
+          throw error;
+        }),
+      );
     }),
     clock.every(LOOK_EVERY_MS, () => {
       isDue = true;
@@ -64,7 +71,7 @@ export function openRollups({ pool, clock, log }: { pool: pg.Pool; clock: Clock;
   };
 }
 
-/** What no range shows any more. Days stay. */
+/** What no range shows any more, as history_roll_up.sql has it. Days stay. */
 async function forget(pool: pg.Pool): Promise<void> {
   await pool.query(
     `delete from performance

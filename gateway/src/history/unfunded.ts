@@ -7,6 +7,7 @@ import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import type { Uuid } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
+import { UNFUNDED_REASONS } from "../base/states.ts";
 import { plainArray, textArray } from "../db/arrays.ts";
 import { isAway } from "../db/errors.ts";
 import { column, queryRows, row } from "../db/rows.ts";
@@ -14,13 +15,11 @@ import { column, queryRows, row } from "../db/rows.ts";
 const WRITE_EVERY_MS = 5_000;
 const HOUR_MS = 3_600_000;
 
-/** No credit at all, less than the hold, or less in the key's budget. */
-const REASONS = ["no_credit", "hold", "budget_day", "budget_month"] as const;
-type Reason = (typeof REASONS)[number];
+type Reason = (typeof UNFUNDED_REASONS)[number];
 
 type Why = { kind: "no_credit" } | { kind: "exceeds_balance" } | { kind: "exceeds_budget"; of: "day" | "month" };
 
-const Lost = row({ keyId: column.uuid, reason: z.enum(REASONS), requests: column.count });
+const Lost = row({ keyId: column.uuid, reason: z.enum(UNFUNDED_REASONS), requests: column.count });
 type Lost = z.infer<typeof Lost>;
 
 export interface Unfunded {

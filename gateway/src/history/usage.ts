@@ -7,9 +7,10 @@ import { type Pico, pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryOne, row } from "../db/rows.ts";
 import { type HourlySum, hourlySums } from "./hourly-sums.ts";
+import { type LabelSum, labelSums } from "./labels.ts";
 
 interface UsageQuery {
-  by: (typeof USAGE_BY)[number];
+  by: Exclude<(typeof USAGE_BY)[number], "label">;
   from: Date;
   to: Date;
   /** Splits every bucket further, for stacked charts. */
@@ -29,6 +30,7 @@ export interface Usage {
   /** Of the 24 hours, and of the seven days, before the present hour, with that hour. */
   burn(accountId: Uuid, now: number): Promise<Burn>;
   sums(accountId: Uuid, query: UsageQuery): Promise<HourlySum[]>;
+  byLabel(accountId: Uuid, span: { from: Date; to: Date }): Promise<LabelSum[]>;
   /** Spend per key since a moment. */
   byKey(accountId: Uuid, since: Date): Promise<Map<Uuid, HourlySum>>;
 }
@@ -50,6 +52,7 @@ export function openUsage({ pool }: { pool: pg.Pool }): Usage {
       const mean = (week + DAYS_OF_WEEK - 1n) / DAYS_OF_WEEK;
       return { day, week, perDay: pico(day > mean ? day : mean) };
     },
+    byLabel: (accountId, span) => labelSums(pool, accountId, span),
     async byKey(accountId, since) {
       const rows = await sums(accountId, { by: "key", from: since, to: new Date("9999-01-01") });
       return new Map(rows.map((row) => [row.bucket as Uuid, row]));

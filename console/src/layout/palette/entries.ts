@@ -1,4 +1,6 @@
 /** What the command palette finds: entries by the words typed, and a request by its id. Pure. */
+import { requestIdOf } from "../../requests/request-id.ts";
+
 export interface Entry {
   /** Its key. */
   id: string;
@@ -13,7 +15,6 @@ export interface Entry {
 }
 
 const SHOWN_MAX = 40;
-const REQUEST_ID = /^req_[0-9a-z]{6,64}$/i;
 
 /** All words are in what an entry says, in any order; those that begin with what was typed come first. */
 export function matching(entries: Entry[], typed: string): Entry[] {
@@ -31,12 +32,11 @@ function grouped(entries: Entry[]): Entry[] {
   return [...Map.groupBy(entries, ({ group }) => group).values()].flat();
 }
 
-/** A request's id, pasted as it is in logs and errors, opens it. */
+/** A request's id or its answer's, pasted as it is in logs and errors, opens it. */
 export function requestEntry(typed: string): Entry[] {
-  const id = typed.trim();
-  if (!REQUEST_ID.test(id)) return [];
-  const to = { path: "/requests", search: { request: id.toLowerCase() } };
-  return [{ id: "request", group: "Request", label: `Open ${id.toLowerCase()}`, to }];
+  const id = requestIdOf(typed);
+  if (id === undefined) return [];
+  return [{ id: "request", group: "Request", label: `Open ${id}`, to: { path: "/requests", search: { request: id } } }];
 }
 
 /** One thing's own page where there is one (`/models/$id`), else the list of them with the thing in its address. */

@@ -18,7 +18,7 @@ const DAY_MS = 86_400_000;
 
 export function DayRequests({ day }: { day: string }) {
   const to = new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);
-  const requests = useInfiniteQuery(requestsQuery({ from: day, to }));
+  const requests = useInfiniteQuery(requestsQuery({ from: day, to }, "newest"));
   return (
     <Loaded query={requests}>
       {({ pages }) => (

@@ -24,17 +24,21 @@ export function Outcomes({ range }: { range: SumRange }) {
 
 function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
   const total = rows.reduce((sum, { requests }) => sum + requests, 0);
-  const errors = rows.filter(({ outcome }) => outcome !== "ok").sort((a, b) => b.requests - a.requests);
+  const closed = rows.find(({ outcome }) => outcome === "client_closed")?.requests ?? 0;
+  const errors = rows
+    .filter(({ outcome }) => outcome !== "ok" && outcome !== "client_closed")
+    .sort((a, b) => b.requests - a.requests);
   if (errors.length === 0) {
     return (
       <Empty icon={<CircleCheck aria-hidden />} title={total === 0 ? "No requests" : "No errors"}>
         In {words}
         {total > 0 && (
           <>
-            , all <Count of={total} /> requests completed
+            , {closed === 0 && "all "}
+            <Count of={total - closed} /> requests completed
           </>
         )}
-        .
+        .{closed > 0 && <Closed count={closed} />}
       </Empty>
     );
   }
@@ -42,7 +46,7 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
   return (
     <>
       <p className="px-4 pb-3 text-ink-soft sm:px-5">
-        <Count of={failed} /> of <Count of={total} /> requests in {words}
+        <Count of={failed} /> of <Count of={total} /> requests in {words}.{closed > 0 && <Closed count={closed} />}
       </p>
       <ul className="border-t border-line">
         {errors.map(({ outcome = "", requests }) => (
@@ -65,3 +69,14 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
     </>
   );
 }
+
+/** Who goes away before the end has made no error, and neither has the platform. */
+const Closed = ({ count }: { count: number }) => (
+  <>
+    {" "}
+    <Link to="/requests" search={{ outcome: "client_closed" }} className="text-accent underline underline-offset-2">
+      <Count of={count} />
+    </Link>{" "}
+    {count === 1 ? "was" : "were"} closed by the client.
+  </>
+);

@@ -1,21 +1,26 @@
 /** The builder's first page: money, spend over time, what is running, what went wrong. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { useLiveOpen, useLiveRequests } from "../../data/live.ts";
 import { balanceQuery, usageQuery } from "../../data/money.ts";
+import { performanceQuery } from "../../data/performance.ts";
 import { recentRequestsQuery } from "../../data/requests.ts";
 import { chartDollars, parseMicro, sumMicro } from "../../money.ts";
+import { PerformanceFigures } from "../../performance/figures.tsx";
+import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
 import { daysBefore, startOfUtcMonth } from "../../time.ts";
-import { SUM_RANGES } from "../../time-range.ts";
+import { RANGE_WORDS, SUM_RANGES, type SumRange, spanOf } from "../../time-range.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { Sparkline } from "../../ui/chart/sparkline.tsx";
 import { Money } from "../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
 import { LoadedStat } from "../../ui/states.tsx";
-import { Count, useToday } from "../../ui/time.tsx";
+import { Count, useThisHour, useToday } from "../../ui/time.tsx";
 import { FirstCall } from "./first-call.tsx";
+import { LabelSpend } from "./label-spend.tsx";
 import { LatestRequests } from "./latest-requests.tsx";
 import { Outcomes } from "./outcomes.tsx";
 import { SpendCard } from "./spend-card.tsx";
@@ -38,7 +43,10 @@ export function OverviewPage() {
       <div className="flex flex-col gap-5">
         <FirstCall none={recent.data?.data.length === 0} />
         <Figures />
+        <Lost range={range} />
         <SpendCard range={range} choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />} />
+        <LabelSpend range={range} />
+        <HowItWent range={range} />
         <div className="grid gap-5 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
           <LatestRequests query={recent} />
           <Outcomes range={range} />
@@ -46,6 +54,19 @@ export function OverviewPage() {
       </div>
     </>
   );
+}
+
+function Lost({ range }: { range: SumRange }) {
+  const hour = useThisHour();
+  const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  return <UnfundedNotice from={from} words={RANGE_WORDS[range]} />;
+}
+
+/** Nothing of it before there is a request to speak of. */
+function HowItWent({ range }: { range: SumRange }) {
+  const performance = useQuery(performanceQuery({ range }));
+  if (performance.data?.total.requests === 0) return null;
+  return <PerformanceFigures query={performance} words={RANGE_WORDS[range]} />;
 }
 
 function Figures() {

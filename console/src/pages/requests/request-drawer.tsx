@@ -70,6 +70,7 @@ function Details({ request }: { request: RequestRecord }) {
           <Fact name="Build">{request.build ?? "–"}</Fact>
           <Fact name="Endpoint">{ENDPOINTS[request.endpoint]}</Fact>
           <Fact name="Key">{request.key.name}</Fact>
+          {request.label !== null && <Fact name="Label">{request.label}</Fact>}
           <Fact name="Response">
             {request.http_status}
             {request.stream && ", streamed"}

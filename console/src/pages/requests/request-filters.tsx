@@ -2,35 +2,66 @@
 import { useQuery } from "@tanstack/react-query";
 import { SlidersHorizontal, X } from "lucide-react";
 import { useState } from "react";
-import type { RequestFilter } from "../../api/types.ts";
+import type { RequestSort } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { ratesQuery } from "../../data/models.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome.tsx";
+import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
-import { localDay } from "./search.ts";
+import { Segmented } from "../../ui/segmented.tsx";
+import { FindRequest } from "./find-request.tsx";
+import { filterCount, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";
 
 interface Props {
-  filter: RequestFilter;
-  onChange: (filter: RequestFilter) => void;
+  filter: RequestsView;
+  /** Those that there are. */
+  labels: string[];
+  onChange: (filter: RequestsView) => void;
+  onFound: (request: string) => void;
 }
 
-export function RequestFilters({ filter, onChange }: Props) {
+type Choice = "model" | "key" | "outcome" | "label";
+
+const SORTS: { value: RequestSort; label: string }[] = [
+  { value: "newest", label: "Newest first" },
+  { value: "oldest", label: "Oldest first" },
+  { value: "cost", label: "Highest cost first" },
+  { value: "duration", label: "Longest first" },
+];
+/** By cost and duration the API puts in order what lies within a month. */
+const SORTED_RANGE = "30d";
+
+export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
   const { data: rates } = useQuery(ratesQuery);
   const { data: keys } = useQuery(keysQuery);
   const [unfolded, setUnfolded] = useState(false);
-  const count = Object.keys(filter).length;
-  const set = (name: keyof RequestFilter, value: string): void => {
+  const count = filterCount(filter);
+  const custom = filter.from !== undefined || filter.to !== undefined;
+  const set = (name: Choice, value: string): void => {
     const { [name]: _before, ...rest } = filter;
     onChange(value === "" ? rest : { ...rest, [name]: value });
   };
-  const choice = (
-    name: "model" | "key" | "outcome",
-    label: string,
-    all: string,
-    values: { value: string; label: string }[],
-  ) => {
+  const setDay = (name: "from" | "to", day: string): void => {
+    const { [name]: _before, range: _range, ...rest } = filter;
+    onChange(day === "" ? rest : { ...rest, [name]: day });
+  };
+  const setRange = (value: string): void => {
+    const { from: _from, to: _to, range: _range, ...rest } = filter;
+    const range = REQUEST_RANGES.find((one) => one === value);
+    onChange(range === undefined ? rest : { ...rest, range });
+  };
+  const setSort = (value: string): void => {
+    const { sort: _sort, ...rest } = filter;
+    if (value === "oldest") onChange({ ...rest, sort: value });
+    else if (value !== "cost" && value !== "duration") onChange(rest);
+    else if (filter.from === undefined && filter.range === undefined) {
+      const { to: _to, ...others } = rest;
+      onChange({ ...others, sort: value, range: SORTED_RANGE });
+    } else onChange({ ...rest, sort: value });
+  };
+  const choice = (name: Choice, label: string, all: string, values: { value: string; label: string }[]) => {
     const chosen = filter[name] ?? "";
     // What the address names is shown even while the list of choices is still on its way.
     const known = chosen === "" || values.some(({ value }) => value === chosen);
@@ -46,6 +77,19 @@ export function RequestFilters({ filter, onChange }: Props) {
   };
   return (
     <search className="border-b border-line px-4 py-3 sm:px-5">
+      <div className="mb-2 flex flex-wrap items-center gap-2">
+        <FindRequest onFound={onFound} />
+        <Segmented
+          label="Time range"
+          value={custom ? "custom" : (filter.range ?? "all")}
+          options={[
+            { value: "all", label: "All", title: "all time" },
+            ...REQUEST_RANGES.map((value) => ({ value, label: value, title: RANGE_WORDS[value] })),
+            ...(custom ? [{ value: "custom", label: "Custom", title: "the days below" }] : []),
+          ]}
+          onChange={setRange}
+        />
+      </div>
       <Button
         look="plain"
         className="w-full md:hidden"
@@ -58,10 +102,7 @@ export function RequestFilters({ filter, onChange }: Props) {
       </Button>
       <div
         id="request-filters"
-        className={classes(
-          "gap-2 max-md:mt-3 md:grid md:grid-cols-3 xl:grid-cols-[repeat(5,minmax(0,1fr))_auto]",
-          unfolded ? "grid" : "hidden",
-        )}
+        className={classes("gap-2 max-md:mt-3 md:grid md:grid-cols-4", unfolded ? "grid" : "hidden")}
       >
         {choice(
           "model",
@@ -81,9 +122,27 @@ export function RequestFilters({ filter, onChange }: Props) {
           "All outcomes",
           OUTCOME_NAMES.map((value) => ({ value, label: value })),
         )}
-        <DayField label="From" value={filter.from} max={filter.to} onChange={(day) => set("from", day)} />
-        <DayField label="To" value={filter.to} min={filter.from} onChange={(day) => set("to", day)} />
-        <Button look="quiet" disabled={count === 0} onClick={() => onChange({})}>
+        {(labels.length > 0 || filter.label !== undefined) &&
+          choice(
+            "label",
+            "Label",
+            "All labels",
+            labels.map((value) => ({ value, label: value })),
+          )}
+        <DayField label="From" value={filter.from} max={filter.to} onChange={(day) => setDay("from", day)} />
+        <DayField label="To" value={filter.to} min={filter.from} onChange={(day) => setDay("to", day)} />
+        <SelectField
+          label="Order"
+          hideLabel
+          value={filter.sort ?? "newest"}
+          options={SORTS}
+          onChange={({ target }) => setSort(target.value)}
+        />
+        <Button
+          look="quiet"
+          disabled={count === 0}
+          onClick={() => onChange(filter.sort === "oldest" ? { sort: filter.sort } : {})}
+        >
           <X aria-hidden className="size-4" />
           Clear
         </Button>

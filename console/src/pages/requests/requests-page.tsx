@@ -1,10 +1,12 @@
 /** The request history: filters in the address bar, endless pages, details in a drawer, CSV. */
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { Activity, RefreshCw } from "lucide-react";
+import { useMemo } from "react";
 import { saveFile } from "../../api/client.ts";
-import type { RequestRecord } from "../../api/types.ts";
+import type { RequestFilter, RequestRecord } from "../../api/types.ts";
 import { useLiveRequests } from "../../data/live.ts";
+import { usageQuery } from "../../data/money.ts";
 import { requestsQuery } from "../../data/requests.ts";
 import {
   CHARGE_COLUMN,
@@ -13,39 +15,54 @@ import {
   OUTCOME_COLUMN,
   timeColumn,
 } from "../../requests/request-columns.tsx";
+import { UnfundedNotice } from "../../requests/unfunded-notice.tsx";
+import { daysBefore } from "../../time.ts";
+import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { Card, PageHeader } from "../../ui/card.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";
 import { Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count, Span } from "../../ui/time.tsx";
+import { Count, Span, useFiveMinutes, useToday } from "../../ui/time.tsx";
 import { RequestDrawer } from "./request-drawer.tsx";
 import { RequestFilters } from "./request-filters.tsx";
-import { apiFilterOf, filterOf, type RequestsSearch } from "./search.ts";
+import { apiFilterOf, filterCount, type RequestsView, startOfRange, viewOf } from "./search.ts";
+import { Totals } from "./totals.tsx";
+
+/** Labels of the last weeks are offered to choose from. */
+const LABEL_DAYS = 90;
 
 export function RequestsPage() {
   const search = useSearch({ from: "/app/requests" });
   const navigate = useNavigate({ from: "/requests" });
-  const filter = filterOf(search);
-  const filtered = Object.keys(filter).length > 0;
-  const requests = useInfiniteQuery(requestsQuery(apiFilterOf(filter)));
-  const change = (next: RequestsSearch): void => void navigate({ search: next, replace: true });
+  const view = viewOf(search);
+  const filtered = filterCount(view) > 0;
+  const now = useFiveMinutes();
+  const filter = useMemo(() => apiFilterOf(viewOf(search), now.getTime()), [search, now]);
+  const requests = useInfiniteQuery(requestsQuery(filter, view.sort ?? "newest"));
+  const labels = useLabels();
+  const recently = view.from === undefined && view.to === undefined ? (view.range ?? "30d") : "30d";
+  const change = (next: RequestsView): void => void navigate({ search: next, replace: true });
   const open = (request: string | undefined): void =>
-    void navigate({ search: { ...filter, ...(request !== undefined && { request }) } });
+    void navigate({ search: { ...view, ...(request !== undefined && { request }) } });
   return (
     <>
       <PageHeader
         title="Requests"
         about="Every request that reached a node or was rate-limited. Prompts and answers are never stored."
-        actions={<SaveButton save={() => exportCsv(search)}>Export CSV</SaveButton>}
+        actions={<SaveButton save={() => exportCsv(filter)}>Export CSV</SaveButton>}
       />
+      <div className="mb-5 empty:hidden">
+        <UnfundedNotice from={startOfRange(recently, now.getTime()).toISOString()} words={RANGE_WORDS[recently]} />
+      </div>
       <Card flush>
-        <RequestFilters filter={filter} onChange={change} />
+        <RequestFilters filter={view} labels={labels} onChange={change} onFound={open} />
+        <Totals filter={filter} />
         <PagedTable
           query={requests}
           label="Requests"
-          columns={COLUMNS}
+          columns={labels.length > 0 ? WITH_LABELS : COLUMNS}
           keyOf={({ id }) => id}
           onOpen={({ id }) => open(id)}
           isOpen={({ id }) => id === search.request}
@@ -55,7 +72,7 @@ export function RequestsPage() {
           above={([newest]) => (
             <Newer
               first={newest?.id}
-              hidden={filtered || (requests.data?.pages.length ?? 0) < 2}
+              hidden={filtered || view.sort !== undefined || (requests.data?.pages.length ?? 0) < 2}
               busy={requests.isRefetching}
               show={() => void requests.refetch()}
             />
@@ -87,6 +104,28 @@ const COLUMNS: Column<RequestRecord>[] = [
   { title: "Duration", from: "lg", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
   CHARGE_COLUMN,
 ];
+
+const WITH_LABELS = COLUMNS.toSpliced(3, 0, {
+  title: "Label",
+  from: "xl",
+  className: "max-w-36",
+  cell: ({ label }) =>
+    label === null ? (
+      <span className="text-ink-soft">–</span>
+    ) : (
+      <span title={label} className="block truncate">
+        {label}
+      </span>
+    ),
+});
+
+/** What cost most first, as far as there are any. */
+function useLabels(): string[] {
+  const today = useToday();
+  const from = daysBefore(today, LABEL_DAYS).toISOString();
+  const { data } = useQuery(usageQuery({ by: "label", from }));
+  return useMemo(() => (data?.data ?? []).flatMap(({ label }) => (typeof label === "string" ? [label] : [])), [data]);
+}
 
 function NoRequests({ filtered, onClear }: { filtered: boolean; onClear: () => void }) {
   if (!filtered) {
@@ -140,6 +179,6 @@ function Newer({
 }
 
 /** What the list shows, all of it. */
-function exportCsv(search: RequestsSearch): Promise<void> {
-  return saveFile("requests.csv", "GET /console/api/requests.csv", { query: apiFilterOf(filterOf(search)) });
+function exportCsv(query: RequestFilter): Promise<void> {
+  return saveFile("requests.csv", "GET /console/api/requests.csv", { query });
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { apiFilterOf, filterOf, readRequestsSearch } from "./search.ts";
+import { apiFilterOf, filterCount, readRequestsSearch, viewOf } from "./search.ts";
+
+const NOW = Date.UTC(2026, 10, 15, 6, 33, 20);
 
 test("the address is read field by field; what does not belong is dropped", () => {
   const search = readRequestsSearch({
@@ -10,17 +12,35 @@ test("the address is read field by field; what does not belong is dropped", () =
     from: ["x"],
     evil: "<b>",
     request: "req_1",
+    sort: "name",
+    range: "90d",
   });
   assert.deepEqual(search, { model: "tiny-3b", outcome: "429", request: "req_1" });
-  assert.deepEqual(filterOf(search), { model: "tiny-3b", outcome: "429" });
+  assert.deepEqual(viewOf(search), { model: "tiny-3b", outcome: "429" });
+  const view = readRequestsSearch({ sort: "cost", range: "7d", label: "nightly" });
+  assert.deepEqual(view, { sort: "cost", range: "7d", label: "nightly" });
+  assert.equal(filterCount(view), 2);
 });
 
 test("days are the reader's own, the last one included", () => {
-  const { from = "", to = "" } = apiFilterOf({ from: "2026-11-15", to: "2026-11-15" });
+  const { from = "", to = "" } = apiFilterOf({ from: "2026-11-15", to: "2026-11-15" }, NOW);
   assert.equal(new Date(from).getTime(), new Date(2026, 10, 15).getTime());
   assert.equal(new Date(to).getTime(), new Date(2026, 10, 16).getTime());
 });
 
 test("a whole moment is left as it is", () => {
-  assert.deepEqual(apiFilterOf({ from: "2026-11-15T06:30:00Z" }), { from: "2026-11-15T06:30:00Z" });
+  assert.deepEqual(apiFilterOf({ from: "2026-11-15T06:30:00Z" }, NOW), { from: "2026-11-15T06:30:00Z" });
+});
+
+test("a quick range begins where charts of it do, and days of one's own take its place", () => {
+  const starts = {
+    "1h": "2026-11-15T05:35",
+    "6h": "2026-11-15T00:35",
+    "24h": "2026-11-14T07:00",
+    "30d": "2026-10-17T00:00",
+  };
+  for (const [range, start] of Object.entries(starts)) {
+    assert.deepEqual(apiFilterOf({ range: range as "1h", sort: "cost" }, NOW), { from: `${start}:00.000Z` }, range);
+  }
+  assert.equal("from" in apiFilterOf({ range: "1h", to: "2026-11-15" }, NOW), false);
 });

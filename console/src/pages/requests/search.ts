@@ -1,12 +1,24 @@
-/** The filters of the request history as they stand in the address bar, so that a view can be bookmarked and sent on. */
-import type { RequestFilter } from "../../api/types.ts";
+/** What the request history shows, as it stands in the address bar, so that a view can be bookmarked and sent on. */
+import type { RequestFilter, RequestSort } from "../../api/types.ts";
+import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
-export interface RequestsSearch extends RequestFilter {
+/** Quick ranges; without one, and without days, it is everything. */
+export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
+export type RequestRange = (typeof REQUEST_RANGES)[number];
+
+/** The filters, the days chosen (`from`, `to`) or the quick range, and the order. */
+export interface RequestsView extends RequestFilter {
+  range?: RequestRange;
+  sort?: Exclude<RequestSort, "newest">;
+}
+
+export interface RequestsSearch extends RequestsView {
   /** The request whose details are open. */
   request?: string;
 }
 
-const FIELDS = ["model", "key", "outcome", "from", "to", "request"] as const;
+const FIELDS = ["model", "key", "outcome", "label", "from", "to", "request"] as const;
+const SORTS = ["oldest", "cost", "duration"] as const;
 
 export function readRequestsSearch(search: Record<string, unknown>): RequestsSearch {
   const found: RequestsSearch = {};
@@ -15,15 +27,32 @@ export function readRequestsSearch(search: Record<string, unknown>): RequestsSea
     // The router reads what looks like a number as one.
     if ((typeof value === "string" || typeof value === "number") && value !== "") found[field] = String(value);
   }
-  return found;
+  const sort = SORTS.find((one) => one === search.sort);
+  const range = isRange(search.range) ? REQUEST_RANGES.find((one) => one === search.range) : undefined;
+  return { ...found, ...(sort !== undefined && { sort }), ...(range !== undefined && { range }) };
 }
 
-export function filterOf({ request: _open, ...filter }: RequestsSearch): RequestFilter {
-  return filter;
+export function viewOf({ request: _open, ...view }: RequestsSearch): RequestsView {
+  return view;
 }
 
-/** As the API wants it: `from` and `to` are local days, both included. */
-export function apiFilterOf({ from, to, ...rest }: RequestFilter): RequestFilter {
+/** How many filters are set; the order is none. */
+export const filterCount = ({ sort: _sort, ...filters }: RequestsView): number => Object.keys(filters).length;
+
+const FIVE_MINUTES = 300_000;
+const SHORT: Partial<Record<RequestRange, number>> = { "1h": 3_600_000, "6h": 6 * 3_600_000 };
+
+/** Where a quick range begins: with the clock's five minutes, its hour, or a day of the platform, as sums and charts do. */
+export function startOfRange(range: RequestRange, nowMs: number): Date {
+  if (range === "24h" || range === "7d" || range === "30d") return spanOf(range, nowMs).from;
+  return new Date((Math.floor(nowMs / FIVE_MINUTES) + 1) * FIVE_MINUTES - (SHORT[range] ?? 0));
+}
+
+/** As the API wants it: `from` and `to` are local days, both included; a quick range reaches to now. */
+export function apiFilterOf({ from, to, range, sort: _sort, ...rest }: RequestsView, nowMs: number): RequestFilter {
+  if (from === undefined && to === undefined && range !== undefined) {
+    return { ...rest, from: startOfRange(range, nowMs).toISOString() };
+  }
   return {
     ...rest,
     ...(from !== undefined && { from: startOfLocalDay(from, 0) }),

@@ -38,6 +38,18 @@ export function moneyHandlers(
         );
       }
       if (days > DAYS_MAX) throw invalidRequest("from", `from must be at most ${DAYS_MAX} days before to`);
+      if (by === "label") {
+        if (split !== undefined) throw invalidRequest("split", "split must be absent where the sums are by label");
+        if (key !== undefined) throw invalidRequest("key", "key must be absent where the sums are by label");
+        const sums = await usage.byLabel(account.id, { from, to });
+        const data = sums.map(({ promptTokens, completionTokens, charge, ...sum }) => ({
+          ...sum,
+          prompt_tokens: promptTokens,
+          completion_tokens: completionTokens,
+          charge_micro: exactMicro(charge),
+        }));
+        return { object: "list", by, from: seconds(from), to: seconds(to), data, next_cursor: null };
+      }
       const keyId = key === undefined ? undefined : parseId("key", key);
       const data = bounded(await usage.sums(account.id, { by, split, from, to, keyId })).map((row) => ({
         [by]: by === "key" ? publicId("key", row.bucket as Uuid) : row.bucket,

@@ -28,7 +28,14 @@ test("a row of a request, and one of a refusal; a key's name is never a formula"
   const [accountId] = accountIds as [Uuid];
   const at = new Date(Date.now() - 60_000);
   const keyName = '=HYPERLINK("http://evil.test","pay")';
-  const id = await served(platform, { accountId, keyName, at, hold: 9_830_400_000n, charge: 1_234_567n });
+  const id = await served(platform, {
+    accountId,
+    keyName,
+    at,
+    hold: 9_830_400_000n,
+    charge: 1_234_567n,
+    label: "nightly",
+  });
   const none = await refused(platform, { accountId, keyName: "+plain, with a comma" });
   const answer = await browser.send("GET", URL);
   assert.equal(answer.status, 200);
@@ -37,7 +44,7 @@ test("a row of a request, and one of a refusal; a key's name is never a formula"
   const [head, second, first, end] = answer.text.split("\r\n") as [string, string, string, string];
   assert.equal(
     head,
-    "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count",
+    "id,created_at,finished_at,key,endpoint,model,stream,outcome,http_status,finish_reason,prompt_tokens,completion_tokens,reasoning_tokens,hold_micro,charge_micro,duration_ms,ttft_ms,client,count,label",
   );
   const time = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
   assert.ok(first.startsWith(`${publicId("req", id)},${at.toISOString()},`), first);
@@ -45,7 +52,7 @@ test("a row of a request, and one of a refusal; a key's name is never a formula"
     first,
     new RegExp(`,${time},"'=HYPERLINK\\(""http://evil.test"",""pay""\\)",chat,tiny-3b,false,ok,200,stop,`),
   );
-  assert.ok(first.endsWith(",3,5,1,9830.400000,1.234567,400,30,openai-js,1"), first);
+  assert.ok(first.endsWith(",3,5,1,9830.400000,1.234567,400,30,openai-js,1,nightly"), first);
   assert.ok(second.startsWith(publicId("req", none)), second);
   assert.ok(
     second.includes(`,"'+plain, with a comma",chat,,,rate_limit_requests,429,,0,0,0,0.000000,0.000000,,,`),

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
+import { exactMicro, pico } from "../../base/money.ts";
 import { refused, served } from "../testing/past.ts";
 import { openTestPlatform, type TestPlatform } from "../testing/platform.ts";
 import { assertRefused, type Person, signedIn } from "../testing/signed-in.ts";
@@ -49,10 +50,11 @@ const idsOf = (answer: { body: Record<string, unknown> }): string[] =>
   (answer.body.data as RequestObject[]).map(({ id }) => id);
 
 /** Every page of a query, and that each but the last is full. */
-async function allPages(query: Record<string, string>, limit = 7): Promise<string[]> {
+async function allPages(query: Record<string, string>, limit = 7, person = owner): Promise<string[]> {
   const found: string[] = [];
   for (let cursor: unknown; cursor !== null; ) {
-    const page = await get({ ...query, limit: String(limit), ...(cursor !== undefined && { cursor: String(cursor) }) });
+    const more = cursor === undefined ? {} : { cursor: String(cursor) };
+    const page = await get({ ...query, limit: String(limit), ...more }, person);
     assert.equal(page.status, 200, page.text);
     const ids = idsOf(page);
     cursor = page.body.next_cursor;
@@ -103,6 +105,7 @@ describe("200", () => {
       ttft_ms: 30,
       duration_ms: 400,
       client: "openai-js",
+      label: null,
       count: 1,
     });
     const listed = await get({}, person);
@@ -190,6 +193,58 @@ describe("200", () => {
     assert.deepEqual([...idsOf(first), ...idsOf(second)].sort(), older.map((id) => publicId("req", id)).sort());
     assert.equal(second.body.next_cursor, null);
   });
+});
+
+test("in every order, with and without a label, pages go on where they ended; totals are of all of them", async () => {
+  const person = await signedIn(platform, [{ kind: "builder" }]);
+  const [account] = person.accountIds as [Uuid];
+  const at = (i: number): Date => new Date(start + i * 7 * 60_000);
+  const rows = await Promise.all(
+    Array.from({ length: 40 }, async (_, i) => {
+      const row = {
+        charge: BigInt((i * 7) % 5),
+        label: ["a", "b", undefined][i % 3],
+        model: i % 2 === 0 ? "tiny-3b" : "small-8b",
+      };
+      const { label, ...rest } = row;
+      const id = await served(platform, {
+        accountId: account,
+        at: at(i),
+        ...rest,
+        ...(label !== undefined && { label }),
+      });
+      return { ...row, id: publicId("req", id) };
+    }),
+  );
+  const from = at(0).toISOString();
+  const orders: Record<string, (a: (typeof rows)[number], b: (typeof rows)[number]) => number> = {
+    newest: (a, b) => (a.id < b.id ? 1 : -1),
+    oldest: (a, b) => (a.id > b.id ? 1 : -1),
+    cost: (a, b) => Number(b.charge - a.charge) || (a.id < b.id ? 1 : -1),
+    // All take the same time: the newest of them first.
+    duration: (a, b) => (a.id < b.id ? 1 : -1),
+  };
+  for (const [sort, order] of Object.entries(orders)) {
+    for (const filter of [{}, { label: "a" }, { model: "tiny-3b" }, { label: "b", model: "small-8b" }] as {
+      label?: string;
+      model?: string;
+    }[]) {
+      const { label = undefined, model = undefined } = filter;
+      const expected = rows
+        .filter((row) => (label === undefined || row.label === label) && (model === undefined || row.model === model))
+        .sort(order);
+      const found = await allPages({ sort, from, ...filter }, 7, person);
+      assert.deepEqual(
+        found,
+        expected.map(({ id }) => id),
+        JSON.stringify({ sort, ...filter }),
+      );
+      const query = new URLSearchParams({ from, ...filter });
+      const { body } = await person.browser.send("GET", `${URL}/totals?${query}`);
+      const charge = expected.reduce((sum, row) => sum + row.charge, 0n);
+      assert.deepEqual([body.requests, body.charge_micro], [expected.length, exactMicro(pico(charge))]);
+    }
+  }
 });
 
 describe("400", () => {

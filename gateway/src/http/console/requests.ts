@@ -4,7 +4,7 @@ import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { exactMicro, pico } from "../../base/money.ts";
-import { seconds } from "../../base/time.ts";
+import { DAY_MS, seconds, startOfMonth } from "../../base/time.ts";
 import { invalidRequest } from "../../faults.ts";
 import type { Filter, RequestRecord } from "../../history/history.ts";
 import { page } from "../lists/pages.ts";
@@ -12,14 +12,21 @@ import type { Parts } from "../parts.ts";
 import type { Asked, Handlers } from "../routes.ts";
 import { type Columns, csvFile } from "./csv.ts";
 
-type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit">;
+type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
+
+const SORTED_DAYS_MAX = 31;
+/** What is read to find the largest, or to sum up what no rollup has. */
+const READ_MAX = 200_000;
+const UNFUNDED_DAYS_MAX = 400;
+/** An answer's id ends as its request's does. */
+const ANSWER_ID = /^(chatcmpl|cmpl)-/;
 
 export function requestHandlers(
-  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts">,
+  parts: Pick<Parts, "history" | "catalogue" | "cursors" | "receipts" | "unfunded" | "now">,
 ): Handlers<typeof requestRoutes> {
-  const { history, catalogue, cursors, receipts } = parts;
+  const { history, catalogue, cursors, receipts, unfunded, now } = parts;
   const filterOf = (
-    { model, key, outcome, from, to }: Named,
+    { model, key, outcome, label, from, to }: Named,
     refuse: Asked<typeof requestRoutes.exportRequests>["refuse"],
   ): Filter => {
     if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
@@ -27,23 +34,83 @@ export function requestHandlers(
     if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
     const keyId = key === undefined ? undefined : parseId("key", key);
     if (key !== undefined && keyId === undefined) throw invalidRequest("key", "key must be a key's id (key_…)");
-    return { model, keyId, outcome: known.data, from, to };
+    return { model, keyId, outcome: known.data, label, from, to };
   };
   const find = async (accountId: Uuid, text: string): Promise<RequestRecord | undefined> => {
-    const id = parseId("req", text);
+    const id = parseId("req", text.replace(ANSWER_ID, "req_"));
     return id === undefined ? undefined : await history.find(accountId, id);
+  };
+  /** The largest are found by reading all there are: of a span that is not too much to read. */
+  const sortable = async (accountId: Uuid, sort: string, filter: Filter): Promise<Filter & { from: Date }> => {
+    const { from, to = new Date(now()), label } = filter;
+    if (from === undefined || to.getTime() - from.getTime() > SORTED_DAYS_MAX * DAY_MS) {
+      throw invalidRequest(
+        "from",
+        `from must be at most ${SORTED_DAYS_MAX} days before to where the order is by ${sort}`,
+      );
+    }
+    const span = { from, to: filter.to };
+    const read =
+      label === undefined
+        ? (await history.total(accountId, span, now())).requests
+        : await history.labelled(accountId, label, span);
+    if (read <= READ_MAX) return { ...filter, from };
+    throw invalidRequest("from", `from must be nearer to to: by ${sort} at most ${READ_MAX} requests are put in order`);
   };
   return {
     async listRequests({ account, query, refuse }) {
       const filter = filterOf(query, refuse);
+      const { sort } = query;
+      const list = `requests ${account.id}`;
+      if (sort === "newest" || sort === "oldest") {
+        const oldestFirst = sort === "oldest";
+        return page({
+          cursors,
+          list: oldestFirst ? `${list} oldest` : list,
+          query,
+          read: (last, limit) =>
+            history.list(account.id, { ...filter, oldestFirst, before: last as Uuid | undefined, limit }),
+          position: ({ id }) => id,
+          show: requestObject,
+        });
+      }
+      const within = await sortable(account.id, sort, filter);
       return page({
         cursors,
-        list: `requests ${account.id}`,
+        list: `${list} ${sort}`,
         query,
-        read: (before, max) => history.list(account.id, { ...filter, before: before as Uuid | undefined, limit: max }),
-        position: ({ id }) => id,
+        read: (last, limit) => history.largest(account.id, { ...within, by: sort, after: sizeAndId(last), limit }),
+        position: ({ id, charge, durationMs }) => `${sort === "cost" ? charge : (durationMs ?? -1)} ${id}`,
         show: requestObject,
       });
+    },
+
+    async getRequestTotals({ account, query, refuse }) {
+      const filter = filterOf(query, refuse);
+      const { label, model, keyId, outcome } = filter;
+      const alone = model === undefined && keyId === undefined && outcome === undefined;
+      if (label !== undefined && !alone && (await history.labelled(account.id, label, filter)) > READ_MAX) {
+        throw invalidRequest("from", `from must be nearer to to: more than ${READ_MAX} requests have this label`);
+      }
+      const { requests, promptTokens, completionTokens, charge } = await history.total(account.id, filter, now());
+      return {
+        object: "request_totals",
+        requests,
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
+        charge_micro: exactMicro(charge),
+      };
+    },
+
+    async listUnfunded({ account, query }) {
+      const { to = new Date(now()), from = startOfMonth(to.getTime()) } = query;
+      if (to < from) throw invalidRequest("to", "to must not be before from");
+      if (to.getTime() - from.getTime() > UNFUNDED_DAYS_MAX * DAY_MS) {
+        throw invalidRequest("from", `from must be at most ${UNFUNDED_DAYS_MAX} days before to`);
+      }
+      const sums = await unfunded.sums(account.id, { from, to });
+      const data = sums.map(({ keyId, reason, requests }) => ({ key: publicId("key", keyId), reason, requests }));
+      return { object: "list", from: seconds(from), to: seconds(to), data, next_cursor: null };
     },
 
     async exportRequests({ account, query, refuse }) {
@@ -67,6 +134,13 @@ export function requestHandlers(
       return receipts.of(record);
     },
   };
+}
+
+/** Where a page by size goes on: the last one's size and id. */
+function sizeAndId(position: string | undefined): { size: bigint; id: Uuid } | undefined {
+  if (position === undefined) return undefined;
+  const [size = "", id = ""] = position.split(" ");
+  return { size: BigInt(size), id: id as Uuid };
 }
 
 /** As a builder sees it: which node served stays the platform's business. */
@@ -99,6 +173,7 @@ function requestObject(record: RequestRecord): z.input<typeof Request> {
     ttft_ms: record.ttftMs,
     duration_ms: record.durationMs,
     client: record.client,
+    label: record.label,
     count: record.count,
   };
 }
@@ -123,4 +198,5 @@ const CSV_COLUMNS: Columns<RequestRecord> = {
   ttft_ms: ({ ttftMs }) => ttftMs,
   client: ({ client }) => client,
   count: ({ count }) => count,
+  label: ({ label }) => label,
 };

@@ -11,6 +11,7 @@ import { operatorAccountRoutes } from "@tollgate/api/console/operator-accounts.t
 import { operatorNodeRoutes } from "@tollgate/api/console/operator-nodes.ts";
 import { payoutRoutes } from "@tollgate/api/console/operator-payouts.ts";
 import { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
+import { performanceRoutes } from "@tollgate/api/console/performance.ts";
 import { playgroundRoutes } from "@tollgate/api/console/playground.ts";
 import { requestRoutes } from "@tollgate/api/console/requests.ts";
 import { signInRoutes } from "@tollgate/api/console/sign-in.ts";
@@ -32,6 +33,7 @@ import { operatorNodeHandlers } from "./operator/nodes.ts";
 import { platformHandlers } from "./operator/overview.ts";
 import { payoutHandlers } from "./operator/payouts.ts";
 import { paymentHandlers } from "./payments.ts";
+import { performanceHandlers } from "./performance.ts";
 import { playgroundHandlers } from "./playground.ts";
 import { requestHandlers } from "./requests.ts";
 import { signInHandlers } from "./sign-in.ts";
@@ -58,6 +60,7 @@ export function consoleRoutes(app: FastifyInstance, parts: Parts): void {
   serveRoutes(app, options, keyRoutes, keyHandlers(parts));
   serveRoutes(app, options, playgroundRoutes, playgroundHandlers(parts));
   serveRoutes(app, options, requestRoutes, requestHandlers(parts));
+  serveRoutes(app, options, performanceRoutes, performanceHandlers(parts));
   serveRoutes(app, options, moneyRoutes, moneyHandlers(parts));
   serveRoutes(app, options, statementRoutes, statementHandlers(parts));
   if (payments === undefined) noCredits(app);

@@ -61,6 +61,7 @@ describe("what they are answered", () => {
     keys: builders.callKeys,
     "the playground": builders.callPlayground,
     requests: builders.callRequests,
+    performance: builders.callPerformance,
     usage: builders.callUsage,
     statement: builders.callStatement,
     payments: builders.callPayments,

@@ -21,6 +21,7 @@ interface PastRequest {
   completionTokens?: number;
   host?: { accountId: Uuid; nodeId: Uuid };
   client?: string;
+  label?: string;
 }
 
 /** A request that was held, served and settled. */
@@ -43,6 +44,7 @@ export async function served({ ledger }: TestPlatform, request: PastRequest): Pr
     promptTokens,
     priceVersion: 1,
     client,
+    label: request.label ?? null,
   });
   assert.deepEqual(held, { kind: "held" });
   const settled = await ledger.settle({

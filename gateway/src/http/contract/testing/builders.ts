@@ -1,8 +1,11 @@
 /** For tests: everything a signed-in person and a builder can ask of the console, and what is refused for its own reasons. */
 import assert from "node:assert/strict";
+import { systemClock } from "../../../base/clock.ts";
 import { publicId, type Uuid } from "../../../base/ids.ts";
+import { createLog } from "../../../base/log.ts";
 import { dollars } from "../../../base/money.ts";
 import { fault } from "../../../faults.ts";
+import { openRollups } from "../../../history/rollups.ts";
 import { PoolBusyError } from "../../../metering/pool.ts";
 import { Browser } from "../../testing/browser.ts";
 import { refused, served } from "../../testing/past.ts";
@@ -105,7 +108,7 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
   const [hostId] = people.host.accountIds as [Uuid];
   const { id: keyId } = await platform.parts.apiKeys.issue(accountId, "a key");
   const node = await platform.parts.fleet.register(hostId, { name: "serves", hardware: {}, agent: "" });
-  const request = { accountId, keyId, charge: 1_000n, host: { accountId: hostId, nodeId: node.id } };
+  const request = { accountId, keyId, charge: 1_000n, host: { accountId: hostId, nodeId: node.id }, label: "a job" };
   const ids = [await served(platform, request), await served(platform, request), await served(platform, request)];
   await refused(platform, { accountId, keyId });
   const { data, next_cursor } = (await ask(browser, 200, "listRequests", { query: "limit=2" })).body;
@@ -116,21 +119,99 @@ export async function callRequests({ platform, people }: Fixture, { ask }: Cover
   await ask(browser, 200, "listRequests", { query });
   const file = await ask(browser, 200, "exportRequests", { query });
   assert.equal(file.text.trimEnd().split("\r\n").length, 1 + ids.length);
-  for (const list of ["listRequests", "exportRequests"]) {
+  for (const sort of ["oldest", "cost", "duration"]) {
+    const from = `sort=${sort}&from=${Math.floor(Date.now() / 1000) - 3600}`;
+    const { data, next_cursor } = (await ask(browser, 200, "listRequests", { query: `${from}&limit=3` })).body;
+    assert.equal((data as unknown[]).length, 3, sort);
+    const rest = (await ask(browser, 200, "listRequests", { query: `${from}&cursor=${next_cursor}` })).body;
+    assert.equal((rest.data as unknown[]).length, 1, sort);
+    await ask(browser, sort === "oldest" ? 200 : 400, "listRequests", { query: `sort=${sort}` });
+  }
+  const labelled = (await ask(browser, 200, "listRequests", { query: "label=a+job" })).body.data as { label: string }[];
+  assert.deepEqual(
+    labelled.map(({ label }) => label),
+    ids.map(() => "a job"),
+  );
+  const { requests, charge_micro } = (await ask(browser, 200, "getRequestTotals", { query: "label=a+job" })).body;
+  assert.deepEqual([requests, charge_micro], [ids.length, "0.003000"]);
+  assert.equal((await ask(browser, 200, "getRequestTotals")).body.requests, ids.length + 1);
+  for (const list of ["listRequests", "exportRequests", "getRequestTotals"]) {
+    await ask(browser, 400, list, { query: `label=${"x".repeat(65)}` });
     await ask(browser, 422, list, { query: "model=none" });
     await ask(browser, 422, list, { query: "outcome=none" });
     await ask(browser, 400, list, { query: "key=none" });
   }
   const id = publicId("req", ids[0] as Uuid);
   await ask(browser, 200, "getRequest", { id });
+  const ofAnswer = id.replace("req_", "chatcmpl-");
+  assert.equal((await ask(browser, 200, "getRequest", { id: ofAnswer })).body.id, id);
   await ask(browser, 200, "getReceipt", { id });
+
+  platform.parts.unfunded.count({ id: keyId, accountId }, { kind: "no_credit" });
+  platform.parts.unfunded.count({ id: keyId, accountId }, { kind: "exceeds_budget", of: "day" });
+  await platform.parts.unfunded.flush();
+  const lost = (await ask(browser, 200, "listUnfunded")).body.data;
+  const key = publicId("key", keyId);
+  assert.deepEqual(lost, [
+    { key, reason: "budget_day", requests: 1 },
+    { key, reason: "no_credit", requests: 1 },
+  ]);
+  await ask(browser, 400, "listUnfunded", { query: "from=2026-01-02&to=2026-01-01" });
+  await ask(browser, 400, "listUnfunded", { query: "from=2024-01-01" });
 }
 
-/** Each sum has the field that `by` names and the one that `split` names, and none of the other three. */
+export async function callPerformance({ platform }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = await signedIn(platform, [{ kind: "builder" }]);
+  const [accountId] = accountIds as [Uuid];
+  const nothing = (await ask(browser, 200, "getPerformance")).body;
+  assert.deepEqual([nothing.data, nothing.series], [[], []]);
+  const keys = [platform.newId(), platform.newId()];
+  for (const outcome of ["ok", "ok", "client_closed", "upstream_failed"]) {
+    for (const [place, keyId] of keys.entries()) {
+      await served(platform, { accountId, keyId, outcome, model: place === 0 ? "tiny-3b" : "small-8b", charge: 1n });
+    }
+  }
+  await openRollups({ pool: platform.pool, clock: systemClock, log: createLog("silent") }).run();
+  for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
+    for (const by of ["model", "key"]) {
+      const { total, data, series } = (await ask(browser, 200, "getPerformance", { query: `range=${range}&by=${by}` }))
+        .body as { total: object; data: Record<string, unknown>[]; series: object[] };
+      assert.deepEqual(total, {
+        requests: 8,
+        ok: 4,
+        closed: 2,
+        failed: 2,
+        error_share: 2 / 6,
+        ttft_ms: { p50: 30, p95: 30, p99: 30 },
+        duration_ms: { p50: 401, p95: 401, p99: 401 },
+        tokens_per_second: (4 * 4 * 1000) / (4 * 370),
+      });
+      assert.deepEqual(
+        data.map((row) => [row[by], row.requests]).sort(),
+        (by === "model" ? ["small-8b", "tiny-3b"] : keys.map((id) => publicId("key", id)))
+          .map((one) => [one, 4])
+          .sort(),
+      );
+      assert.ok(series.length > 0);
+    }
+  }
+  const one = `key=${publicId("key", keys[0] as Uuid)}`;
+  for (const query of [one, "model=tiny-3b", `${one}&model=tiny-3b&by=key`]) {
+    const { total } = (await ask(browser, 200, "getPerformance", { query })).body as { total: { requests: number } };
+    assert.equal(total.requests, 4, query);
+  }
+  await ask(browser, 422, "getPerformance", { query: "model=none" });
+  for (const query of ["range=2h", "by=day", "key=none"]) await ask(browser, 400, "getPerformance", { query });
+}
+
+/** Each sum has the field that `by` names and the one that `split` names, and none of the others. */
 export async function callUsage({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
   const { browser } = people.builder;
   await make("request");
   const fields = ["key", "model", "day", "hour", "outcome"];
+  const { data: labels } = (await ask(browser, 200, "getUsage", { query: "by=label" })).body;
+  assert.equal((labels as { label: null }[]).at(-1)?.label, null);
+  await ask(browser, 400, "getUsage", { query: "by=label&split=key" });
   for (const by of fields) {
     for (const split of [undefined, "key", "model"]) {
       const query = `by=${by}${split === undefined ? "" : `&split=${split}`}`;

@@ -1,0 +1,81 @@
+/**
+ * The console's figures on a million requests: each beside a plain query over the requests, which it must equal, and how long both
+ * take; and how fast the rollups are made. BENCH_ROWS=100000 makes it smaller.
+ */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { systemClock } from "../../gateway/src/base/clock.ts";
+import type { Uuid } from "../../gateway/src/base/ids.ts";
+import { createLog } from "../../gateway/src/base/log.ts";
+import { startPrivatePostgres } from "../../gateway/src/db/embedded.ts";
+import { migrate } from "../../gateway/src/db/migrate.ts";
+import { openPool } from "../../gateway/src/db/pool.ts";
+import { openRollups } from "../../gateway/src/history/rollups.ts";
+import { nanosecondsRun } from "../history/plans.ts";
+import { seed } from "../history/seed.ts";
+import { compare } from "./compare.ts";
+
+const ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000);
+const NAME_WIDTH = 40;
+const log = createLog("silent");
+
+/** By one connection, whose process tells what it ran: the machine is shared. */
+async function rollUp(): Promise<void> {
+  const alone = openPool(postgres.connection, { log, sizeMax: 1 });
+  try {
+    const { rows } = await alone.query("select pg_backend_pid() as pid");
+    const server = `/proc/${rows[0].pid}/schedstat`;
+    const [startedAt, before] = [performance.now(), nanosecondsRun(server)];
+    const rollups = openRollups({ pool: alone, clock: systemClock, log });
+    const rolled = await rollups.run();
+    const [tookS, ranS] = [(performance.now() - startedAt) / 1000, (nanosecondsRun(server) - before) / 1e9];
+    await rollups.stop();
+    const aSecond = (seconds: number): string => `${seconds.toFixed(1)} s (${Math.round(rolled / seconds)} a second)`;
+    console.log(`Rolled up ${rolled} in ${aSecond(tookS)}, of which the server ran ${aSecond(ranS)}.`);
+  } finally {
+    await alone.end();
+  }
+}
+
+const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
+await chmod(dataDir, 0o711);
+const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
+const connect = async () => openPool(postgres.connection, { log, sizeMax: 2 });
+const pool = openPool({ ...postgres.connection }, { log, sizeMax: 2 });
+try {
+  await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
+  console.log(`Seeding ${ROWS} requests …`);
+  const cast = await seed(pool, ROWS);
+  await rollUp();
+  for (const table of ["performance", "label_day", "unrolled"]) {
+    await pool.query(`vacuum (analyze) ${table}`);
+    const { rows } = await pool.query(
+      "select (select count(*) from performance) as n, pg_total_relation_size($1::regclass) as bytes",
+      [table],
+    );
+    console.log(
+      `${table}: ${Math.round(Number(rows[0].bytes) / 1024)} KiB${table === "performance" ? `, ${rows[0].n} rows` : ""}`,
+    );
+  }
+  console.log(
+    `\n${"figures".padEnd(NAME_WIDTH)}${["equal", "first ms", "least ms", "plain ms"].map((head) => head.padStart(11)).join("")}`,
+  );
+  let total = 0;
+  for await (const { name, figures, firstMs, leastMs, plainMs } of compare({
+    pool,
+    connect,
+    account: cast.builder as Uuid,
+    now: Date.now(),
+  })) {
+    total += figures;
+    const columns = [figures, ...[firstMs, leastMs, plainMs].map((ms) => ms.toFixed(1))];
+    console.log(`${name.padEnd(NAME_WIDTH)}${columns.map((value) => String(value).padStart(11)).join("")}`);
+  }
+  console.log(`\n${total} rows of figures are those of the plain queries.`);
+} finally {
+  await pool.end();
+  await postgres.stop();
+  await rm(dataDir, { recursive: true, force: true });
+}

@@ -1,0 +1,12 @@
+/** How a builder's requests went. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
+import type { PerformanceQuery } from "../api/types.ts";
+
+export const performanceQuery = (query: PerformanceQuery) =>
+  queryOptions({
+    queryKey: ["performance", query],
+    queryFn: () => call("GET /console/api/performance", { query }),
+    // The last figures stay while those of another filter come.
+    placeholderData: keepPreviousData,
+  });

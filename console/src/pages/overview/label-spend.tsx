@@ -1,0 +1,54 @@
+/** Spend by the labels that requests were sent with. Nothing where there are none. */
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+import { usageQuery } from "../../data/money.ts";
+import { chartDollars, parseMicro, placesOf } from "../../money.ts";
+import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
+import { Card } from "../../ui/card.tsx";
+import { type BarItem, BarList } from "../../ui/chart/bar-list.tsx";
+import { Money } from "../../ui/money.tsx";
+import { useThisHour } from "../../ui/time.tsx";
+
+const SHOWN = 8;
+
+export function LabelSpend({ range }: { range: SumRange }) {
+  const hour = useThisHour();
+  const from = useMemo(() => spanOf(range, hour.getTime()).from.toISOString(), [range, hour]);
+  const { data } = useQuery(usageQuery({ by: "label", from }));
+  const rows = (data?.data ?? []).map(({ label = null, charge_micro }) => ({ label, pico: parseMicro(charge_micro) }));
+  const named = rows.flatMap(({ label, pico }) => (label === null ? [] : [{ label, pico }]));
+  if (named.length === 0) return null;
+  const shown = named.slice(0, SHOWN);
+  const rest = sum(rows) - sum(shown);
+  const places = placesOf([...shown.map(({ pico }) => pico), rest]);
+  const item = (key: string, pico: bigint, name: BarItem["name"]): BarItem => ({
+    key,
+    name,
+    value: chartDollars(pico),
+    text: <Money of={pico} places={places} />,
+  });
+  const others = named.length > SHOWN ? "Other labels, and without a label" : "Without a label";
+  return (
+    <Card title="Spend by label" aside={<span className="text-xs text-ink-soft">whole days, UTC</span>}>
+      <BarList
+        label={`Spend by label in ${RANGE_WORDS[range]}`}
+        colour={4}
+        items={[
+          ...shown.map(({ label, pico }) =>
+            item(
+              label,
+              pico,
+              <Link to="/requests" search={{ label }} className="underline-offset-2 hover:underline">
+                {label}
+              </Link>,
+            ),
+          ),
+          ...(rest > 0n ? [item("", rest, <span className="text-ink-soft">{others}</span>)] : []),
+        ]}
+      />
+    </Card>
+  );
+}
+
+const sum = (rows: { pico: bigint }[]): bigint => rows.reduce((total, { pico }) => total + pico, 0n);

@@ -1,0 +1,33 @@
+/** From the slots of an answer to the rows of charts: every slot of the range, a gap where nothing ended. Pure. */
+import type { Performance } from "../../api/types.ts";
+import type { ChartRow } from "../../ui/chart/chart-data.ts";
+import { bucketTick } from "../../ui/chart/labels.ts";
+import type { Percentiles } from "../../ui/chart/percentiles.ts";
+
+type Point = Performance["series"][number];
+type Answer = Pick<Performance, "from" | "to" | "slot_s" | "series">;
+
+const NONE: Percentiles = { p50: null, p95: null, p99: null };
+const DAY_S = 86_400;
+
+/** When each slot begins, in seconds, with what the answer says of it. */
+function slotsOf({ from, to, slot_s, series }: Answer): { at: number; point: Point | undefined }[] {
+  const known = new Map(series.map((point) => [point.at, point]));
+  return Array.from({ length: Math.round((to - from) / slot_s) }, (_, i) => {
+    const at = from + i * slot_s;
+    return { at, point: known.get(at) };
+  });
+}
+
+export const percentilePoints = (answer: Answer, of: (point: Point) => Percentiles): (Percentiles & { at: number })[] =>
+  slotsOf(answer).map(({ at, point }) => ({ at: at * 1000, ...(point === undefined ? NONE : of(point)) }));
+
+/** One line under one name; what is null is a gap. */
+export function lineRows(answer: Answer, name: string, of: (point: Point) => number | null): ChartRow[] {
+  return slotsOf(answer).map(({ at, point }) => {
+    const value = point === undefined ? null : of(point);
+    return { label: slotText(answer, at), at: at * 1000, values: value === null ? {} : { [name]: value } };
+  });
+}
+
+const slotText = ({ slot_s }: Answer, at: number): string => bucketTick(slot_s >= DAY_S ? "day" : "hour", at * 1000);

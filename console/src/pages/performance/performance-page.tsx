@@ -1,0 +1,167 @@
+/** How fast requests were answered and how many failed: in total, over time, by model and by key. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Activity, X } from "lucide-react";
+import type { Performance } from "../../api/types.ts";
+import { keysQuery } from "../../data/keys.ts";
+import { ratesQuery } from "../../data/models.ts";
+import { performanceQuery } from "../../data/performance.ts";
+import { decimalText, shareText } from "../../locale.ts";
+import { PerformanceFigures } from "../../performance/figures.tsx";
+import { RANGE_WORDS } from "../../time-range.ts";
+import { Button } from "../../ui/button.tsx";
+import { Card, PageHeader } from "../../ui/card.tsx";
+import { LineChart } from "../../ui/chart/line-chart.tsx";
+import { percentileLines } from "../../ui/chart/percentiles.ts";
+import { SelectField } from "../../ui/field.tsx";
+import { RangeChoice, useRange } from "../../ui/range-choice.tsx";
+import { Empty, Loaded, Skeleton } from "../../ui/states.tsx";
+import { lineRows, percentilePoints } from "./course.ts";
+import { PerformanceTable } from "./performance-table.tsx";
+import type { PerformanceSearch } from "./search.ts";
+
+const RANGES = ["1h", "6h", "24h", "7d", "30d"] as const;
+
+export function PerformancePage() {
+  const [range, setRange] = useRange(RANGES, "24h");
+  const { by = "model", model, key } = useSearch({ from: "/app/performance" });
+  const navigate = useNavigate({ from: "/performance" });
+  const set = (change: (search: PerformanceSearch) => PerformanceSearch): void =>
+    void navigate({ search: change, replace: true, resetScroll: false });
+  const query = useQuery(performanceQuery({ range, by, model, key }));
+  const filtered = model !== undefined || key !== undefined;
+  const clear = (): void => set(({ model: _model, key: _key, ...search }) => search);
+  return (
+    <>
+      <PageHeader
+        title="Performance"
+        about="How fast requests were answered, and how many failed. Rate-limited requests are not counted."
+        actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
+      />
+      <div className="flex flex-col gap-5">
+        <Filters {...{ model, set }} keyId={key} onClear={filtered ? clear : undefined} />
+        <PerformanceFigures query={query} words={RANGE_WORDS[range]} />
+        <Loaded
+          query={query}
+          loading={<Skeleton className="h-80 w-full" />}
+          action={filtered && <Button onClick={clear}>Clear filters</Button>}
+        >
+          {(answer) =>
+            answer.total.requests === 0 ? (
+              <Card>
+                <Empty
+                  icon={<Activity aria-hidden />}
+                  title="No requests"
+                  action={filtered && <Button onClick={clear}>Clear filters</Button>}
+                >
+                  {filtered ? "No request matches these filters" : "No request ended"} in {RANGE_WORDS[range]}.
+                </Empty>
+              </Card>
+            ) : (
+              <>
+                <Course answer={answer} words={RANGE_WORDS[range]} />
+                <PerformanceTable
+                  answer={answer}
+                  onBy={(next) => set(({ by: _by, ...search }) => (next === "key" ? { ...search, by: next } : search))}
+                  onOpen={(row) => set((search) => ({ ...search, ...row }))}
+                />
+              </>
+            )
+          }
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+interface FiltersProps {
+  model: string | undefined;
+  keyId: string | undefined;
+  set: (change: (search: PerformanceSearch) => PerformanceSearch) => void;
+  onClear: (() => void) | undefined;
+}
+
+function Filters({ model = "", keyId = "", set, onClear }: FiltersProps) {
+  const { data: rates } = useQuery(ratesQuery);
+  const { data: keys } = useQuery(keysQuery);
+  const models = (rates?.data ?? []).map(({ sku_id }) => ({ value: sku_id, label: sku_id }));
+  const named = (keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  return (
+    <search className="flex flex-wrap gap-2">
+      <SelectField
+        label="Model"
+        hideLabel
+        className="min-w-40 flex-1 sm:max-w-60"
+        value={model}
+        options={choices("All models", models, model)}
+        onChange={({ target }) =>
+          set(({ model: _model, ...search }) => (target.value === "" ? search : { ...search, model: target.value }))
+        }
+      />
+      <SelectField
+        label="Key"
+        hideLabel
+        className="min-w-40 flex-1 sm:max-w-60"
+        value={keyId}
+        options={choices("All keys", named, keyId)}
+        onChange={({ target }) =>
+          set(({ key: _key, ...search }) => (target.value === "" ? search : { ...search, key: target.value }))
+        }
+      />
+      {onClear !== undefined && (
+        <Button look="quiet" onClick={onClear}>
+          <X aria-hidden className="size-4" />
+          Clear
+        </Button>
+      )}
+    </search>
+  );
+}
+
+interface Choice {
+  value: string;
+  label: string;
+}
+
+/** What the address names is shown even while the list of choices is still on its way. */
+function choices(all: string, values: Choice[], chosen: string): Choice[] {
+  const known = chosen === "" || values.some(({ value }) => value === chosen);
+  return [{ value: "", label: all }, ...(known ? [] : [{ value: chosen, label: chosen }]), ...values];
+}
+
+function Course({ answer, words }: { answer: Performance; words: string }) {
+  const ERRORS = "Error rate";
+  const SPEED = "Tokens per second";
+  return (
+    <div className="grid gap-5 lg:grid-cols-2">
+      <Card title="Time to first token">
+        <LineChart
+          title={`Time to first token in ${words}`}
+          {...percentileLines(percentilePoints(answer, ({ ttft_ms }) => ttft_ms))}
+        />
+      </Card>
+      <Card title="Duration">
+        <LineChart
+          title={`Duration in ${words}`}
+          {...percentileLines(percentilePoints(answer, ({ duration_ms }) => duration_ms))}
+        />
+      </Card>
+      <Card title="Speed">
+        <LineChart
+          title={`Tokens per second in ${words}`}
+          series={[{ name: SPEED, colour: 2 }]}
+          rows={lineRows(answer, SPEED, ({ tokens_per_second }) => tokens_per_second)}
+          format={decimalText}
+        />
+      </Card>
+      <Card title="Errors">
+        <LineChart
+          title={`Error rate in ${words}`}
+          series={[{ name: ERRORS, colour: 6 }]}
+          rows={lineRows(answer, ERRORS, ({ error_share }) => error_share)}
+          format={shareText}
+        />
+      </Card>
+    </div>
+  );
+}

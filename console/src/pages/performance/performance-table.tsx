@@ -1,0 +1,80 @@
+/** The same figures by model or by key. A row narrows the page down to it. */
+import { useQuery } from "@tanstack/react-query";
+import type { Performance, PerformanceRow } from "../../api/types.ts";
+import { keysQuery } from "../../data/keys.ts";
+import { errorText, milliseconds, speedText } from "../../performance/figures.tsx";
+import { Card } from "../../ui/card.tsx";
+import { Segmented } from "../../ui/segmented.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
+import { Count } from "../../ui/time.tsx";
+
+const BY: { value: Performance["by"]; label: string }[] = [
+  { value: "model", label: "By model" },
+  { value: "key", label: "By key" },
+];
+
+interface Props {
+  answer: Performance;
+  onBy: (by: Performance["by"]) => void;
+  onOpen: (row: { model?: string; key?: string }) => void;
+}
+
+export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) {
+  const { data: keys } = useQuery(keysQuery);
+  const nameOf = ({ model, key }: PerformanceRow): string =>
+    model ?? keys?.data.find(({ id }) => id === key)?.name ?? key ?? "";
+  return (
+    <Card
+      title={by === "model" ? "Models" : "Keys"}
+      flush
+      aside={<Segmented label="Group by" value={by} options={BY} onChange={onBy} />}
+    >
+      <Table
+        label={`Performance by ${by}`}
+        columns={[
+          {
+            title: by === "model" ? "Model" : "Key",
+            className: "wrap-anywhere",
+            cell: (row) => (
+              <>
+                <span className="font-medium">{nameOf(row)}</span>
+                <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
+                  p95 {milliseconds(row.ttft_ms.p95)} to the first token, {milliseconds(row.duration_ms.p95)} in all
+                </span>
+              </>
+            ),
+          },
+          ...FIGURES,
+        ]}
+        rows={data.toSorted((a, b) => b.requests - a.requests)}
+        keyOf={({ model, key }) => model ?? key ?? ""}
+        onOpen={({ model, key }) =>
+          onOpen({ ...(model !== undefined && { model }), ...(key !== undefined && { key }) })
+        }
+      />
+    </Card>
+  );
+}
+
+const figure = (
+  title: string,
+  text: (row: PerformanceRow) => string,
+  from?: NonNullable<Column<PerformanceRow>["from"]>,
+): Column<PerformanceRow> => ({
+  title,
+  align: "right",
+  ...(from !== undefined && { from }),
+  cell: (row) => <span className="whitespace-nowrap">{text(row)}</span>,
+});
+
+const FIGURES: Column<PerformanceRow>[] = [
+  { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
+  figure("Errors", errorText),
+  figure("TTFT p50", ({ ttft_ms }) => milliseconds(ttft_ms.p50), "lg"),
+  figure("TTFT p95", ({ ttft_ms }) => milliseconds(ttft_ms.p95), "md"),
+  figure("TTFT p99", ({ ttft_ms }) => milliseconds(ttft_ms.p99), "xl"),
+  figure("Duration p50", ({ duration_ms }) => milliseconds(duration_ms.p50), "lg"),
+  figure("Duration p95", ({ duration_ms }) => milliseconds(duration_ms.p95), "md"),
+  figure("Duration p99", ({ duration_ms }) => milliseconds(duration_ms.p99), "xl"),
+  figure("Tokens/s", speedText, "sm"),
+];

@@ -1,0 +1,14 @@
+/** What the page shows, as it stands in the address. */
+export interface PerformanceSearch {
+  by?: "key";
+  model?: string;
+  key?: string;
+}
+
+export function readPerformanceSearch({ by, model, key }: Record<string, unknown>): PerformanceSearch {
+  return {
+    ...(by === "key" && { by }),
+    ...(typeof model === "string" && model !== "" && { model }),
+    ...(typeof key === "string" && key !== "" && { key }),
+  };
+}

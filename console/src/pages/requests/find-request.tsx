@@ -1,0 +1,50 @@
+/** Opens the request whose id, or whose answer's id, is pasted. */
+import { Search } from "lucide-react";
+import { useId, useState } from "react";
+import { requestIdOf } from "../../requests/request-id.ts";
+import { classes } from "../../ui/classes.ts";
+import { INPUT } from "../../ui/field.tsx";
+
+export function FindRequest({ onFound }: { onFound: (request: string) => void }) {
+  const [text, setText] = useState("");
+  const [wrong, setWrong] = useState(false);
+  const note = useId();
+  const open = (typed: string): boolean => {
+    const id = requestIdOf(typed);
+    if (id === undefined) return false;
+    setText("");
+    onFound(id);
+    return true;
+  };
+  return (
+    <form
+      className="relative min-w-0 flex-1 basis-64"
+      onSubmit={(event) => {
+        event.preventDefault();
+        setWrong(!open(text));
+      }}
+    >
+      <Search aria-hidden className="pointer-events-none absolute top-2.5 left-3 size-4 text-ink-soft" />
+      <input
+        type="search"
+        aria-label="Find a request by id"
+        placeholder="req_… or chatcmpl-…"
+        value={text}
+        maxLength={200}
+        aria-invalid={wrong || undefined}
+        aria-describedby={wrong ? note : undefined}
+        className={classes(INPUT, "pl-9")}
+        onChange={({ target }) => {
+          setWrong(false);
+          // A whole id needs no Enter.
+          if (!open(target.value)) setText(target.value);
+        }}
+      />
+      {wrong && (
+        <p id={note} role="alert" className="mt-1 text-xs text-bad">
+          This is not the id of a request (req_…) or of an answer (chatcmpl-…).
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,50 @@
+/** What all requests that the filters let through add up to. */
+import { useQuery } from "@tanstack/react-query";
+import type { RequestFilter } from "../../api/types.ts";
+import { requestTotalsQuery } from "../../data/requests.ts";
+import { Money } from "../../ui/money.tsx";
+import { Skeleton } from "../../ui/states.tsx";
+import { Count } from "../../ui/time.tsx";
+
+export function Totals({ filter }: { filter: RequestFilter }) {
+  const { data, error } = useQuery(requestTotalsQuery(filter));
+  // The list below says what is wrong with a filter; sums that need a shorter time are only left out.
+  if (data === undefined && error !== null) return null;
+  return (
+    <dl
+      aria-label="Totals"
+      className="flex flex-wrap gap-x-6 gap-y-1 border-b border-line px-4 py-2.5 text-ink-soft sm:px-5 [&_dd]:font-medium [&_dd]:text-ink [&_div]:flex [&_div]:gap-1.5"
+    >
+      {data === undefined ? (
+        <Skeleton className="h-5 w-64" />
+      ) : (
+        <>
+          <div>
+            <dt>Requests</dt>
+            <dd>
+              <Count of={data.requests} />
+            </dd>
+          </div>
+          <div>
+            <dt>Tokens in</dt>
+            <dd>
+              <Count of={data.prompt_tokens} />
+            </dd>
+          </div>
+          <div>
+            <dt>Tokens out</dt>
+            <dd>
+              <Count of={data.completion_tokens} />
+            </dd>
+          </div>
+          <div>
+            <dt>Spend</dt>
+            <dd>
+              <Money of={data.charge_micro} as="balance" />
+            </dd>
+          </div>
+        </>
+      )}
+    </dl>
+  );
+}

@@ -1,0 +1,45 @@
+/** The figures of performance, one beside the other. */
+import type { UseQueryResult } from "@tanstack/react-query";
+import type { Performance, PerformanceRow } from "../api/types.ts";
+import { countText, decimalText, shareText } from "../locale.ts";
+import { span } from "../time.ts";
+import { Stats } from "../ui/card.tsx";
+import { LoadedStat } from "../ui/states.tsx";
+
+type Figures = Pick<PerformanceRow, "error_share" | "tokens_per_second">;
+
+export const milliseconds = (ms: number | null): string => (ms === null ? "–" : span(ms));
+export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
+export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
+
+/** Of all that a query asks for. `words`: over which time. */
+export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {
+  const others = ({ p50, p99 }: Performance["total"]["ttft_ms"]) => (
+    <>
+      <span className="whitespace-nowrap">p50 {milliseconds(p50)},</span>{" "}
+      <span className="whitespace-nowrap">p99 {milliseconds(p99)}</span>
+    </>
+  );
+  return (
+    <Stats label={`Performance in ${words}`}>
+      <LoadedStat query={query} label="First token, p95" note={({ total }) => others(total.ttft_ms)}>
+        {({ total }) => milliseconds(total.ttft_ms.p95)}
+      </LoadedStat>
+      <LoadedStat query={query} label="Duration, p95" note={({ total }) => others(total.duration_ms)}>
+        {({ total }) => milliseconds(total.duration_ms.p95)}
+      </LoadedStat>
+      <LoadedStat query={query} label="Tokens per second" note={() => "After the first token"}>
+        {({ total }) => speedText(total)}
+      </LoadedStat>
+      <LoadedStat query={query} label="Error rate" note={({ total }) => failuresText(total)}>
+        {({ total }) => errorText(total)}
+      </LoadedStat>
+    </Stats>
+  );
+}
+
+/** "3 of 1,204 failed, 6 closed by the client". */
+function failuresText({ ok, failed, closed }: Performance["total"]): string {
+  const failures = `${countText(failed)} of ${countText(ok + failed)} failed`;
+  return closed === 0 ? failures : `${failures}, ${countText(closed)} closed by the client`;
+}

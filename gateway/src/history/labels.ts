@@ -1,0 +1,48 @@
+/** What an account spent by label, out of the rollup of days. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { DAY_MS } from "../base/time.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+
+/** A label for each of a builder's own users would be an answer of any size. */
+export const LABELS_MAX = 200;
+
+const LabelSum = row({
+  /** Null: all the rest, without a label or beyond the most. */
+  label: z.string().nullable(),
+  requests: column.count,
+  promptTokens: column.count,
+  completionTokens: column.count,
+  charge: column.pico,
+});
+export type LabelSum = z.infer<typeof LabelSum>;
+
+/** Of the whole UTC days that the span touches, what cost most first and the rest at the end: together they are all of it. */
+export function labelSums(pool: pg.Pool, accountId: Uuid, { from, to }: { from: Date; to: Date }): Promise<LabelSum[]> {
+  const [first, end] = [Math.floor(from.getTime() / DAY_MS), Math.ceil(to.getTime() / DAY_MS)];
+  return queryRows(
+    pool,
+    LabelSum,
+    `with named as materialized (
+       select label, sum(requests) as requests, sum(prompt_tokens) as prompt, sum(completion_tokens) as completion,
+              sum(charge_pico) as charge
+         from label_day
+        where account_id = $1 and day >= ($2::timestamptz at time zone 'UTC')::date
+          and day < ($3::timestamptz at time zone 'UTC')::date
+        group by label order by charge desc, requests desc, label limit ${LABELS_MAX}
+     ), rest as (
+       select null::text, a.requests - n.requests, a.prompt - n.prompt, a.completion - n.completion, a.charge - n.charge
+         from (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt_tokens), 0) as prompt,
+                      coalesce(sum(completion_tokens), 0) as completion, coalesce(sum(charge_pico), 0) as charge
+                 from usage_hour where account_id = $1 and hour >= $2 and hour < $3) a,
+              (select coalesce(sum(requests), 0) as requests, coalesce(sum(prompt), 0) as prompt,
+                      coalesce(sum(completion), 0) as completion, coalesce(sum(charge), 0) as charge from named) n
+     )
+     select label, requests::float8 as requests, prompt::float8 as "promptTokens", completion::float8 as "completionTokens",
+            charge
+       from (select * from named union all select * from rest) as sums (label, requests, prompt, completion, charge)
+      where requests > 0 order by label is null, charge desc, requests desc, label`,
+    [accountId, new Date(first * DAY_MS), new Date(end * DAY_MS)],
+  );
+}

@@ -1,0 +1,68 @@
+/** How a builder's requests went, out of the rollups. */
+import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
+import { parseId, publicId } from "../../base/ids.ts";
+import { seconds } from "../../base/time.ts";
+import { type PerformanceSum, slotsOf } from "../../history/performance.ts";
+import type { Parts } from "../parts.ts";
+import type { Handlers } from "../routes.ts";
+
+const NOTHING: Figures = {
+  requests: 0,
+  ok: 0,
+  closed: 0,
+  failed: 0,
+  errorShare: null,
+  ttft: { p50: null, p95: null, p99: null },
+  duration: { p50: null, p95: null, p99: null },
+  tokensPerSecond: null,
+};
+
+export function performanceHandlers(
+  parts: Pick<Parts, "performance" | "catalogue" | "now">,
+): Handlers<typeof performanceRoutes> {
+  const { performance, catalogue, now } = parts;
+  return {
+    async getPerformance({ account, query: { range, by, model, key }, refuse }) {
+      if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
+      const slots = slotsOf(range, now());
+      const keyId = key === undefined ? undefined : parseId("key", key);
+      const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyId };
+      const [[total], rows, points] = await Promise.all([
+        performance.sums({ ...asked, by: [] }),
+        performance.sums({ ...asked, by: [by] }),
+        performance.sums({ ...asked, by: ["slot"] }),
+      ]);
+      return {
+        object: "performance",
+        range,
+        by,
+        from: seconds(slots.from),
+        to: seconds(slots.to),
+        slot_s: slots.slotMs / 1000,
+        total: figures(total ?? NOTHING),
+        data: rows.map((sum) => ({
+          ...(sum.model !== null && { model: sum.model }),
+          ...(sum.key !== null && { key: publicId("key", sum.key) }),
+          ...figures(sum),
+        })),
+        series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: seconds(sum.slot), ...figures(sum) }])),
+      };
+    },
+  };
+}
+
+type Figures = Pick<
+  PerformanceSum,
+  "requests" | "ok" | "closed" | "failed" | "errorShare" | "ttft" | "duration" | "tokensPerSecond"
+>;
+
+const figures = ({ requests, ok, closed, failed, errorShare, ttft, duration, tokensPerSecond }: Figures) => ({
+  requests,
+  ok,
+  closed,
+  failed,
+  error_share: errorShare,
+  ttft_ms: ttft,
+  duration_ms: duration,
+  tokens_per_second: tokensPerSecond,
+});
