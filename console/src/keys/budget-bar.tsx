@@ -14,7 +14,7 @@ interface Props {
   budget: string;
 }
 
-export function BudgetBar({ label, words, spent, budget }: Props) {
+function BudgetBar({ label, words, spent, budget }: Props) {
   const percent = budgetShare(parseMicro(spent), parseMicro(budget));
   const colour = percent >= 100 ? "bg-bad" : percent >= NEARLY ? "bg-warn" : "bg-accent";
   return (
