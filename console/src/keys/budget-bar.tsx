@@ -14,25 +14,28 @@ interface Props {
   budget: string;
 }
 
-export function BudgetBar({ label, words, spent, budget }: Props) {
+function BudgetBar({ label, words, spent, budget }: Props) {
   const percent = budgetShare(parseMicro(spent), parseMicro(budget));
   const colour = percent >= 100 ? "bg-bad" : percent >= NEARLY ? "bg-warn" : "bg-accent";
   return (
     <div title={label} className="flex min-w-32 flex-col gap-1">
-      <span className="text-xs text-ink-soft">
+      <span className="text-xs whitespace-nowrap text-ink-soft">
         <span className={classes("text-ink", percent >= 100 && "font-medium")}>
           <Money of={spent} />
         </span>{" "}
         of <Money of={budget} exact /> {words}
       </span>
       <span aria-hidden className="block h-1.5 overflow-hidden rounded-full bg-line">
-        <span className={classes("block h-full rounded-full", colour)} style={{ width: `${percent}%` }} />
+        <span className={classes("block h-full rounded-full", colour)} style={{ width: seen(percent, spent) }} />
       </span>
     </div>
   );
 }
 
 const NEARLY = 80;
+
+/** Whatever was spent can be seen. */
+const seen = (percent: number, spent: string): string => (parseMicro(spent) === 0n ? "0" : `max(0.25rem, ${percent}%)`);
 
 type Budgets = Pick<
   ApiKey,

@@ -5,7 +5,7 @@ import { Time } from "../ui/time.tsx";
 
 type State = Pick<ApiKey, "revoked_at" | "expires_at" | "old_secret_until">;
 
-export const isExpired = ({ expires_at }: Pick<ApiKey, "expires_at">): boolean =>
+const isExpired = ({ expires_at }: Pick<ApiKey, "expires_at">): boolean =>
   expires_at !== null && expires_at * 1000 <= Date.now();
 
 /** Nothing where it simply works. */

@@ -21,8 +21,14 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
   const shared = { label, rows, keyOf: ({ id }: Row) => id };
   if (opening !== undefined) {
     const { open, onOpen, below } = opening;
-    const all = [nameColumn(below), ...columns, LAST_USED, { ...CREATED, from: "xl" as const }];
-    return <Table {...shared} columns={all} onOpen={onOpen} isOpen={({ id }) => id === open} />;
+    return (
+      <Table
+        {...shared}
+        columns={[nameColumn(below), ...columns, LAST_USED]}
+        onOpen={onOpen}
+        isOpen={({ id }) => id === open}
+      />
+    );
   }
   const actions: Column<Row> = {
     title: "Actions",
@@ -61,6 +67,7 @@ const nameColumn = <Row extends SecretRow>(below?: (secret: Row) => ReactNode): 
 const LAST_USED: Column<SecretRow> = {
   title: "Last used",
   from: "md",
+  className: "whitespace-nowrap",
   cell: ({ last_used_at }) =>
     last_used_at === null ? <span className="text-ink-soft">Never</span> : <Time at={last_used_at} as="ago" />,
 };

@@ -9,11 +9,6 @@ const KEYS = ["production", "staging", "nightly summaries", "evaluation"] as con
 /** Its key is given so few requests a minute that some are refused. */
 const LIMITED_KEY = "evaluation";
 const LIMITED_TO = 20;
-const SETTINGS: Record<string, object> = {
-  production: { budget_month_micro: "5000000" },
-  "nightly summaries": { budget_day_micro: "250000", budget_month_micro: "2000000" },
-  evaluation: { expires_at: Date.UTC(2027, 2, 31) / 1000 },
-};
 /** Held by one node alone: without it there is no capacity for the model. */
 const LONELY_MODEL = "mid-14b";
 
@@ -114,8 +109,7 @@ async function openBuilder({ person, operator, name, credit }: NewBuilder): Prom
 }
 
 async function newKey(person: ConsoleClient, name: string, operator: ConsoleClient): Promise<string> {
-  const settings = SETTINGS[name] ?? {};
-  const { id, secret } = await person.send<{ id: string; secret: string }>("POST", "keys", { name, ...settings });
+  const { id, secret } = await person.send<{ id: string; secret: string }>("POST", "keys", { name });
   if (name === LIMITED_KEY) {
     await operator.send("PUT", `operator/keys/${id}/limits`, { requests_per_minute: LIMITED_TO });
   }

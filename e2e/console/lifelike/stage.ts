@@ -56,6 +56,8 @@ async function live(platform: Platform, cast: Cast): Promise<void> {
     { until: paid, hours: HOURS.payout },
     { until: barred, hours: HOURS.quarantine },
   ]);
+  // Only now: where a budget stands is of the times that requests have.
+  await setKeys(person);
   await operator.send("POST", "operator/payouts", { note: "Second week" });
   await suspend(operator, "Copper Loop");
   for (const client of [operator, person]) await client.send("POST", "auth/sign-out", {});
@@ -71,6 +73,20 @@ async function quarantine({ operator, person }: Cast, name: string): Promise<voi
   const node = data.find((one) => one.name === name);
   const reason = "answers of mid-14b do not fit the model";
   await operator.send("POST", `operator/nodes/${node?.id}/quarantine`, { reason });
+}
+
+const SETTINGS: Record<string, object> = {
+  production: { budget_month_micro: "50000" },
+  "nightly summaries": { budget_day_micro: "1000", budget_month_micro: "20000", models: ["small-8b", "tiny-3b"] },
+  evaluation: { expires_at: Date.UTC(2027, 2, 31) / 1000 },
+};
+
+async function setKeys(person: ConsoleClient): Promise<void> {
+  const { data } = await person.get<{ data: Named[] }>("keys");
+  for (const { id, name } of data) {
+    const settings = SETTINGS[name];
+    if (settings !== undefined) await person.send("PATCH", `keys/${id}`, settings);
+  }
 }
 
 async function suspend(operator: ConsoleClient, name: string): Promise<void> {

@@ -9,7 +9,7 @@ import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import type { Column } from "../../ui/table.tsx";
-import { Count } from "../../ui/time.tsx";
+import { Count, Time } from "../../ui/time.tsx";
 import { API_KEYS } from "./api-keys.ts";
 import { CreateKeyDialog } from "./create-key.tsx";
 import { KeyDrawer } from "./key-drawer.tsx";
@@ -69,18 +69,25 @@ const COLUMNS: Column<ApiKey>[] = [
       ),
   },
   { title: "Models", from: "lg", cell: ({ models }) => <AllowedModels of={models} /> },
-  { title: "Expires", from: "lg", cell: ({ expires_at }) => <Expiry at={expires_at} /> },
   {
-    title: "Created by",
+    title: "Expires",
+    from: "lg",
+    className: "whitespace-nowrap",
+    cell: ({ expires_at }) => <Expiry at={expires_at} />,
+  },
+  {
+    title: "Created",
     from: "xl",
-    className: "max-w-40",
-    cell: ({ created_by }) =>
-      created_by === null ? (
-        <span className="text-ink-soft">–</span>
-      ) : (
-        <span title={created_by.email} className="block truncate">
-          {created_by.name}
-        </span>
-      ),
+    className: "max-w-40 whitespace-nowrap",
+    cell: ({ created_at, created_by }) => (
+      <>
+        <Time at={created_at} as="day" />
+        {created_by !== null && (
+          <span title={created_by.email} className="block truncate text-xs text-ink-soft">
+            by {created_by.name}
+          </span>
+        )}
+      </>
+    ),
   },
 ];

@@ -66,7 +66,7 @@ const LIMIT_FLAGS = [
 export function checkOwnLimits({ ownLimits = {} }: Partial<KeySettings>, ceiling: KeyLimits): void {
   const above = LIMIT_FLAGS.filter(([, name]) => (ownLimits[name] ?? 0) > ceiling[name]);
   if (above.length === 0) return;
-  throw new Error(above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`).join("; "));
+  throw new UsageError(...above.map(([flag, name]) => `--${flag} must be ${ceiling[name]} or less, or none`));
 }
 
 /** To the picodollar: a budget is an owner's to set as finely as the books are kept. */
