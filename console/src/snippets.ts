@@ -39,7 +39,10 @@ console.log(answer.data[0].embedding.length);`;
 
 const curl = (parts: SnippetParts): string => curlTo("chat/completions", parts);
 
-function curlTo(path: string, { baseUrl, apiKey, body }: Address & { body: { stream?: unknown } }): string {
+function curlTo(
+  path: string,
+  { baseUrl, apiKey, body }: Address & { body: { model: string; stream?: unknown } },
+): string {
   const json = JSON.stringify(body, null, 2).replaceAll("'", "'\\''").replaceAll("\n", "\n  ");
   return `curl ${body.stream === true ? "-N " : ""}${baseUrl}/${path} \\
   -H "Authorization: Bearer ${apiKey}" \\

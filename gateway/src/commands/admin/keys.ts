@@ -8,7 +8,7 @@ import { startOfMonth } from "../../base/time.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
-import { type LimitOverrides, openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
 import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";
@@ -131,7 +131,11 @@ async function limits(run: AdminRun): Promise<number> {
     });
     const limits = limitsInForce({ overrides: set, own });
     const told = { id: publicId("key", id), limits, ownLimits: set, defaultLimits: DEFAULT_LIMITS };
-    run.print(run.json ? JSON.stringify(told) : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`);
+    run.print(
+      run.json
+        ? JSON.stringify(told)
+        : `Set; every gateway has been told. ${limitsLine({ limits: set, ownLimits: own })}.`,
+    );
   });
 }
 
