@@ -56,6 +56,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
     "update ledger_entry e set operation = m.after, at = e.at - m.by from moved m where m.before = e.operation",
   );
   await sumUpAgain(query);
+  await sampleAgain(query);
   await query(
     "create temporary table era on commit drop as select * from unnest($1::timestamptz[], $2::int[]) e (until, hours)",
     [eras.map(({ until }) => until), eras.map(({ hours }) => hours)],
@@ -83,6 +84,32 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
      select host_account_id, date_trunc('hour', created_at), node_id, model, count(*), sum(prompt_tokens),
             sum(completion_tokens), sum(host_pico), coalesce(sum(host_pico) filter (where own), 0)
        from request where host_account_id is not null group by 1, 2, 3, 4`,
+  );
+}
+
+/** The node that served mid-14b was away for so long, yesterday. */
+const OUTAGE = { model: "mid-14b", hoursAgo: 26, minutes: 23 };
+
+/** Performance is counted anew in its new times, and the platform is said to have been sampled all along. */
+async function sampleAgain(query: Platform["query"]): Promise<void> {
+  await query("truncate performance, unrolled, model_hour, incident");
+  await query("update model_watch set down_since = null");
+  await query(
+    "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
+  );
+  await query("select history_roll_up(100000)");
+  await query(
+    `insert into model_hour (model, hour, samples, up, slots, busy)
+     select model, hour, 60, 60 - case when model = $2 and hour = date_trunc('hour', now() - make_interval(hours => $3)) then $4 else 0 end, 240, 60
+       from (select distinct model from model_minute) models,
+            generate_series(date_trunc('hour', now() - make_interval(days => $1)), now() - interval '1 hour', '1 hour') hour`,
+    [DAYS, OUTAGE.model, OUTAGE.hoursAgo, OUTAGE.minutes],
+  );
+  await query(
+    `insert into incident (model, kind, began_at, ended_at)
+     select $1, 'unavailable', hour + interval '10 minutes', hour + make_interval(mins => 10 + $3)
+       from (select date_trunc('hour', now() - make_interval(hours => $2)) as hour) at`,
+    [OUTAGE.model, OUTAGE.hoursAgo, OUTAGE.minutes],
   );
 }
 

@@ -38,6 +38,7 @@ const OUTSIDE: Chapter = {
   pictures: [
     { name: "sign-in", path: "/sign-in", there: "Forgot" },
     { name: "docs", outside: "/docs", there: "Quick start" },
+    { name: "status", outside: "/status", there: "Incidents", also: ["-dark", "-narrow"] },
   ],
 };
 
@@ -59,6 +60,7 @@ const BUILDER: Chapter = {
     },
     { name: "playground-compare", path: "/playground?model=reason-32b", there: "Playground", open: compare },
     { name: "models", path: "/models", there: "reason-32b" },
+    { name: "model", path: "/models/small-8b?range=7d", there: "Availability by hour", open: chart, also: ["-narrow"] },
     { name: "credits", path: "/credits", there: "$20", open: buy },
     { name: "team", path: "/team", there: "Ines Haddad" },
     { name: "nodes", path: "/host", there: "workshop is quarantined" },
