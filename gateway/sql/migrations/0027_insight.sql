@@ -3,4 +3,4 @@ create index request_label on request (account_id, label, id) where label is not
 
 -- Histograms are merged by statements now.
 drop function if exists histogram_merge(bigint[]);
--- functions: 24e730c121ed27c511ee04fe66c086ad6b4c382ec09a39e5127db4afa47ba0e7
+-- functions: b6baead51e1bb21f0a10ea30339c9fa4ccb775ccd2c375076238eea7b8387198
