@@ -68,12 +68,23 @@ const COLUMNS: Column<ApiKey>[] = [
         <BudgetBars of={key} />
       ),
   },
-  { title: "Models", from: "lg", cell: ({ models }) => <AllowedModels of={models} /> },
   {
-    title: "Expires",
+    title: "Models, expiry",
     from: "lg",
-    className: "whitespace-nowrap",
-    cell: ({ expires_at }) => <Expiry at={expires_at} />,
+    cell: ({ models, expires_at }) => (
+      <>
+        <AllowedModels of={models} />
+        <span className="block text-xs whitespace-nowrap text-ink-soft">
+          {expires_at === null ? (
+            "no expiry"
+          ) : (
+            <>
+              until <Expiry at={expires_at} />
+            </>
+          )}
+        </span>
+      </>
+    ),
   },
   {
     title: "Created",
