@@ -254,7 +254,7 @@ describe("the builder's console", NEEDS_CHROMIUM, () => {
 
     const row = page.getByRole("row", { name: /intern/ });
     await row.getByText("tiny-3b").waitFor();
-    await row.getByText("Jan 1, 2999").waitFor();
+    await row.getByText("until Jan 1, 2999").waitFor();
     await row.click();
     const drawer = page.getByRole("dialog", { name: "intern" });
     await drawer.getByText("of $0.000001 today").waitFor();

@@ -19,7 +19,7 @@ function BudgetBar({ label, words, spent, budget }: Props) {
   const colour = percent >= 100 ? "bg-bad" : percent >= NEARLY ? "bg-warn" : "bg-accent";
   return (
     <div title={label} className="flex min-w-32 flex-col gap-1">
-      <span className="text-xs whitespace-nowrap text-ink-soft">
+      <span className="text-xs text-ink-soft md:whitespace-nowrap">
         <span className={classes("text-ink", percent >= 100 && "font-medium")}>
           <Money of={spent} />
         </span>{" "}

@@ -2,6 +2,7 @@
 import type { ReactNode } from "react";
 import { Badge } from "../ui/badge.tsx";
 import { Button } from "../ui/button.tsx";
+import { classes } from "../ui/classes.ts";
 import { type Column, Table } from "../ui/table.tsx";
 import { Time } from "../ui/time.tsx";
 import type { SecretRow } from "./secret-kind.ts";
@@ -24,7 +25,7 @@ export function SecretTable<Row extends SecretRow>({ label, rows, columns, onRev
     return (
       <Table
         {...shared}
-        columns={[nameColumn(below), ...columns, LAST_USED]}
+        columns={[nameColumn(below), ...columns, { ...LAST_USED, from: "xl" }]}
         onOpen={onOpen}
         isOpen={({ id }) => id === open}
       />
@@ -56,7 +57,7 @@ const nameColumn = <Row extends SecretRow>(below?: (secret: Row) => ReactNode): 
         {secret.name}
       </span>
       <code className="block truncate font-mono text-xs text-ink-soft">{secret.start}_…</code>
-      <span className="text-xs text-ink-soft @2xl:hidden">
+      <span className={classes("text-xs text-ink-soft", below === undefined ? "@2xl:hidden" : "@5xl:hidden")}>
         {secret.last_used_at === null ? "Never used" : <Time at={secret.last_used_at} as="ago" />}
       </span>
       {below?.(secret)}

@@ -42,7 +42,7 @@ const Below = (key: ApiKey) => (
     <span className="mt-1 flex flex-wrap gap-1 empty:hidden">
       <KeyBadges of={key} />
     </span>
-    <span className="mt-1.5 block empty:hidden md:hidden">
+    <span className="mt-1.5 block empty:hidden @2xl:hidden">
       <BudgetBars of={key} />
     </span>
   </>
@@ -68,12 +68,23 @@ const COLUMNS: Column<ApiKey>[] = [
         <BudgetBars of={key} />
       ),
   },
-  { title: "Models", from: "lg", cell: ({ models }) => <AllowedModels of={models} /> },
   {
-    title: "Expires",
+    title: "Models, expiry",
     from: "lg",
-    className: "whitespace-nowrap",
-    cell: ({ expires_at }) => <Expiry at={expires_at} />,
+    cell: ({ models, expires_at }) => (
+      <>
+        <AllowedModels of={models} />
+        <span className="block text-xs whitespace-nowrap text-ink-soft">
+          {expires_at === null ? (
+            "no expiry"
+          ) : (
+            <>
+              until <Expiry at={expires_at} />
+            </>
+          )}
+        </span>
+      </>
+    ),
   },
   {
     title: "Created",
