@@ -61,4 +61,3 @@ export const MODEL_STATUSES = ["active", "coming"] as const;
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
-export type IncidentKind = (typeof INCIDENT_KINDS)[number];
