@@ -78,4 +78,3 @@ export type TeamAction = (typeof TEAM_ACTIONS)[number];
 export const MODEL_STATES = ["available", "degraded", "unavailable"] as const;
 export type ModelState = (typeof MODEL_STATES)[number];
 export const INCIDENT_KINDS = ["unavailable", "errors"] as const;
-export type IncidentKind = (typeof INCIDENT_KINDS)[number];

@@ -52,7 +52,7 @@ const Model = LiveModel.extend({
 });
 
 /** Those for which availability is kept. */
-export const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
+const MODEL_RANGES = ["24h", "7d", "30d", "90d"] as const;
 
 const PerformanceFields = z.object({
   range: z.enum(MODEL_RANGES, `must be one of ${MODEL_RANGES.join(", ")}`).default("24h"),
