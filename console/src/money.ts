@@ -8,7 +8,7 @@ const DOLLAR_DIGITS = 12;
 const CENT_DIGITS = 2;
 const FINE_DIGITS = 4;
 
-export type Rounding = "up" | "down";
+type Rounding = "up" | "down";
 
 /** "9830.400000" → 9830400000n picodollars. Whole microdollars without a point are fine too. */
 export function parseMicro(text: string): bigint {

@@ -16,7 +16,7 @@ const INSIDE = [
   { path: "/overview", heading: "Overview", there: "All requests" },
   { path: "/keys", heading: "API keys", there: "local" },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
-  { path: "/performance", heading: "Performance", there: "Tokens/s" },
+  { path: "/performance", heading: "Performance", there: "Show as table" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
 ];

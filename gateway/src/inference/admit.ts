@@ -106,7 +106,7 @@ export async function placeHold(
 }
 
 /** It is the key's owner who set it, and who can change it. */
-export function overBudget(
+function overBudget(
   keyName: string,
   of: "day" | "month",
   { required_micro: required, available_micro: left }: { required_micro: number; available_micro: number },

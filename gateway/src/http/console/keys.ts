@@ -19,7 +19,7 @@ import { secretsPage } from "./secret-lists.ts";
 type Fields = { [Name in keyof z.output<typeof KeyFields>]?: z.output<typeof KeyFields>[Name] | undefined };
 
 /** What each key spent, by its id. */
-export interface KeySpend {
+interface KeySpend {
   today: Map<Uuid, HourlySum>;
   month: Map<Uuid, HourlySum>;
 }
