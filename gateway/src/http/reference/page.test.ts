@@ -113,7 +113,7 @@ describe("curl", () => {
     );
     assert.equal(
       lineOf("Console API", "createKey"),
-      `curl "$TOLLGATE_BASE_URL/console/api/keys" ${cookies} ${origin} ${json} -d '{\n    "name": "production"\n  }'`,
+      `curl "$TOLLGATE_BASE_URL/console/api/keys" ${cookies} ${origin} ${json} -d '{\n    "name": "production",\n    "budget_day_micro": "2000000",\n    "models": [\n      "small-8b"\n    ]\n  }'`,
     );
   });
 });
