@@ -5,12 +5,19 @@
 import assert from "node:assert/strict";
 import type pg from "pg";
 import type { Uuid } from "../../gateway/src/base/ids.ts";
+import type { Filter } from "../../gateway/src/history/filter.ts";
 import { bucketOf, middleOf } from "../../gateway/src/history/histogram.ts";
-import { type Filter, openHistory } from "../../gateway/src/history/history.ts";
-import { openPerformance, type PerformanceSum, type Range, slotsOf } from "../../gateway/src/history/performance.ts";
+import { openHistory } from "../../gateway/src/history/history.ts";
+import {
+  openPerformance,
+  type PerformanceSum,
+  type Range,
+  type Slots,
+  slotsOf,
+} from "../../gateway/src/history/performance.ts";
 import { openUsage } from "../../gateway/src/history/usage.ts";
 
-export interface Compared {
+interface Compared {
   name: string;
   /** How many figures were the same. */
   figures: number;
@@ -22,7 +29,7 @@ export interface Compared {
 }
 
 interface Setting {
-  /** For the plain queries. */
+  /** For the plain queries, which may take long. */
   pool: pg.Pool;
   /** A new connection for what is asked first. */
   connect: () => Promise<pg.Pool>;
@@ -37,7 +44,7 @@ interface Question {
   plain: () => Promise<unknown[]>;
 }
 
-export const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];
+const RANGES: Range[] = ["1h", "6h", "24h", "7d", "30d"];
 const DAY_MS = 86_400_000;
 const SHARES = [0.5, 0.95, 0.99];
 
@@ -77,7 +84,7 @@ const PERFORMANCE_BY = { all: [], model: ["model"], key: ["key"], slot: ["slot"]
 function ofPerformance({ pool, account, now }: Setting): Question[] {
   return RANGES.flatMap((range) =>
     Object.entries(PERFORMANCE_BY).map(([by, dimensions]) => {
-      const slots = slotsOf(range, now);
+      const slots: Slots = slotsOf(range, now);
       return {
         name: `performance of ${range} by ${by}`,
         ask: async (fresh: pg.Pool) => {

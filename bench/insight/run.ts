@@ -43,12 +43,13 @@ const dataDir = await mkdtemp(join(tmpdir(), "tollgate-bench-"));
 await chmod(dataDir, 0o711);
 const postgres = await startPrivatePostgres({ dataDir, log, clock: systemClock });
 const connect = async () => openPool(postgres.connection, { log, sizeMax: 2 });
-const pool = openPool({ ...postgres.connection }, { log, sizeMax: 2 });
+const pool = openPool(postgres.connection, { log, sizeMax: 1 });
 try {
   await migrate(pool, { directory: fileURLToPath(new URL("../../gateway/sql", import.meta.url)), log });
   console.log(`Seeding ${ROWS} requests …`);
   const cast = await seed(pool, ROWS);
   await rollUp();
+  await pool.query("set statement_timeout = 0");
   for (const table of ["performance", "label_day", "unrolled"]) {
     await pool.query(`vacuum (analyze) ${table}`);
     const { rows } = await pool.query(

@@ -23,7 +23,7 @@ const INSIDE = [
   { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
   { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
   { path: "/models/large-70b", heading: "large-70b", there: "coming soon" },
-  { path: "/performance", heading: "Performance", there: "Tokens/s" },
+  { path: "/performance", heading: "Performance", there: "Show as table" },
   { path: "/settings", heading: "Settings", there: "Active sessions" },
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
   { path: "/team", heading: "Team", there: "Recent changes" },

@@ -1,6 +1,7 @@
 -- Requests by label: only those that have one cost an entry.
 create index request_label on request (account_id, label, id) where label is not null;
 
--- Histograms are merged by statements now.
-drop function if exists histogram_merge(bigint[]);
--- functions: b6baead51e1bb21f0a10ea30339c9fa4ccb775ccd2c375076238eea7b8387198
+-- Every row of it is soon dead, and the next batch is looked for from the beginning.
+alter table unrolled set (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
+
+-- functions: c6dd940b43b3d42591ace241beb3d9215a531da101206ae9423357d9d6a834d2

@@ -32,6 +32,10 @@ export {
   UNFUNDED_REASONS,
 } from "@tollgate/api/states.ts";
 
+/** Whose performance is summed up, and in slots of which length. */
+export const PERFORMANCE_SCOPES = ["account", "node", "platform"] as const;
+export const PERFORMANCE_GRAINS = ["5min", "hour", "day"] as const;
+
 /** In the ledger the platform and the world outside have accounts too. */
 export const LEDGER_ACCOUNT_KINDS = [...ACCOUNT_KINDS, "platform", "external"] as const;
 

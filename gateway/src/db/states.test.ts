@@ -14,10 +14,13 @@ import {
   NODE_STANDINGS,
   PAYMENT_EVENT_OUTCOMES,
   PAYMENT_MOVE_KINDS,
+  PERFORMANCE_GRAINS,
+  PERFORMANCE_SCOPES,
   REVERSAL_KINDS,
   TEAM_ACTIONS,
   TOP_UP_FAILURES,
   TRANSFER_KINDS,
+  UNFUNDED_REASONS,
 } from "../base/states.ts";
 import { queryRows, row } from "./rows.ts";
 import { openTestDatabase, type TestDatabase } from "./testing.ts";
@@ -40,6 +43,10 @@ const WORDS: Record<string, readonly string[]> = {
   "payment_move.kind": PAYMENT_MOVE_KINDS,
   "payment_event.outcome": PAYMENT_EVENT_OUTCOMES,
   "auto_topup.failure": TOP_UP_FAILURES,
+  "performance.scope": PERFORMANCE_SCOPES,
+  "performance.grain": PERFORMANCE_GRAINS,
+  "unfunded_hour.reason": UNFUNDED_REASONS,
+  "node_presence.grain": PERFORMANCE_GRAINS,
 };
 
 let database: TestDatabase;
@@ -58,7 +65,7 @@ test("every column with a closed set of words has its set in base/states.ts, wor
        from pg_constraint c join pg_class t on t.oid = c.conrelid
        join pg_attribute a on a.attrelid = t.oid and a.attnum = c.conkey[1]
       where c.contype = 'c' and cardinality(c.conkey) = 1 and not t.relispartition
-        and t.relnamespace = 'public'::regnamespace and pg_get_constraintdef(c.oid) ~ '= ANY'`,
+        and t.relnamespace = 'public'::regnamespace and pg_get_constraintdef(c.oid) ~ '= ANY' and a.atttypid = 'text'::regtype`,
   );
   const found = constraints.map(({ column, definition }) => [
     column,

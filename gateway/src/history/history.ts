@@ -2,8 +2,9 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
-import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES, type RequestOutcome } from "../base/states.ts";
+import { ENDPOINTS, FINISH_REASONS, REQUEST_OUTCOMES } from "../base/states.ts";
 import { column, queryRow, queryRows, row } from "../db/rows.ts";
+import type { Filter } from "./filter.ts";
 import { lookBack } from "./look-back.ts";
 import { labelledRequests, type RequestTotal, totalOf } from "./totals.ts";
 
@@ -42,15 +43,6 @@ const RequestRecord = row({
   finishedAt: column.moment,
 });
 export type RequestRecord = z.infer<typeof RequestRecord>;
-
-export interface Filter {
-  model?: string | undefined;
-  keyId?: Uuid | undefined;
-  outcome?: RequestOutcome | undefined;
-  label?: string | undefined;
-  from?: Date | undefined;
-  to?: Date | undefined;
-}
 
 interface Page {
   oldestFirst?: boolean | undefined;

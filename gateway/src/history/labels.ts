@@ -6,7 +6,7 @@ import { DAY_MS } from "../base/time.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 
 /** A label for each of a builder's own users would be an answer of any size. */
-export const LABELS_MAX = 200;
+const LABELS_MAX = 200;
 
 const LabelSum = row({
   /** Null: all the rest, without a label or beyond the most. */

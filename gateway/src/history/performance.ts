@@ -6,11 +6,12 @@
 import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
+import type { PERFORMANCE_GRAINS, PERFORMANCE_SCOPES } from "../base/states.ts";
 import { parseBigints } from "../db/arrays.ts";
 import { column, queryRows, row } from "../db/rows.ts";
 import { percentile } from "./histogram.ts";
 
-export type Grain = "5min" | "hour" | "day";
+type Grain = (typeof PERFORMANCE_GRAINS)[number];
 const GRAIN_MS: Record<Grain, number> = { "5min": 300_000, hour: 3_600_000, day: 86_400_000 };
 
 /** Spans that are shown: so many slots, the one that is running among them. */
@@ -39,7 +40,7 @@ export function slotsOf(range: Range, now: number): Slots {
 }
 
 interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
-  scope: "account" | "node" | "platform";
+  scope: (typeof PERFORMANCE_SCOPES)[number];
   /** The account's or the nodes' ids. The platform has none. */
   subjects?: Uuid[];
   /** What the sums are by. Without any there is one sum, or none where there was no request. */

@@ -8,7 +8,7 @@ import type { Uuid } from "../base/ids.ts";
 import { pico } from "../base/money.ts";
 import { DAY_MS } from "../base/time.ts";
 import { column, queryOne, row } from "../db/rows.ts";
-import type { Filter } from "./history.ts";
+import type { Filter } from "./filter.ts";
 
 const HOUR_MS = 3_600_000;
 

@@ -4,6 +4,7 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { KeyRound } from "lucide-react";
 import type { ApiKey } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
+import { useMay } from "../../data/session.ts";
 import { BudgetBars } from "../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../keys/key-state.tsx";
 import { SecretsPage } from "../../secrets/secrets-page.tsx";
@@ -17,6 +18,7 @@ import { KeyDrawer } from "./key-drawer.tsx";
 export function KeysPage() {
   const { key } = useSearch({ from: "/app/keys" });
   const navigate = useNavigate({ from: "/keys" });
+  const mayWork = useMay("builder")("work");
   const open = (id: string | undefined): void => void navigate({ search: id === undefined ? {} : { key: id } });
   return (
     <>
@@ -31,7 +33,7 @@ export function KeysPage() {
         opening={{ open: key, onOpen: ({ id }) => open(id), below: Below }}
         creating={(dialog) => <CreateKeyDialog {...dialog} />}
       />
-      <KeyDrawer id={key} onClose={() => open(undefined)} mayChange />
+      <KeyDrawer id={key} onClose={() => open(undefined)} mayChange={mayWork} />
     </>
   );
 }

@@ -4,7 +4,7 @@ import { isRange, spanOf, type TimeRange } from "../../time-range.ts";
 
 /** Quick ranges; without one, and without days, it is everything. */
 export const REQUEST_RANGES = ["1h", "6h", "24h", "7d", "30d"] as const satisfies readonly TimeRange[];
-export type RequestRange = (typeof REQUEST_RANGES)[number];
+type RequestRange = (typeof REQUEST_RANGES)[number];
 
 /** The filters, the days chosen (`from`, `to`) or the quick range, and the order. */
 export interface RequestsView extends RequestFilter {
@@ -12,7 +12,7 @@ export interface RequestsView extends RequestFilter {
   sort?: Exclude<RequestSort, "newest">;
 }
 
-export interface RequestsSearch extends RequestsView {
+interface RequestsSearch extends RequestsView {
   /** The request whose details are open. */
   request?: string;
 }

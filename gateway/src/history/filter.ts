@@ -1,0 +1,12 @@
+/** What narrows the history down, its list as its sums. */
+import type { Uuid } from "../base/ids.ts";
+import type { RequestOutcome } from "../base/states.ts";
+
+export interface Filter {
+  model?: string | undefined;
+  keyId?: Uuid | undefined;
+  outcome?: RequestOutcome | undefined;
+  label?: string | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
