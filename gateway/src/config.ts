@@ -200,6 +200,7 @@ const Environment = z.object({
     .min(0, "must be 0 or more")
     .max(365, "must be 365 or less")
     .default(7),
+  BOOKS_PROVE: z.enum(["on", "off"], "must be on or off").default("on"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -259,6 +260,8 @@ export interface Config {
   payments: PaymentsConfig | undefined;
   /** How long earnings are held back before they are paid out. */
   payoutHoldDays: number;
+  /** Prove the books once a day without being asked. */
+  provesBooks: boolean;
   logLevel: string;
 }
 
@@ -363,6 +366,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     canariesFile: e.CANARIES_FILE,
     payments: paymentsConfig(e),
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
+    provesBooks: e.BOOKS_PROVE === "on",
     logLevel: e.LOG_LEVEL,
   };
 }
