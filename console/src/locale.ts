@@ -13,6 +13,10 @@ export const countText = (value: number): string => whole.format(value);
 /** "61.3": where a tenth still counts. */
 export const decimalText = (value: number): string => some.format(value);
 
+const share = new Intl.NumberFormat(LOCALE, { maximumFractionDigits: 2 });
+/** "0.42 %", of a share from 0 to 1. */
+export const shareText = (value: number): string => `${share.format(value * 100)} %`;
+
 const moment = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium", timeStyle: "medium", ...H24 });
 const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: "medium" });
 const clock = new Intl.DateTimeFormat(LOCALE, { timeStyle: "medium", ...H24 });
