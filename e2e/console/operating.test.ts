@@ -50,11 +50,15 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
       await page.getByRole("heading", { name: "Traffic by model" }).waitFor();
       return false;
     });
-    for (const name of ["Requests", "Errors", "First token, p95", "Slots in use"]) {
+    for (const name of ["Request rate", "Errors", "First token, p95", "Slots in use"]) {
       await page.getByRole("figure", { name: `${name} in the last hour` }).waitFor();
     }
     await page.getByText(/All nodes together: \d+ of \d+ slots busy/).waitFor();
-    await page.getByRole("button", { name: "7d" }).or(page.getByRole("radio", { name: "7d" })).first().click();
+    await page
+      .getByRole("button", { name: "7d" })
+      .or(page.getByRole("radio", { name: "7d" }))
+      .first()
+      .click();
     await page.waitForURL(/range=7d/);
     await page.getByRole("figure", { name: "Errors in the last 7 days" }).waitFor();
     await page.reload();
@@ -118,7 +122,10 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.getByRole("list", { name: "Team" }).getByText(platform.ready.builder.email).waitFor();
     const acts = page.getByRole("list", { name: "Audit log" });
     await acts.getByText(/granted \$12\.50 to/).waitFor();
-    await acts.getByText(/set the limits of the key/).first().waitFor();
+    await acts
+      .getByText(/set the limits of the key/)
+      .first()
+      .waitFor();
     await page.getByRole("button", { name: "Grant credit" }).click();
     const grant = page.getByRole("dialog", { name: "Grant credit to Local builder" });
     await grant.getByLabel("Amount in dollars").fill("1");
@@ -188,7 +195,10 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     // Filters stand in the address, and the file has what the page shows.
     await page.getByLabel("Action").selectOption({ label: "Grant credit" });
     await page.waitForURL(/action=account.grant/);
-    await log.getByRole("row", { name: /suspended/ }).first().waitFor({ state: "detached" });
+    await log
+      .getByRole("row", { name: /suspended/ })
+      .first()
+      .waitFor({ state: "detached" });
     await page.reload();
     await log.getByRole("row", { name: /a thank you/ }).waitFor();
     const [record] = await Promise.all([

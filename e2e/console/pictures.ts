@@ -1,6 +1,7 @@
 /**
  * Takes the pictures of docs/pictures: every page of the console on a platform that looks used. `node e2e/console/pictures.ts`
- * writes them anew; with the name of a folder it lays larger PNG copies there too, to look at.
+ * writes them anew; with the name of a folder it lays larger PNG copies there too, to look at. Names of pictures after that:
+ * only these are taken, and the others stay as they are.
  */
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 /** The best of these that keeps a picture small. */
 const QUALITIES = [80, 70, 60, 50, 40];
 const BYTES_MAX = 40_000;
-const [copies] = process.argv.slice(2);
+const [copies, ...names] = process.argv.slice(2);
 
 const SIZES = { wide: { width: 1280, height: 800 }, narrow: { width: 360, height: 740 } };
 const LOOKS = [
@@ -31,7 +32,7 @@ buildConsole();
 const stage = await openStage();
 const stop = await keepRunning(stage);
 try {
-  await rm(FOLDER, { recursive: true, force: true });
+  if (names.length === 0) await rm(FOLDER, { recursive: true, force: true });
   for (const folder of [FOLDER, copies]) if (folder !== undefined) await mkdir(folder, { recursive: true });
   for (const look of LOOKS) await takeAll(stage, look);
 } finally {
@@ -47,7 +48,9 @@ interface Look {
 
 async function takeAll({ platform }: Stage, { suffix, theme, size }: Look): Promise<void> {
   for (const { who, enter, pictures } of CHAPTERS) {
-    const wanted = pictures.filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix));
+    const wanted = pictures
+      .filter(({ also = [] }) => suffix === "" || also.some((other) => other === suffix))
+      .filter(({ name }) => names.length === 0 || names.includes(name));
     if (wanted.length === 0) continue;
     const browser = await openBrowser({ baseUrl: platform.ready.base_url, theme, ...SIZES[size] });
     try {

@@ -50,8 +50,8 @@ const Found = ListedNodeRow.extend({
   seenAt: column.moment.nullable(),
   total: column.count,
 });
-/** What an agent calls itself: `tollgate-host/0.4.1`. Its host can write what it likes there. */
-const VERSION = String.raw`string_to_array(substring(n.agent from '^tollgate-host/(\d{1,6}\.\d{1,6}\.\d{1,6})'), '.')::int[]`;
+/** What an agent calls itself: `tollgate-host/0.4.1`, or its version alone. Its host can write what it likes there. */
+const VERSION = String.raw`string_to_array(substring(n.agent from '^(?:tollgate-host/)?(\d{1,6}\.\d{1,6}\.\d{1,6})'), '.')::int[]`;
 
 /** `$1` grain, `$2` from, `$3` to, `$4` connected, `$5` answers that end a probation, `$6` our version, `$7` limit, `$8` sanctions. */
 const LOOK = `
@@ -114,7 +114,7 @@ function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRu
       text: "Gets no work until an operator has looked: another node of its host is in quarantine.",
       since: null,
     },
-    isOld && { code: "old_agent", text: `Runs ${agent}; this platform is at ${version}.`, since: null },
+    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform is at ${version}.`, since: null },
     standing === "ready" &&
       probation !== null && {
         code: "probation",

@@ -25,11 +25,19 @@ export function AccountStatement({ id }: { id: string }) {
   );
 }
 
+const purposeOf = ({ requests, reason }: AccountStatementRow): string =>
+  requests === null ? (reason ?? "") : `${count(requests)} ${requests === 1 ? "request" : "requests"}`;
+
 const COLUMNS: Column<AccountStatementRow>[] = [
   {
     title: "When",
-    cell: ({ day, at }) => (
-      <span className="whitespace-nowrap">{at === null ? `${day} UTC` : <Time at={at} as="full" />}</span>
+    cell: (row) => (
+      <>
+        <span className="whitespace-nowrap">{row.at === null ? `${row.day} UTC` : <Time at={row.at} as="full" />}</span>
+        <span className="block text-xs wrap-anywhere text-ink-soft @2xl:hidden">
+          {row.kind}: {purposeOf(row)}
+        </span>
+      </>
     ),
   },
   { title: "What", from: "sm", cell: ({ kind }) => <Badge>{kind}</Badge> },
@@ -37,11 +45,7 @@ const COLUMNS: Column<AccountStatementRow>[] = [
     title: "For",
     from: "md",
     className: "w-full",
-    cell: ({ requests, reason }) => (
-      <span className="wrap-anywhere">
-        {requests === null ? reason : `${count(requests)} ${requests === 1 ? "request" : "requests"}`}
-      </span>
-    ),
+    cell: (row) => <span className="wrap-anywhere">{purposeOf(row)}</span>,
   },
   moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro, signed: true }),
   moneyColumn({ title: "Balance", from: "sm", of: ({ balance_micro }) => balance_micro }),

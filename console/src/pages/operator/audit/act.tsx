@@ -32,7 +32,12 @@ function Subject({ of: { subject, subject_name: name, subject_account: owner } }
       </Link>
     </>
   );
-  const id = name !== null && <code className="ml-1 font-mono text-xs text-ink-soft">({subject})</code>;
+  const id = name !== null && (
+    <>
+      {" "}
+      <code className="font-mono text-xs text-ink-soft">({subject})</code>
+    </>
+  );
   const link =
     name === null && !subject.startsWith("pay_") ? (
       <code className="font-mono text-xs">{text}</code>

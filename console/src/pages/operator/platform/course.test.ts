@@ -15,20 +15,24 @@ const load = (rate_per_s: number | null, more: object = {}) => ({
 });
 const at = (seconds: number, of: ReturnType<typeof load>) => ({ at: seconds, ...of });
 
-test("a quiet platform's requests are counted by the minute, a busy one's by the second", () => {
-  const total = { ...load(0.05), charge_micro: "0.000000" };
-  const [quiet] = figuresOf({ total, series: [at(0, load(0.5))] });
-  assert.equal(quiet?.text(quiet.of(total) ?? 0), "3/min");
-  const [busy] = figuresOf({ total, series: [at(0, load(12.5))] });
-  assert.equal(busy?.text(busy.of(load(12.5)) ?? 0), "12.5/s");
+test("a busy platform's requests are counted by the second, a quiet one's by the minute or the hour", () => {
+  const told = (rate: number | null): string | undefined => {
+    const total = { ...load(rate), charge_micro: "0.000000" };
+    const [figure] = figuresOf({ total });
+    return figure?.text(figure.of(total) ?? 0);
+  };
+  assert.deepEqual(
+    [told(12.5), told(0.05), told(0.001), told(0), told(null)],
+    ["12.5/s", "3/min", "3.6/h", "0/h", "0/h"],
+  );
 });
 
 test("what was not measured is a gap, what was zero is not", () => {
   const series = [at(1_790_000_100, load(0, { busy_share: 0 })), at(1_790_000_400, load(null))];
-  const figures = figuresOf({ total: { ...load(0), charge_micro: "0.000000" }, series });
+  const figures = figuresOf({ total: { ...load(0), charge_micro: "0.000000" } });
   const values = figures.map((figure) => rowsOf({ series, slot_s: 300 }, figure).map((row) => row.values));
   assert.deepEqual(values, [
-    [{ Requests: 0 }, {}],
+    [{ "Request rate": 0 }, {}],
     [{}, {}],
     [{}, {}],
     [{ "Slots in use": 0 }, {}],

@@ -15,16 +15,21 @@ interface Figure {
   text: (value: number) => string;
 }
 
-/** A quiet platform is counted by the minute. */
-export function figuresOf({ series, total }: Pick<PlatformPerformance, "series" | "total">): Figure[] {
-  const most = Math.max(total.rate_per_s ?? 0, ...series.map(({ rate_per_s }) => rate_per_s ?? 0));
-  const [factor, unit] = most < 1 ? [60, "min"] : [1, "s"];
+const UNITS = [
+  { seconds: 1, name: "s" },
+  { seconds: 60, name: "min" },
+];
+const HOUR = { seconds: 3600, name: "h" };
+
+/** A quiet platform's requests are counted by the minute or by the hour. */
+export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure[] {
+  const unit = UNITS.find(({ seconds }) => (total.rate_per_s ?? 0) * seconds >= 1) ?? HOUR;
   return [
     {
-      name: "Requests",
+      name: "Request rate",
       colour: 1,
-      of: ({ rate_per_s }) => (rate_per_s === null ? null : rate_per_s * factor),
-      text: (value) => `${decimalText(value)}/${unit}`,
+      of: ({ rate_per_s }) => (rate_per_s === null ? null : rate_per_s * unit.seconds),
+      text: (value) => `${decimalText(value)}/${unit.name}`,
     },
     { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText },
     { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: span },

@@ -17,13 +17,13 @@ export function Headline({ performance }: { performance: PlatformPerformance }) 
       : `${count(total.slots)} slots on ${count(total.nodes ?? 0)} nodes on average, each node counted once`,
   ];
   return (
-    <div className="grid gap-5 sm:grid-cols-2 xl:grid-cols-4">
+    <div className="grid gap-5 sm:grid-cols-2 2xl:grid-cols-4">
       {figuresOf(performance).map((figure, place) => {
         const value = figure.of(total);
         return (
           <Card key={figure.name} title={figure.name}>
             <p className="text-2xl font-semibold tracking-tight">{value === null ? "–" : figure.text(value)}</p>
-            <p className="mt-1 mb-3 text-xs text-ink-soft xl:min-h-8">{notes[place]}</p>
+            <p className="mt-1 mb-3 text-xs text-ink-soft">{notes[place]}</p>
             <LineChart
               title={`${figure.name} in ${RANGE_WORDS[range]}`}
               height={120}

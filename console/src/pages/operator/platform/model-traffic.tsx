@@ -30,7 +30,12 @@ export function ModelTraffic({ performance: { models, range } }: { performance: 
 
 const COLUMNS: Column<PlatformModel>[] = [
   { title: "Model", cell: ({ model }) => <code className="font-mono font-medium wrap-anywhere">{model}</code> },
-  { title: "Requests", align: "right", cell: ({ requests }) => <Count of={requests} /> },
+  {
+    title: "Requests",
+    align: "right",
+    cell: ({ requests }) => <Count of={requests} />,
+    foot: (rows) => <Count of={rows.reduce((sum, { requests }) => sum + requests, 0)} />,
+  },
   { title: "Errors", align: "right", cell: (row) => <Errors of={row} /> },
   { title: "First token p50", align: "right", from: "xl", cell: ({ ttft_ms }) => <Span ms={ttft_ms.p50} /> },
   { title: "First token p95", align: "right", from: "md", cell: ({ ttft_ms }) => <Span ms={ttft_ms.p95} /> },

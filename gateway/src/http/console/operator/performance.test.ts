@@ -38,7 +38,7 @@ before(async () => {
   };
   good = await register("good", "tollgate-host/1.2.0");
   bad = await register("bad", "tollgate-host/1.2.0");
-  away = await register("away", "tollgate-host/1.0.9");
+  away = await register("away", "1.0.9");
   // All but one are trusted, whatever they have answered here.
   await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
   for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
@@ -109,7 +109,7 @@ describe("how the platform did", () => {
     assert.equal(total, 3);
     const texts = data.flatMap(({ reasons }) => reasons.map(({ text }) => text));
     assert.ok(texts.includes("Failed 3 of 3 requests."), texts.join("; "));
-    assert.ok(texts.includes("Runs tollgate-host/1.0.9; this platform is at 1.2.0."), texts.join("; "));
+    assert.ok(texts.includes("Runs agent 1.0.9; this platform is at 1.2.0."), texts.join("; "));
     await platform.parts.fleet.quarantine(away, { reason: "odd answers", evidence: {}, by: "a test" });
     const again = (await get("performance")).nodes_to_look_at.data as Found[];
     assert.match(JSON.stringify(again.find(({ name }) => name === "away")), /In quarantine: odd answers/);
@@ -151,7 +151,7 @@ describe("one account", () => {
 });
 
 describe("the record of acts", () => {
-  const send = (method: string, path: string, body: object) =>
+  const send = (method: "POST" | "PUT", path: string, body: object) =>
     operator.browser.send(method, `${API}/${path}`, { body });
 
   test("names what it speaks of; is found by operator, action, subject, account, outcome and time; goes out as CSV", async () => {
