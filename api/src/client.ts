@@ -11,9 +11,12 @@ import type * as keys from "./console/keys.ts";
 import type * as live from "./console/live.ts";
 import type * as models from "./console/models.ts";
 import type * as money from "./console/money.ts";
+import type * as operatorAccountPage from "./console/operator-account-page.ts";
 import type * as operatorAccounts from "./console/operator-accounts.ts";
+import type * as operatorAudit from "./console/operator-audit.ts";
 import type * as operatorNodes from "./console/operator-nodes.ts";
 import type * as operatorPayouts from "./console/operator-payouts.ts";
+import type * as operatorPerformance from "./console/operator-performance.ts";
 import type * as operatorPlatform from "./console/operator-platform.ts";
 import type * as performance from "./console/performance.ts";
 import type * as playground from "./console/playground.ts";
@@ -41,6 +44,9 @@ type ConsoleTables = typeof accounts.accountRoutes &
   typeof operatorNodes.operatorNodeRoutes &
   typeof operatorPayouts.payoutRoutes &
   typeof operatorPlatform.platformRoutes &
+  typeof operatorPerformance.platformPerformanceRoutes &
+  typeof operatorAudit.auditRoutes &
+  typeof operatorAccountPage.accountPageRoutes &
   typeof requests.requestRoutes &
   typeof performance.performanceRoutes &
   typeof signIn.signInRoutes &
@@ -60,6 +66,9 @@ type Answers = typeof accounts.answers &
   typeof operatorNodes.answers &
   typeof operatorPayouts.answers &
   typeof operatorPlatform.answers &
+  typeof operatorPerformance.answers &
+  typeof operatorAudit.answers &
+  typeof operatorAccountPage.answers &
   typeof requests.answers &
   typeof performance.answers &
   typeof signIn.answers &

@@ -52,17 +52,27 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
   {
     who: "operator",
     looks: [
-      { path: "/operator", heading: "Platform", there: "Charged to builders" },
+      { path: "/operator", heading: "Platform", there: "All nodes together" },
       {
         path: "/operator/accounts",
         heading: "Accounts",
         there: "Local host",
         open: (page) => row(page, /^Local builder/),
       },
+      {
+        path: "/operator/accounts",
+        heading: "Accounts",
+        there: "Local host",
+        open: async (page) => {
+          await row(page, /^Local host/);
+          await page.getByRole("link", { name: /^Account page/ }).click();
+          await page.getByRole("table", { name: "Payouts" }).waitFor();
+        },
+      },
       { path: "/operator/nodes", heading: "All nodes", there: "quarantined", open: (page) => row(page, /^attic/) },
       { path: "/operator/payouts", heading: "Payouts", there: "November", open: (page) => row(page, /November/) },
       { path: "/operator/ledger", heading: "Ledger", there: "The ledger balances" },
-      { path: "/operator/audit", heading: "Audit log", there: "Quarantined a node" },
+      { path: "/operator/audit", heading: "Audit log", there: "quarantined the node" },
     ],
   },
 ];

@@ -40,6 +40,35 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await now.getByText("0", { exact: true }).waitFor();
   });
 
+  test("how the platform did: four figures with their courses, traffic and spend by name, the range in the address", async () => {
+    await page.goto("/console/operator?range=1h");
+    const traffic = page.getByRole("table", { name: "Traffic by model" });
+    // A request is counted a few seconds after it ended.
+    await eventually("the request is counted", async () => {
+      if ((await traffic.getByRole("row", { name: /tiny-3b/ }).count()) > 0) return true;
+      await page.reload();
+      await page.getByRole("heading", { name: "Traffic by model" }).waitFor();
+      return false;
+    });
+    for (const name of ["Request rate", "Errors", "First token, p95", "Slots in use"]) {
+      await page.getByRole("figure", { name: `${name} in the last hour` }).waitFor();
+    }
+    await page.getByText(/All nodes together: \d+ of \d+ slots busy/).waitFor();
+    await page
+      .getByRole("button", { name: "7d" })
+      .or(page.getByRole("radio", { name: "7d" }))
+      .first()
+      .click();
+    await page.waitForURL(/range=7d/);
+    await page.getByRole("figure", { name: "Errors in the last 7 days" }).waitFor();
+    await page.reload();
+    await page.getByRole("figure", { name: "Errors in the last 7 days" }).waitFor();
+    await page.getByText("The ledger has not been proved yet").waitFor();
+    await page.getByRole("button", { name: "Prove now" }).click();
+    await page.getByText(`asked by ${platform.ready.operator.email}`).waitFor();
+    await page.getByText("The ledger balances").waitFor();
+  });
+
   test("accounts: found, granted with a reason, suspended and restored, a key's limits set", async () => {
     await page.goto("/console/operator/accounts");
     await page.getByRole("searchbox", { name: "Search accounts" }).fill("local build");
@@ -79,6 +108,38 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
       await page.getByRole("dialog", { name: "Local builder" }).getByText(state, { exact: true }).waitFor();
       await eventually(`the key is answered ${status}`, async () => (await chat(platform, {})).status === status);
     }
+  });
+
+  test("an account has a page: activity, statement, keys, people, and what operators did to it", async () => {
+    await page.goto("/console/operator/accounts");
+    await page.getByRole("link", { name: "Page of Local builder" }).click();
+    await page.waitForURL(/operator\/accounts\/acc_/);
+    await page.getByRole("heading", { name: "Local builder" }).waitFor();
+    await page.getByRole("figure", { name: "Spend in the last 30 days" }).waitFor();
+    await page.getByRole("row", { name: /grant.*a thank you.*\+\$12\.50/ }).waitFor();
+    await page.getByRole("row", { name: /UTC.*usage/ }).waitFor();
+    await page.getByRole("list", { name: "API keys" }).getByText("local").first().waitFor();
+    await page.getByRole("list", { name: "Team" }).getByText(platform.ready.builder.email).waitFor();
+    const acts = page.getByRole("list", { name: "Audit log" });
+    await acts.getByText(/granted \$12\.50 to/).waitFor();
+    await acts
+      .getByText(/set the limits of the key/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Grant credit" }).click();
+    const grant = page.getByRole("dialog", { name: "Grant credit to Local builder" });
+    await grant.getByLabel("Amount in dollars").fill("1");
+    await grant.getByLabel("Reason").fill("from its page");
+    await grant.getByRole("button", { name: "Grant", exact: true }).click();
+    await acts.getByText(/granted \$1\.00 to/).waitFor();
+    await page.getByRole("row", { name: /from its page/ }).waitFor();
+
+    await page.goto("/console/operator/accounts?kind=host");
+    await page.getByRole("button", { name: /^Local host/ }).click();
+    await page.getByRole("link", { name: /^Account page/ }).click();
+    await page.getByRole("figure", { name: "Earnings in the last 30 days" }).waitFor();
+    await page.getByRole("button", { name: /^local-1/ }).waitFor();
+    await page.getByText("No payouts yet").waitFor();
   });
 
   test("nodes are found by name and state, in the address too", async () => {
@@ -121,16 +182,35 @@ describe("an operator's console", NEEDS_CHROMIUM, () => {
     await page.waitForURL("**/console/operator/ledger");
     await page.getByText("The ledger balances").waitFor();
     await page.goto("/console/operator/audit");
+    const log = page.getByRole("table", { name: "Audit log" });
     for (const act of [
-      "Marked a payout as paid",
-      "Created a payout",
-      "Suspended an account",
-      "Set a key's limits",
-      "Granted credit",
+      /marked the payout November \(pay_\w+\) as paid/,
+      /created a payout: November/,
+      /suspended Local builder \(acc_\w+\): a check/,
+      /set the limits of the key local \(key_\w+\) of Local builder/,
+      /granted \$12\.50 to Local builder \(acc_\w+\): a thank you/,
     ]) {
-      await page.getByText(act).first().waitFor();
+      await log.getByRole("row", { name: act }).first().waitFor();
     }
-    await page.getByText("$12.50, a thank you").filter({ visible: true }).waitFor();
+    // Filters stand in the address, and the file has what the page shows.
+    await page.getByLabel("Action").selectOption({ label: "Grant credit" });
+    await page.waitForURL(/action=account.grant/);
+    await log
+      .getByRole("row", { name: /suspended/ })
+      .first()
+      .waitFor({ state: "detached" });
+    await page.reload();
+    await log.getByRole("row", { name: /a thank you/ }).waitFor();
+    const [record] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Export CSV" }).click(),
+    ]);
+    const lines = (await readFile(await record.path(), "utf8")).trimEnd().split("\r\n");
+    assert.equal(lines[0], "at,operator,action,subject,subject_name,outcome,details");
+    assert.equal(lines.length, 3);
+    assert.ok(lines.slice(1).every((line) => /,account\.grant,acc_\w+,Local builder,done,/.test(line)));
+    await log.getByRole("link", { name: "Local builder" }).first().click();
+    await page.getByRole("heading", { name: "Local builder" }).waitFor();
     await assertBalanced(platform);
   });
 

@@ -2,8 +2,9 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
+import { readFileSync } from "node:fs";
 import { sleep, systemClock } from "./base/clock.ts";
-import { type NewId, newIds, suffixOf } from "./base/ids.ts";
+import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
 import { sparingLog } from "./base/sparing-log.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
@@ -17,7 +18,9 @@ import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broad
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { openAvailability } from "./history/availability.ts";
 import type { History } from "./history/history.ts";
+import { openPresence, type SeenNode } from "./history/presence.ts";
 import { keepSampling } from "./history/sampling.ts";
+import { keepSamplingNodes } from "./history/sampling-nodes.ts";
 import { openUsage } from "./history/usage.ts";
 import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
@@ -34,15 +37,21 @@ import { openHostMoney } from "./ledger/host-money.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { openStatement } from "./ledger/statement.ts";
 import { loadCatalogue } from "./metering/catalogue.ts";
+import { openAttention } from "./operators/attention.ts";
 import { openAudit } from "./operators/audit.ts";
+import { keepProving, openBooks, watchVerdict } from "./operators/books.ts";
 import { openDirectory } from "./operators/directory.ts";
 import { openOverview, withOnline } from "./operators/overview.ts";
 import { openPayouts } from "./operators/payouts.ts";
+import { openSpend } from "./operators/spend.ts";
+import { openSubjects } from "./operators/subjects.ts";
 import { serverSecrets } from "./server-secrets.ts";
 import { loadSecretCanaries } from "./trust/canaries.ts";
 
 /** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
 const NODES_REPORT_MS = 1_000;
+const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
+  .version;
 
 export interface App extends AccountParts {
   ledger: Ledger;
@@ -117,6 +126,10 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });
   const nodesReported = config.plane.nats === undefined ? undefined : sleep(clock, NODES_REPORT_MS);
+  const books = openBooks({ pool, clock, newId });
+  const verdict = watchVerdict(books, { clock, log });
+  onClose(() => verdict.stop());
+  if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
@@ -126,6 +139,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     clockOffsetMs: () => store.guard.clocks.offsetMs,
     settlements: () => money.ledger.tallies,
     settlementsWaiting: () => money.ledger.unsettled().length,
+    verdict: verdict.current,
+    now: () => clock.now(),
   });
   const limits = await openLimits(context, {
     gateways: () => peers.gateways(),
@@ -158,6 +173,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   for (const topic of [ACCOUNT_TOPIC, TEAM_TOPIC]) broadcast.on(topic, (accountId) => live.review(accountId));
   const nodes: ConnectedNodes = {
     count: () => roster.nodes().length,
+    all: () => roster.nodes().flatMap(seenNode),
     find: (id) => roster.find(id),
     speedOf: (model) => dispatcher.speedOf(model),
     capacityOf: (model) => roster.capacity(model),
@@ -168,8 +184,14 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   };
   const everyMs = config.status.sampleEveryMs;
   const availability = openAvailability({ pool, everyMs });
-  const look = () => [...catalogue.current().active.keys()].map((model) => ({ model, ...roster.capacity(model) }));
-  onClose(keepSampling({ availability, everyMs, look, clock, log }));
+  const lookAtModels = () =>
+    [...catalogue.current().active.keys()].map((model) => ({ model, ...roster.capacity(model) }));
+  onClose(keepSampling({ availability, everyMs, look: lookAtModels, clock, log }));
+  const presence = openPresence({ pool, everyMs });
+  if (!config.plane.absent) {
+    const look = () => (plane.health.isAway ? undefined : nodes.all());
+    onClose(keepSamplingNodes({ presence, everyMs, look, clock, log }));
+  }
   const records = openOverview({ pool });
   const parts: Parts = {
     door: {
@@ -209,7 +231,12 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       return await runPrivately(gateway, job, stay.signal).finally(stay.leave);
     },
     mint: config.plane.absent ? undefined : (id) => plane.mint(id),
+    presence,
     audit: openAudit({ pool, newId }),
+    books,
+    spend: openSpend({ pool }),
+    attention: openAttention({ pool, rules: fleet.rules, version: VERSION }),
+    subjects: openSubjects({ pool }),
     directory: openDirectory({ pool, rules: fleet.rules }),
     overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
     payouts: openPayouts({ pool, newId, holdDays: config.payoutHoldDays }),
@@ -251,4 +278,10 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     postgresPid: store.pid,
     close,
   };
+}
+
+/** As samples have it; the roster knows nodes by their public ids. */
+function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
+  const id = parseId("node", text);
+  return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
 }

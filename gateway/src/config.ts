@@ -209,6 +209,7 @@ const Environment = z.object({
     .max(600, "must be 600 or less")
     .refine((seconds) => 3_600 % seconds === 0, "must divide an hour evenly")
     .default(60),
+  BOOKS_PROVE: z.enum(["on", "off"], "must be on or off").default("on"),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -270,6 +271,8 @@ export interface Config {
   payoutHoldDays: number;
   /** `isPublic`: anybody may read it, at /status. */
   status: { isPublic: boolean; sampleEveryMs: number };
+  /** Prove the books once a day without being asked. */
+  provesBooks: boolean;
   logLevel: string;
 }
 
@@ -377,6 +380,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     payments: paymentsConfig(e),
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
     status: { isPublic: e.STATUS_PAGE === "on", sampleEveryMs: e.STATUS_SAMPLE_S * 1000 },
+    provesBooks: e.BOOKS_PROVE === "on",
     logLevel: e.LOG_LEVEL,
   };
 }

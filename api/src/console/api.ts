@@ -10,9 +10,12 @@ import * as keys from "./keys.ts";
 import * as live from "./live.ts";
 import * as models from "./models.ts";
 import * as money from "./money.ts";
+import * as operatorAccountPage from "./operator-account-page.ts";
 import * as operatorAccounts from "./operator-accounts.ts";
+import * as operatorAudit from "./operator-audit.ts";
 import * as operatorNodes from "./operator-nodes.ts";
 import * as operatorPayouts from "./operator-payouts.ts";
+import * as operatorPerformance from "./operator-performance.ts";
 import * as operatorPlatform from "./operator-platform.ts";
 import * as performance from "./performance.ts";
 import * as playground from "./playground.ts";
@@ -84,8 +87,11 @@ export const consoleApi: Api = {
     ...earnings.answers,
     ...live.answers,
     ...operatorPlatform.answers,
+    ...operatorPerformance.answers,
+    ...operatorAudit.answers,
     ...operatorNodes.answers,
     ...operatorAccounts.answers,
+    ...operatorAccountPage.answers,
     ...operatorPayouts.answers,
   },
   tables: [
@@ -105,8 +111,11 @@ export const consoleApi: Api = {
     { tag: "Hosting", routes: earnings.earningRoutes },
     { tag: "Live", routes: live.liveRoutes },
     { tag: "Operators: platform", routes: operatorPlatform.platformRoutes },
+    { tag: "Operators: platform", routes: operatorPerformance.platformPerformanceRoutes },
+    { tag: "Operators: platform", routes: operatorAudit.auditRoutes },
     { tag: "Operators: nodes", routes: operatorNodes.operatorNodeRoutes },
     { tag: "Operators: accounts", routes: operatorAccounts.operatorAccountRoutes },
+    { tag: "Operators: accounts", routes: operatorAccountPage.accountPageRoutes },
     { tag: "Operators: payouts", routes: operatorPayouts.payoutRoutes },
   ],
   parameters: {

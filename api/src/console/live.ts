@@ -15,6 +15,8 @@ const LiveLoad = z.strictObject({
   in_flight: Count.describe("Requests under way, of all builders."),
   held_micro: Money,
   nodes: NodesByState,
+  slots: Count.describe("How many requests the connected nodes take at once, each counted once whatever it serves."),
+  busy: Count.describe("How many of the slots are taken."),
   capacity: z.array(ModelCapacity),
 });
 
@@ -58,6 +60,8 @@ export const liveRoutes = routes({
             in_flight: 3,
             held_micro: "29491.200000",
             nodes: { online: 2 },
+            slots: 8,
+            busy: 3,
             capacity: [{ model: "small-8b", nodes: 2, slots: 8, busy: 3 }],
           },
         }),

@@ -1,9 +1,8 @@
-/** The platform at a glance, the proof of its books, and the record of what operators did. */
+/** The platform at a glance, and the proof of its books. */
 import { z } from "zod";
-import { codes } from "../faults.ts";
-import { PageQuery, SpanFields } from "../lists.ts";
+import { SpanFields } from "../lists.ts";
 import { routes } from "../route.ts";
-import { Count, listOf, Money, RequestOutcome, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
+import { Count, Money, RequestOutcome, SAMPLE_TIME, Time } from "../values.ts";
 
 export const ModelCapacity = z
   .strictObject({
@@ -18,17 +17,19 @@ export const NodesByState = z
   .record(z.string(), Count)
   .describe("How many nodes are in each state; `online` are those that the gateway which answers is connected to.");
 
+export const MoneyTotals = z.strictObject({
+  builder_credit_micro: Money.describe("What builders own."),
+  held_micro: Money.describe("What of it is held for requests under way."),
+  hosts_owed_micro: Money.describe("What hosts earned and were not paid."),
+  liabilities_micro: Money.describe("What builders own and hosts are owed."),
+  platform_revenue_micro: Money.describe("What the platform earned since the beginning."),
+});
+
 const Overview = z.strictObject({
   object: z.literal("overview"),
   from: Time,
   to: Time,
-  money: z.strictObject({
-    builder_credit_micro: Money.describe("What builders own."),
-    held_micro: Money.describe("What of it is held for requests under way."),
-    hosts_owed_micro: Money.describe("What hosts earned and were not paid."),
-    liabilities_micro: Money.describe("What builders own and hosts are owed."),
-    platform_revenue_micro: Money.describe("What the platform earned since the beginning."),
-  }),
+  money: MoneyTotals,
   accounts: z.strictObject({ builders: Count, hosts: Count, suspended: Count }),
   holds: Count.describe("Requests under way."),
   nodes: NodesByState,
@@ -47,8 +48,20 @@ const Overview = z.strictObject({
     .describe("By hour and outcome, within the span."),
 });
 
+const VERDICT = {
+  at: Time,
+  asked_by: z.string().describe("An operator's e-mail address, `command line`, or `by itself`."),
+  took_ms: Count,
+};
+export const LastVerdict = z.strictObject({
+  ...VERDICT,
+  balanced: z.boolean(),
+  failed_checks: z.array(z.string()).describe("The names of those that found a difference."),
+});
+
 const BooksCheck = z.strictObject({
   object: z.literal("ledger_check"),
+  ...VERDICT,
   balanced: z.boolean().describe("Whether nothing differs anywhere."),
   checks: z.array(
     z.strictObject({
@@ -59,38 +72,30 @@ const BooksCheck = z.strictObject({
   ),
 });
 
-const OperatorAction = z.strictObject({
-  object: z.literal("operator_action"),
-  at: Time,
-  operator: z.string().describe("An e-mail address, or `command line`."),
-  action: z.string().describe("Such as `account.suspend`."),
-  subject: z.string().describe("The id of whom or what it was done to."),
-  details: z.record(z.string(), z.unknown()),
-  outcome: z.string().nullable().describe("`done`, the code of what refused it, or `failed`; null while it runs."),
-});
-
-const OperatorActionList = listOf(OperatorAction);
-
 export const answers = {
   ModelCapacity,
   NodesByState,
   Overview,
+  MoneyTotals,
   BooksCheck,
-  OperatorAction,
-  OperatorActionList,
+  LastVerdict,
 };
+
+export const sampleMoney = {
+  builder_credit_micro: "5000000.000000",
+  held_micro: "9830.400000",
+  hosts_owed_micro: "735000.000000",
+  liabilities_micro: "5735000.000000",
+  platform_revenue_micro: "315000.000000",
+};
+const sampleAsked = { at: SAMPLE_TIME, asked_by: "olga@example.com", took_ms: 840 };
+export const sampleVerdict = { ...sampleAsked, balanced: true, failed_checks: [] };
 
 const sampleOverview = {
   object: "overview",
   from: SAMPLE_TIME,
   to: SAMPLE_TIME + 86_400,
-  money: {
-    builder_credit_micro: "5000000.000000",
-    held_micro: "9830.400000",
-    hosts_owed_micro: "735000.000000",
-    liabilities_micro: "5735000.000000",
-    platform_revenue_micro: "315000.000000",
-  },
+  money: sampleMoney,
   accounts: { builders: 2, hosts: 1, suspended: 0 },
   holds: 1,
   nodes: { online: 2, paused: 1 },
@@ -125,37 +130,18 @@ export const platformRoutes = routes({
   checkBooks: {
     at: "GET /console/api/operator/ledger/check",
     summary: "Prove the books",
-    description: "Works every figure out again from what lies below it. Takes a while on a large platform.",
+    description:
+      "Works every figure out again from what lies below it. Takes a while on a large platform. The verdict is kept.",
     guard: "operator",
     answer: {
       description: "What was checked, and what differs.",
       json: BooksCheck,
       example: {
         object: "ledger_check",
+        ...sampleAsked,
         balanced: true,
         checks: [{ name: "every balance is the sum of its entries", checked: 12, differences: [] }],
       },
     },
-  },
-  listOperatorActions: {
-    at: "GET /console/api/operator/audit",
-    summary: "List what operators did",
-    description: "The newest first. Nothing in it is ever rewritten.",
-    guard: "operator",
-    query: PageQuery,
-    answer: {
-      description: "A page of the record.",
-      json: OperatorActionList,
-      example: sampleList({
-        object: "operator_action",
-        at: SAMPLE_TIME,
-        operator: "olga@example.com",
-        action: "account.grant",
-        subject: sampleId("acc"),
-        details: { amount_micro: "5000000.000000", reason: "a welcome" },
-        outcome: "done",
-      }),
-    },
-    faults: codes("invalid_cursor"),
   },
 });

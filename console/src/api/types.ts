@@ -62,8 +62,9 @@ export type EarningSum = Schema<"EarningSum">;
 export type EarningSumsQuery = Query<"GET /console/api/earnings/sums">;
 
 // The operators'.
-export type PlatformOverview = Schema<"Overview">;
-export type TrafficHour = PlatformOverview["traffic"][number];
+export type PlatformPerformance = Schema<"PlatformPerformance">;
+export type PlatformModel = Schema<"PlatformModel">;
+export type NodeToLookAt = Schema<"NodeToLookAt">;
 export type ModelCapacity = Schema<"ModelCapacity">;
 /** The event `load` of the operators' stream. */
 export type PlatformLoad = Schema<"LiveLoad">;
@@ -79,5 +80,9 @@ export type NodeSearch = Omit<Query<"GET /console/api/operator/nodes">, "cursor"
 export type Payout = Schema<"Payout">;
 export type PayoutDetail = Schema<"PayoutDetail">;
 export type PayoutLine = Schema<"PayoutLine">;
+export type AccountActivity = Schema<"AccountActivity">;
+export type AccountStatementRow = Schema<"AccountStatementRow">;
+export type AccountPayout = Schema<"AccountPayout">;
 export type OperatorAction = Schema<"OperatorAction">;
+export type AuditFilter = Query<"GET /console/api/operator/audit.csv">;
 export type BooksCheck = Schema<"BooksCheck">;

@@ -3,7 +3,7 @@ import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
 import type { AccountSearch, KeyLimitsRequest } from "../api/types.ts";
 import { pageByPage } from "./pages.ts";
-import { auditQuery } from "./platform.ts";
+import { AUDIT } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const accountsQuery = (search: AccountSearch) =>
@@ -26,7 +26,7 @@ export const accountKeysQuery = (id: string) =>
 const readAgain = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ["platform accounts"] }),
-    queryClient.invalidateQueries({ queryKey: auditQuery.queryKey }),
+    queryClient.invalidateQueries({ queryKey: AUDIT }),
   ]);
 
 export const useGrant = (id: string) =>

@@ -4,7 +4,7 @@ import { call } from "../api/client.ts";
 import type { NodeSearch } from "../api/types.ts";
 import { LOOK_AGAIN_MS } from "./host.ts";
 import { pageByPage } from "./pages.ts";
-import { auditQuery } from "./platform.ts";
+import { AUDIT } from "./platform.ts";
 import { queryClient } from "./query-client.ts";
 
 export const platformNodesQuery = (search: NodeSearch) => ({
@@ -24,7 +24,7 @@ export const platformNodeQuery = (id: string) =>
 const readAgain = () =>
   Promise.all([
     queryClient.invalidateQueries({ queryKey: ["platform nodes"] }),
-    queryClient.invalidateQueries({ queryKey: auditQuery.queryKey }),
+    queryClient.invalidateQueries({ queryKey: AUDIT }),
   ]);
 
 export const useQuarantine = (id: string) =>

@@ -3,6 +3,7 @@ import { createRoute, redirect } from "@tanstack/react-router";
 import { queryClient } from "../data/query-client.ts";
 import { meQuery } from "../data/session.ts";
 import { readAccountsSearch } from "../pages/operator/accounts/search.ts";
+import { readAuditSearch } from "../pages/operator/audit/search.ts";
 import { readNodesSearch } from "../pages/operator/nodes/search.ts";
 import { appRoute } from "./app.tsx";
 import { lazyRouteComponent } from "./lazy.ts";
@@ -34,6 +35,12 @@ const accounts = createRoute({
   ...forOperators,
   validateSearch: readAccountsSearch,
   component: lazyRouteComponent(() => import("../pages/operator/accounts/accounts-page.tsx"), "AccountsPage"),
+});
+const account = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/operator/accounts/$id",
+  ...forOperators,
+  component: lazyRouteComponent(() => import("../pages/operator/account/account-page.tsx"), "AccountPage"),
 });
 const nodes = createRoute({
   getParentRoute: () => appRoute,
@@ -67,7 +74,8 @@ const audit = createRoute({
   getParentRoute: () => appRoute,
   path: "/operator/audit",
   ...forOperators,
+  validateSearch: readAuditSearch,
   component: lazyRouteComponent(() => import("../pages/operator/audit/audit-page.tsx"), "AuditPage"),
 });
 
-export const operatorRoutes = [platform, accounts, nodes, payouts, ledger, oldLedger, audit] as const;
+export const operatorRoutes = [platform, accounts, account, nodes, payouts, ledger, oldLedger, audit] as const;

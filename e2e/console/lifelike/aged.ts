@@ -4,6 +4,7 @@
  * a thing is forbidden by the database itself; its guards are put aside for this one transaction.
  */
 import type { Platform } from "../../platform.ts";
+import { performAgain } from "./performed.ts";
 import { chances } from "./traffic.ts";
 
 export const DAYS = 9;
@@ -67,6 +68,7 @@ export async function age(platform: Platform, eras: Era[]): Promise<void> {
   for (const [table, columns] of Object.entries(DEEDS)) {
     await query(`update ${table} set ${columns.map(earlier).join(", ")}`);
   }
+  await performAgain(query, DAYS);
   await query("alter table operator_action enable trigger operator_actions_are_final");
   await query("alter table ledger_entry enable trigger ledger_entries_are_final");
   await query("commit");

@@ -79,17 +79,18 @@ const OPERATOR: Chapter = {
   who: "operator",
   enter: (page, { ready }) => signIn(page, ready.operator),
   pictures: [
-    { name: "platform", path: "/operator", there: "Charged to builders", open: liveChart, also: ["-dark"] },
+    { name: "platform", path: "/operator", there: "Nodes that need a look", open: liveChart, also: ["-dark"] },
     {
       name: "accounts",
       path: "/operator/accounts",
       there: "Lantern Notes",
       open: (page) => dialog(page, /^Lantern Notes/),
     },
+    { name: "account", path: "/operator/accounts", there: "Lantern Notes", open: accountPage },
     { name: "all-nodes", path: "/operator/nodes", there: "workshop", open: (page) => dialog(page, /^workshop/) },
     { name: "payouts", path: "/operator/payouts", there: "First week", open: (page) => dialog(page, /Second week/) },
     { name: "ledger", path: "/operator/ledger", there: "The ledger balances" },
-    { name: "audit", path: "/operator/audit", there: "Suspended an account" },
+    { name: "audit", path: "/operator/audit", there: /suspended/ },
   ],
 };
 
@@ -100,6 +101,12 @@ async function liveChart(page: Page): Promise<void> {
   await chart(page);
   const samples = page.getByRole("figure", { name: /Requests in flight/ }).locator("tbody tr");
   await samples.nth(SAMPLES - 1).waitFor({ state: "attached", timeout: 60_000 });
+}
+
+async function accountPage(page: Page): Promise<void> {
+  await page.getByRole("link", { name: "Page of Lantern Notes" }).click();
+  await page.getByRole("table", { name: "Statement" }).getByRole("row").nth(1).waitFor();
+  await chart(page);
 }
 
 /** One that a reasoning model answered well. On a narrow screen the list is what is shown. */

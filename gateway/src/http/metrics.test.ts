@@ -5,6 +5,7 @@ import { openMetrics } from "./metrics.ts";
 
 test("what ended and what was refused, in sums; nodes and slots as they are", async () => {
   let busy = 3;
+  let verdict: { at: Date; balanced: boolean } | undefined;
   const metrics = openMetrics({
     nodes: () => 2,
     holds: () => 5,
@@ -26,6 +27,8 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
       expired: 6,
     }),
     settlementsWaiting: () => 11,
+    verdict: () => verdict,
+    now: () => 100_000,
   });
   const request = {
     endpoint: "chat",
@@ -83,6 +86,13 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
   ];
   for (const [name, value] of expected) assert.equal(Number(lines.get(name)), value, name);
   assert.ok(!lines.has('tollgate_dependency_latency_seconds{dependency="plane"}'), "nothing travels to it");
+  assert.ok(!lines.has("tollgate_books_balanced"), "nobody has proved the books yet");
   busy = 0;
-  assert.equal((await told()).get('tollgate_slots_busy{model="tiny-3b"}'), "0");
+  verdict = { at: new Date(40_000), balanced: false };
+  const later = await told();
+  assert.equal(later.get('tollgate_slots_busy{model="tiny-3b"}'), "0");
+  assert.deepEqual(
+    [later.get("tollgate_books_balanced"), later.get("tollgate_books_verdict_age_seconds")],
+    ["0", "60"],
+  );
 });

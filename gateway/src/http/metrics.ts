@@ -19,6 +19,9 @@ interface MetricFacts {
   settlements: () => LedgerTallies;
   /** Ended requests that are not in the books yet. */
   settlementsWaiting: () => number;
+  /** The last verdict on the books, whoever gave it; undefined while there is none. */
+  verdict: () => { at: Date; balanced: boolean } | undefined;
+  now: () => number;
 }
 
 export interface Metrics {
@@ -118,6 +121,23 @@ export function openMetrics(facts: MetricFacts): Metrics {
   );
   gauge("tollgate_settlements_waiting", "Ended requests that are not in the books yet.", (it) =>
     it.set(facts.settlementsWaiting()),
+  );
+
+  const ofVerdict = (value: (verdict: { at: Date; balanced: boolean }) => number) => (it: prometheus.Gauge) => {
+    const verdict = facts.verdict();
+    // A zero would be an alarm where nobody has looked yet.
+    if (verdict === undefined) it.remove();
+    else it.set(value(verdict));
+  };
+  gauge(
+    "tollgate_books_balanced",
+    "1 where the last proof of the books found no difference, 0 where it found one.",
+    ofVerdict(({ balanced }) => (balanced ? 1 : 0)),
+  );
+  gauge(
+    "tollgate_books_verdict_age_seconds",
+    "How long ago the books were last proved.",
+    ofVerdict(({ at }) => Math.max(0, facts.now() - at.getTime()) / 1000),
   );
 
   const watch = {

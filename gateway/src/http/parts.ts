@@ -10,6 +10,7 @@ import type { Availability } from "../history/availability.ts";
 import type { Earnings } from "../history/earnings.ts";
 import type { History } from "../history/history.ts";
 import type { Performance } from "../history/performance.ts";
+import type { Presence, SeenNode } from "../history/presence.ts";
 import type { Receipts } from "../history/receipts.ts";
 import type { Unfunded } from "../history/unfunded.ts";
 import type { Usage } from "../history/usage.ts";
@@ -22,10 +23,14 @@ import type { HostMoney } from "../ledger/host-money.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Statement } from "../ledger/statement.ts";
 import type { Catalogue } from "../metering/catalogue.ts";
+import type { Attention } from "../operators/attention.ts";
 import type { Audit } from "../operators/audit.ts";
+import type { Books } from "../operators/books.ts";
 import type { Directory } from "../operators/directory.ts";
 import type { Overview } from "../operators/overview.ts";
 import type { Payouts } from "../operators/payouts.ts";
+import type { Spend } from "../operators/spend.ts";
+import type { Subjects } from "../operators/subjects.ts";
 import type { Alerts } from "../payments/alerts.ts";
 import type { Payments } from "../payments/payments.ts";
 import type { Standing } from "../trust/trust.ts";
@@ -59,6 +64,8 @@ export interface Parts {
   earnings: Earnings;
   /** Counts, percentiles and speeds, by what is asked for. */
   performance: Performance;
+  /** When nodes were connected, and how busy they were. */
+  presence: Presence;
   /** What was lost for want of credit. */
   unfunded: Unfunded;
   receipts: Receipts;
@@ -85,6 +92,13 @@ export interface Parts {
   mint: ((nodeId: string) => Promise<NodeCredentials>) | undefined;
 
   audit: Audit;
+  books: Books;
+  /** Who and what was charged. */
+  spend: Spend;
+  /** Nodes that need a look. */
+  attention: Attention;
+  /** The names of what the record of acts speaks of. */
+  subjects: Subjects;
   directory: Directory;
   overview: Overview;
   payouts: Payouts;
@@ -102,6 +116,8 @@ interface Capacity {
 
 export interface ConnectedNodes {
   count: () => number;
+  /** Each of them once, whatever it serves. */
+  all: () => SeenNode[];
   /** The node as it reports itself; undefined when it is not connected. */
   find: (nodeId: string) => { slots: number; outstanding: number; draining: boolean } | undefined;
   /** Over all that serve the model, both of these. */

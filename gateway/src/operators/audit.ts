@@ -1,4 +1,5 @@
 /** The log of what operators did: written before the act, and told how it ended. */
+import type { AUDIT_OUTCOMES } from "@tollgate/api/console/operator-audit.ts";
 import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
@@ -26,12 +27,29 @@ const OperatorAction = row({
 });
 export type OperatorAction = z.infer<typeof OperatorAction>;
 
+export interface AuditFilter {
+  operator?: string | undefined;
+  action?: string | undefined;
+  /** Whatever was done to one of these. */
+  subjects?: string[] | undefined;
+  outcome?: (typeof AUDIT_OUTCOMES)[number] | undefined;
+  from?: Date | undefined;
+  to?: Date | undefined;
+}
+
 export interface Audit {
   /** Runs `act` on the record. What it throws is recorded by its code and thrown on. */
   record<T>(what: OperatorAct, act: () => Promise<T>): Promise<T>;
   /** Newest first. */
-  list(page: { before?: Uuid | undefined; limit: number }): Promise<OperatorAction[]>;
+  list(page: AuditFilter & { before?: Uuid | undefined; limit: number }): Promise<OperatorAction[]>;
 }
+
+const OUTCOMES: Record<(typeof AUDIT_OUTCOMES)[number], string> = {
+  done: "outcome = 'done'",
+  failed: "outcome = 'failed'",
+  refused: "outcome not in ('done', 'failed')",
+  running: "outcome is null",
+};
 
 export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Audit {
   return {
@@ -52,13 +70,17 @@ export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Aud
         throw error;
       }
     },
-    list: ({ before, limit }) =>
+    list: ({ before, limit, operator, action, subjects, outcome, from, to }) =>
       queryRows(
         pool,
         OperatorAction,
         `select id, at, operator, action, subject, details, outcome from operator_action
-          where $1::uuid is null or id < $1 order by id desc limit $2`,
-        [before ?? null, limit],
+          where ($1::uuid is null or id < $1) and ($3::text is null or lower(operator) = lower($3))
+            and ($4::text is null or action = $4) and ($5::text[] is null or subject = any ($5))
+            and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
+            and ${outcome === undefined ? "true" : OUTCOMES[outcome]}
+          order by id desc limit $2`,
+        [before ?? null, limit, operator ?? null, action ?? null, subjects ?? null, from ?? null, to ?? null],
       ),
   };
 }

@@ -6,12 +6,13 @@ import type { NewId } from "../base/ids.ts";
 import type { Log } from "../base/log.ts";
 import { LOCK, LOCK_CLASS } from "../db/advisory.ts";
 import { isAway } from "../db/errors.ts";
-import { column, queryRow, row } from "../db/rows.ts";
+import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { checkLedger } from "../ledger/check.ts";
 
 /** Of a verdict that nobody asked for. */
 export const BY_ITSELF = "by itself";
 const LOOK_EVERY_MS = 10 * 60 * 1000;
+const WATCH_EVERY_MS = 60 * 1000;
 const VERDICTS_KEPT = 400;
 
 const Verdict = row({
@@ -23,6 +24,10 @@ const Verdict = row({
   checks: z.array(row({ name: z.string(), checked: column.count, differences: z.array(z.string()) })),
 });
 export type Verdict = z.infer<typeof Verdict>;
+
+const Free = row({ isFree: z.boolean() });
+const Due = row({ isDue: z.boolean() });
+const DUE = `select not exists (select from books_verdict where at > now() - interval '1 day') as "isDue"`;
 
 export interface Books {
   /** Works every figure out again from what lies below it. */
@@ -81,17 +86,47 @@ export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock
   };
 }
 
+/** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the store. */
+export interface WatchedVerdict {
+  /** Undefined while there is none. */
+  current(): Pick<Verdict, "at" | "balanced"> | undefined;
+  stop(): Promise<void>;
+}
+
+export function watchVerdict(books: Books, { clock, log }: { clock: Clock; log: Log }): WatchedVerdict {
+  let last: Verdict | undefined;
+  let running: Promise<void> = Promise.resolve();
+  const look = (): void => {
+    running = books.last().then(
+      (verdict) => {
+        last = verdict;
+      },
+      (error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, "reading the last verdict on the books failed"),
+    );
+  };
+  look();
+  const stop = clock.every(WATCH_EVERY_MS, look);
+  return {
+    current: () => last,
+    async stop() {
+      stop();
+      await running;
+    },
+  };
+}
+
 /** Undefined where it is not due, or another gateway is at it. */
-export async function proveIfDue(books: Books, pool: pg.Pool): Promise<Verdict | undefined> {
+async function proveIfDue(books: Books, pool: pg.Pool): Promise<Verdict | undefined> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query(
-      `select pg_try_advisory_lock($1, $2)
-          and not exists (select from books_verdict where at > now() - interval '1 day') as due`,
-      [LOCK_CLASS, LOCK.books],
-    );
-    if (rows[0].due !== true) return undefined;
-    return await books.prove(BY_ITSELF);
+    const { isFree } = await queryOne(client, Free, 'select pg_try_advisory_lock($1, $2) as "isFree"', [
+      LOCK_CLASS,
+      LOCK.books,
+    ]);
+    if (!isFree) return undefined;
+    // Asked once the lock is held: whoever had it before has left its verdict.
+    const { isDue } = await queryOne(client, Due, DUE);
+    return isDue ? await books.prove(BY_ITSELF) : undefined;
   } finally {
     await client.query("select pg_advisory_unlock_all()").finally(() => client.release());
   }

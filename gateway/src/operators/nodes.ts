@@ -3,7 +3,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import type { NodeStanding } from "../base/states.ts";
-import { queryRow, queryRows } from "../db/rows.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { LISTED_NODE, type ListedNode, ListedNodeRow, NODE, type Node, NodeRow, toNode } from "../fleet/fleet.ts";
 import { NODE_RULES, type NodeRules } from "../fleet/rules.ts";
 
@@ -29,8 +29,12 @@ export interface NodeDirectory {
   /** Newest first. */
   search(search: NodeSearch): Promise<ListedEntry[]>;
   find(id: Uuid): Promise<NodeEntry | undefined>;
+  /** Of one host, retired ones too; the newest thousand. */
+  idsOf(hostAccountId: Uuid): Promise<Uuid[]>;
 }
 
+const Id = row({ id: column.uuid });
+const IDS_MAX = 1_000;
 const HostName = { hostName: z.string() };
 const ListedEntryRow = ListedNodeRow.extend(HostName);
 const NodeEntryRow = NodeRow.extend(HostName);
@@ -50,6 +54,10 @@ export function openNodeDirectory({ pool, rules = NODE_RULES }: { pool: pg.Pool;
         [before ?? null, partOf(text), standing ?? null, host ?? null, limit],
       );
       return rows.map((found) => toNode(found, rules));
+    },
+    async idsOf(hostAccountId) {
+      const text = `select id from node where account_id = $1 order by id desc limit ${IDS_MAX}`;
+      return (await queryRows(pool, Id, text, [hostAccountId])).map(({ id }) => id);
     },
     async find(id) {
       const found = await queryRow(pool, NodeEntryRow, `${entries(NODE)} where n.id = $1`, [id]);

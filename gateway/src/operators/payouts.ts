@@ -36,6 +36,17 @@ const PayoutLine = row({
 });
 export type PayoutLine = z.infer<typeof PayoutLine>;
 
+const HostPayout = row({
+  batchId: column.uuid,
+  note: z.string(),
+  createdAt: column.moment,
+  paidAt: column.moment.nullable(),
+  amount: column.pico,
+  heldBack: column.pico,
+  setOff: column.pico,
+});
+export type HostPayout = z.infer<typeof HostPayout>;
+
 interface LinesQuery {
   /** Continues a page after this line. */
   after?: Uuid | undefined;
@@ -54,6 +65,8 @@ export interface Payouts {
   find(id: Uuid): Promise<PayoutBatch | undefined>;
   /** By the hosts' names. */
   lines(id: Uuid, query: LinesQuery): Promise<PayoutLine[]>;
+  /** One host's lines, the newest batch first; `before` is a batch. */
+  ofHost(accountId: Uuid, page: { before?: Uuid | undefined; limit: number }): Promise<HostPayout[]>;
   markPaid(id: Uuid, by: string): Promise<MarkPaid>;
 }
 
@@ -105,6 +118,16 @@ export function openPayouts({ pool, newId, holdDays }: PayoutsOptions): Payouts 
                                                         where lp.id = $2))
           order by a.name, p.id limit $3`,
         [id, after ?? null, limit, paying],
+      ),
+    ofHost: (accountId, { before, limit }) =>
+      queryRows(
+        pool,
+        HostPayout,
+        `select b.id as "batchId", b.note, b.created_at as "createdAt", b.paid_at as "paidAt", p.amount,
+                p.held_back as "heldBack", p.set_off as "setOff"
+           from payout p join payout_batch b on b.id = p.batch_id
+          where p.account_id = $1 and ($2::uuid is null or b.id < $2) order by b.id desc limit $3`,
+        [accountId, before ?? null, limit],
       ),
     async markPaid(id, by) {
       const { code } = await queryOne(pool, Code, "select payout_paid($1, $2) as code", [id, by]);

@@ -66,6 +66,11 @@ test("samples of a few seconds are marked evenly", () => {
   assert.equal(marks(timeTicks(samples, 5)).length, 5);
 });
 
+test("days in hours, with room for few of them, are marked by their day", () => {
+  const week = marks(timeTicks(hours("2026-11-09T10:00:00Z", 168), 2, () => 0));
+  assert.ok(week.length > 1 && week.every((text) => /^Nov \d+$/.test(text)), week.join(", "));
+});
+
 test("a bucket is named whole, with UTC where it is UTC's", () => {
   assert.equal(bucketTick("day", "2026-11-15"), "Nov 15 UTC");
   assert.match(bucketTick("hour", "2026-11-15T06:00:00Z"), /^Nov 1\d, \d\d:\d\d$/);

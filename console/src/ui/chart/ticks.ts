@@ -42,7 +42,10 @@ export function timeTicks(moments: number[], most: number, zoneMs: (at: number) 
     const marks = moments.filter((at) => place(at, each)).length;
     return marks > 1 && marks <= most;
   });
-  if (step === undefined) return spread(moments, most).map((at) => (at === undefined ? "" : minuteText(at)));
+  if (step === undefined) {
+    const write = last - (moments[0] ?? 0) > DAY ? monthDayText : minuteText;
+    return spread(moments, most).map((at) => (at === undefined ? "" : write(at)));
+  }
   return moments.map((at) => {
     if (!place(at, step)) return "";
     if (days) return utcMonthDayText(at);

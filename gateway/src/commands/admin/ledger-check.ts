@@ -1,23 +1,22 @@
 /** `tollgate admin ledger check`: the proof as a table, or as JSON. */
-import { checkLedger } from "../../ledger/check.ts";
+import { systemClock } from "../../base/clock.ts";
+import { openBooks, type Verdict } from "../../operators/books.ts";
 import { type Column, table } from "../line/columns.ts";
-import type { AdminRun } from "./admin-run.ts";
+import { type AdminRun, SHELL_OPERATOR } from "./admin-run.ts";
 
-const COLUMNS: Column<Awaited<ReturnType<typeof checkLedger>>[number]>[] = [
+const COLUMNS: Column<Verdict["checks"][number]>[] = [
   { title: "CHECK", cell: ({ name }) => name },
   { title: "CHECKED", align: "right", cell: ({ checked }) => String(checked) },
   { title: "RESULT", cell: ({ differences }) => (differences.length === 0 ? "ok" : "DIFFERS") },
 ];
 
-export async function ledgerCheck({ pool, json, print }: AdminRun): Promise<number> {
-  const results = await checkLedger(pool);
-  const balanced = results.every(({ differences }) => differences.length === 0);
+export async function ledgerCheck({ pool, newId, json, print }: AdminRun): Promise<number> {
+  const { balanced, checks } = await openBooks({ pool, clock: systemClock, newId }).prove(SHELL_OPERATOR);
   if (json) {
-    const checks = results.map(({ name, checked, differences }) => ({ name, checked: Number(checked), differences }));
     print(JSON.stringify({ balanced, checks }, null, 2));
   } else {
-    print(table(COLUMNS, results));
-    for (const { name, differences } of results) {
+    print(table(COLUMNS, checks));
+    for (const { name, differences } of checks) {
       if (differences.length > 0) print(`\n${name}: DIFFERS`);
       for (const line of differences) print(`    ${line}`);
     }

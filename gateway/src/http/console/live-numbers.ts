@@ -34,8 +34,16 @@ export function liveHandlers(
   };
   const ofPlatform = async (): Promise<Numbers<"watchPlatform">> => {
     const { holds, held, nodes } = await overview.totals();
+    const connected = parts.nodes.all();
     return {
-      load: { in_flight: holds, held_micro: exactMicro(held), nodes, capacity: capacityOfModels(parts) },
+      load: {
+        in_flight: holds,
+        held_micro: exactMicro(held),
+        nodes,
+        slots: connected.reduce((sum, { slots }) => sum + slots, 0),
+        busy: connected.reduce((sum, { busy }) => sum + busy, 0),
+        capacity: capacityOfModels(parts),
+      },
     };
   };
   return {

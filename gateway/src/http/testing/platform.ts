@@ -8,7 +8,7 @@ import { type Identities, type IdentitiesOptions, openIdentities } from "../../a
 import { type Outbox, openOutbox } from "../../accounts/outbox.ts";
 import { cheapHash } from "../../accounts/testing/cheap-hash.ts";
 import { systemClock } from "../../base/clock.ts";
-import { type NewId, newIds, type Uuid } from "../../base/ids.ts";
+import { type NewId, newIds, parseId, type Uuid } from "../../base/ids.ts";
 import { createLog } from "../../base/log.ts";
 import { dollars } from "../../base/money.ts";
 import { systemRandom } from "../../base/random.ts";
@@ -20,6 +20,7 @@ import { openAvailability } from "../../history/availability.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
 import { openPerformance } from "../../history/performance.ts";
+import { openPresence } from "../../history/presence.ts";
 import { openReceipts } from "../../history/receipts.ts";
 import { openUnfunded } from "../../history/unfunded.ts";
 import { openUsage } from "../../history/usage.ts";
@@ -33,10 +34,14 @@ import { type Ledger, openLedger } from "../../ledger/ledger.ts";
 import { openStatement } from "../../ledger/statement.ts";
 import { loadCatalogue } from "../../metering/catalogue.ts";
 import type { Meter } from "../../metering/meter.ts";
+import { openAttention } from "../../operators/attention.ts";
 import { openAudit } from "../../operators/audit.ts";
+import { openBooks } from "../../operators/books.ts";
 import { openDirectory } from "../../operators/directory.ts";
 import { openOverview, withOnline } from "../../operators/overview.ts";
 import { openPayouts } from "../../operators/payouts.ts";
+import { openSpend } from "../../operators/spend.ts";
+import { openSubjects } from "../../operators/subjects.ts";
 import { openAlerts } from "../../payments/alerts.ts";
 import type { Payments } from "../../payments/payments.ts";
 import { Live } from "../console/live.ts";
@@ -139,6 +144,11 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
   const connected = (id: string): boolean => outside.connected.has(id);
   const nodes: Parts["nodes"] = {
     count: () => outside.connected.size,
+    all: () =>
+      [...outside.connected].flatMap((text) => {
+        const id = parseId("node", text);
+        return id === undefined ? [] : [{ id, slots: 4, busy: 1 }];
+      }),
     find: (id) => (connected(id) ? { slots: 4, outstanding: 1, draining: false } : undefined),
     speedOf: (model) =>
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
@@ -172,6 +182,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     usage: openUsage({ pool }),
     earnings: openEarnings({ pool }),
     performance: openPerformance({ pool }),
+    presence: openPresence({ pool, everyMs: 60_000 }),
     unfunded,
     receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
     alerts: openAlerts({ pool, outbox, origin }),
@@ -195,6 +206,10 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     runPrivately: async () => outside.tried,
     mint: (nodeId) => outside.mint(nodeId),
     audit: openAudit({ pool, newId }),
+    books: openBooks({ pool, clock, newId }),
+    spend: openSpend({ pool }),
+    attention: openAttention({ pool, rules: fleet.rules, version: "1.2.0" }),
+    subjects: openSubjects({ pool }),
     directory: openDirectory({ pool, rules: fleet.rules }),
     overview: { ...records, totals: async () => withOnline(await records.totals(), nodes.count()) },
     payouts: openPayouts({ pool, newId, holdDays: payoutHoldDays }),

@@ -1,18 +1,15 @@
 /** One account, and what an operator can do with it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { Badge } from "../../../ui/badge.tsx";
-import { Button } from "../../../ui/button.tsx";
-import { Drawer, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Time } from "../../../ui/time.tsx";
+import { AccountActions } from "./account-actions.tsx";
 import { AccountKeys } from "./account-keys.tsx";
-import { GrantDialog } from "./grant.tsx";
-import { SuspensionDialog } from "./suspension.tsx";
 
 export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
   const account = useQuery({ ...accountQuery(id ?? ""), enabled: id !== undefined });
@@ -24,9 +21,7 @@ export function AccountDrawer({ id, onClose }: { id: string | undefined; onClose
 }
 
 function Details({ account }: { account: PlatformAccount }) {
-  const [task, setTask] = useState<"grant" | "suspension">();
   const { id, kind, owners, members, balance_micro, held_micro, suspended_at, created_at } = account;
-  const done = (): void => setTask(undefined);
   return (
     <div className="flex flex-col gap-6">
       <IdLine id={id} of="account" />
@@ -57,20 +52,20 @@ function Details({ account }: { account: PlatformAccount }) {
           <Time at={created_at} as="full" />
         </Fact>
       </Facts>
-      <div className="flex flex-wrap gap-2">
-        {kind === "builder" && <Button onClick={() => setTask("grant")}>Grant credit</Button>}
-        <Button look={suspended_at === null ? "danger" : "plain"} onClick={() => setTask("suspension")}>
-          {suspended_at === null ? "Suspend" : "Restore"}
-        </Button>
-      </div>
-      {kind === "builder" && <AccountKeys accountId={id} />}
+      <AccountActions account={account} />
+      <Link to="/operator/accounts/$id" params={{ id }} className="text-accent underline-offset-2 hover:underline">
+        Account page: activity, {kind === "builder" ? "statement" : "earnings, payouts"} and audit log
+      </Link>
+      {kind === "builder" && (
+        <DrawerSection title="API keys">
+          <AccountKeys accountId={id} />
+        </DrawerSection>
+      )}
       {kind === "host" && (
         <Link to="/operator/nodes" search={{ host: id }} className="text-accent underline-offset-2 hover:underline">
           Nodes of this host
         </Link>
       )}
-      {task === "grant" && <GrantDialog account={account} onClose={done} />}
-      {task === "suspension" && <SuspensionDialog account={account} onClose={done} />}
     </div>
   );
 }

@@ -7,7 +7,6 @@ import { BudgetBars } from "../../../keys/budget-bar.tsx";
 import { AllowedModels, Expiry, KeyBadges } from "../../../keys/key-state.tsx";
 import { Badge } from "../../../ui/badge.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { DrawerSection } from "../../../ui/drawer.tsx";
 import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count, Time } from "../../../ui/time.tsx";
@@ -17,7 +16,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
   const keys = useQuery(accountKeysQuery(accountId));
   const [changing, setChanging] = useState<PlatformKey>();
   return (
-    <DrawerSection title="API keys">
+    <>
       <Loaded query={keys}>
         {({ data }) =>
           data.length === 0 ? (
@@ -32,7 +31,7 @@ export function AccountKeys({ accountId }: { accountId: string }) {
         }
       </Loaded>
       {changing !== undefined && <KeyLimitsDialog apiKey={changing} onClose={() => setChanging(undefined)} />}
-    </DrawerSection>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 /** All accounts: found by name, owner or id, opened for what operators can do. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { useNavigate, useSearch } from "@tanstack/react-router";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { Users } from "lucide-react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountsQuery } from "../../../data/platform-accounts.ts";
@@ -79,4 +79,21 @@ const COLUMNS: Column<PlatformAccount>[] = [
   }),
   moneyColumn({ title: "Held", from: "lg", of: ({ held_micro }) => held_micro }),
   { title: "Created", from: "md", cell: ({ created_at }) => <Time at={created_at} as="day" /> },
+  {
+    title: "Page",
+    hideTitle: true,
+    align: "right",
+    from: "sm",
+    cell: ({ id, name }) => (
+      <Link
+        to="/operator/accounts/$id"
+        params={{ id }}
+        aria-label={`Page of ${name}`}
+        className="text-accent underline-offset-2 hover:underline"
+        onClick={(event) => event.stopPropagation()}
+      >
+        Page
+      </Link>
+    ),
+  },
 ];

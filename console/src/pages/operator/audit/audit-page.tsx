@@ -1,30 +1,50 @@
-/** What operators did, newest first. */
+/** What operators did, newest first, in sentences: found by who, what, whom and when, and saved as CSV. */
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
 import { ScrollText } from "lucide-react";
-import type { OperatorAction } from "../../../api/types.ts";
+import { saveFile } from "../../../api/client.ts";
+import type { AuditFilter, OperatorAction } from "../../../api/types.ts";
 import { auditQuery } from "../../../data/platform.ts";
-import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
+import { SaveButton } from "../../../ui/save-button.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import type { Column } from "../../../ui/table.tsx";
 import { Time } from "../../../ui/time.tsx";
-import { actionWords, detailWords } from "./words.ts";
+import { Act, ActOutcome } from "./act.tsx";
+import { AuditFilters } from "./audit-filters.tsx";
+import { apiFilterOf, readAuditSearch } from "./search.ts";
 
 export function AuditPage() {
-  const audit = useInfiniteQuery(auditQuery);
+  const filter = readAuditSearch(useSearch({ from: "/app/operator/audit" }));
+  const navigate = useNavigate({ from: "/operator/audit" });
+  const asked = apiFilterOf(filter);
+  const audit = useInfiniteQuery(auditQuery(asked));
+  const change = (next: AuditFilter): void => void navigate({ search: next, replace: true });
+  const filtered = Object.keys(filter).length > 0;
   return (
     <>
-      <PageHeader title="Audit log" about="Every operator action, recorded before it is carried out. Read-only." />
+      <PageHeader
+        title="Audit log"
+        about="Every operator action, recorded before it is carried out. Read-only."
+        actions={
+          <SaveButton save={() => saveFile("audit.csv", "GET /console/api/operator/audit.csv", { query: asked })}>
+            Export CSV
+          </SaveButton>
+        }
+      />
       <Card flush>
+        <AuditFilters filter={filter} onChange={change} />
         <PagedTable
           query={audit}
           label="Audit log"
           columns={COLUMNS}
           keyOf={({ at, action, subject }, place) => `${at} ${action} ${subject} ${place}`}
           empty={
-            <Empty icon={<ScrollText aria-hidden />} title="No actions yet">
-              Grants, suspensions, limits, quarantines and payouts appear here.
+            <Empty icon={<ScrollText aria-hidden />} title={filtered ? "No matching actions" : "No actions yet"}>
+              {filtered
+                ? "No action matches these filters."
+                : "Grants, suspensions, limits, quarantines and payouts appear here."}
             </Empty>
           }
         />
@@ -36,31 +56,15 @@ export function AuditPage() {
 const COLUMNS: Column<OperatorAction>[] = [
   {
     title: "Action",
-    className: "max-w-0 w-full @2xl:w-auto @2xl:max-w-80",
-    cell: ({ at, action, subject, details, operator }) => (
+    className: "w-full",
+    cell: (action) => (
       <>
-        <span className="font-medium">{actionWords(action)}</span>
-        <code className="block truncate font-mono text-xs text-ink-soft" title={subject}>
-          {subject}
-        </code>
-        <span className="block text-xs break-words @4xl:hidden">{detailWords(details)}</span>
-        <span className="block truncate text-xs text-ink-soft @2xl:hidden">
-          <Time at={at} as="full" />, {operator}
+        <Act action={action} />
+        <span className="mt-0.5 block text-xs text-ink-soft @2xl:hidden">
+          <Time at={action.at} as="full" />
         </span>
       </>
     ),
-  },
-  {
-    title: "Details",
-    from: "lg",
-    className: "max-w-sm",
-    cell: ({ details }) => <span className="break-words">{detailWords(details)}</span>,
-  },
-  {
-    title: "Operator",
-    from: "md",
-    className: "max-w-48",
-    cell: ({ operator }) => <span className="block truncate">{operator}</span>,
   },
   {
     title: "Time",
@@ -71,10 +75,5 @@ const COLUMNS: Column<OperatorAction>[] = [
       </span>
     ),
   },
-  { title: "Outcome", align: "right", cell: ({ outcome }) => <End of={outcome} /> },
+  { title: "Outcome", align: "right", cell: ({ outcome }) => <ActOutcome of={outcome} /> },
 ];
-
-function End({ of }: { of: string | null }) {
-  if (of === null) return <Badge>in progress</Badge>;
-  return <Badge tone={of === "done" ? "good" : "bad"}>{of}</Badge>;
-}

@@ -1,18 +1,37 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { actionWords, detailWords } from "./words.ts";
+import { nameOfAction, sentenceOf } from "./words.ts";
 
-test("amounts in dollars, reasons in their own words, empty ones not at all", () => {
-  assert.equal(detailWords({ reason: "welcome", amount_micro: "5000000.000000" }), "$5.00, welcome");
-  assert.equal(detailWords({ note: "", minimum_micro: "1000000.000000" }), "minimum $1.00");
-  assert.equal(detailWords({ note: "November", minimum_micro: "0.000000" }), "November");
+const said = (action: string, details: Record<string, unknown> = {}, outcome: string | null = "done"): string => {
+  const { before, subject, after } = sentenceOf({ action, details, outcome });
+  return `${before}${subject ? " Acme" : ""}${after}`;
+};
+
+test("an act is a sentence: amounts in dollars, the reason in its own words, empty details not at all", () => {
   assert.equal(
-    detailWords({ requests_per_minute: 10, tokens_per_minute: null, in_flight: 0 }),
-    "requests per minute 10, in flight 0",
+    said("account.grant", { reason: "a welcome", amount_micro: "5000000.000000" }),
+    "granted $5.00 to Acme: a welcome",
   );
+  assert.equal(
+    said("payout.create", { note: "", minimum_micro: "1000000.000000" }),
+    "created a payout (minimum $1.00)",
+  );
+  assert.equal(said("payout.create", { note: "November", minimum_micro: "0.000000" }), "created a payout: November");
+  assert.equal(
+    said("key.limits", { requests_per_minute: 10, tokens_per_minute: null, in_flight: 0 }),
+    "set the limits of the key Acme (requests per minute 10, in flight 0)",
+  );
+  assert.equal(said("node.release"), "released the node Acme from quarantine");
+  assert.equal(said("key.create", { name: "ci" }), "created the key “ci” for Acme");
+});
+
+test("what was refused was only tried, and what runs has begun", () => {
+  assert.equal(said("account.suspend", { reason: "fraud" }, "not_found"), "tried to suspend Acme: fraud");
+  assert.equal(said("payout.paid", {}, null), "began to mark the payout Acme as paid");
 });
 
 test("an unknown action keeps its name", () => {
-  assert.equal(actionWords("node.release"), "Released a node");
-  assert.equal(actionWords("catalogue.reload"), "catalogue.reload");
+  assert.equal(nameOfAction("node.release"), "Release a node");
+  assert.equal(nameOfAction("moon.paint"), "moon.paint");
+  assert.equal(said("moon.paint", { colour: "red" }), "did moon.paint to Acme (colour red)");
 });

@@ -1,43 +1,119 @@
-/** The log's names in words. Pure. */
+/** The log in sentences. Pure. */
+import type { OperatorAction } from "../../../api/types.ts";
 import { exactDollars, parseMicro } from "../../../money.ts";
 
-const ACTIONS: Record<string, string> = {
-  "account.grant": "Granted credit",
-  "account.suspend": "Suspended an account",
-  "account.restore": "Restored an account",
-  "key.limits": "Set a key's limits",
-  "key.create": "Created a key",
-  "key.set": "Changed a key",
-  "key.rotate": "Rotated a key",
-  "key.revoke": "Revoked a key",
-  "node.quarantine": "Quarantined a node",
-  "node.release": "Released a node",
-  "payout.create": "Created a payout",
-  "payout.paid": "Marked a payout as paid",
+type Details = Record<string, unknown>;
+
+interface Words {
+  /** How the action is called in a list of them. */
+  name: string;
+  /** "granted $5.00 to", and the same as something to do: "grant $5.00 to". What it was done to follows. */
+  did: (details: Details) => string;
+  todo: (details: Details) => string;
+  /** After what it was done to. */
+  after?: string;
+  /** The subject is not named: it says no more than the words do. */
+  alone?: boolean;
+  /** Details that the words have told already. */
+  told?: string[];
+}
+
+const plain = (name: string, did: string, todo: string, more: Partial<Words> = {}): Words => ({
+  name,
+  did: () => did,
+  todo: () => todo,
+  ...more,
+});
+const dollars = ({ amount_micro: micro }: Details): string =>
+  typeof micro === "string" ? exactDollars(parseMicro(micro)) : "credit";
+const quoted = ({ name }: Details): string => (typeof name === "string" ? ` “${name}”` : "");
+
+const ACTIONS: Record<string, Words> = {
+  "account.grant": {
+    name: "Grant credit",
+    did: (details) => `granted ${dollars(details)} to`,
+    todo: (details) => `grant ${dollars(details)} to`,
+    told: ["amount_micro"],
+  },
+  "account.suspend": plain("Suspend an account", "suspended", "suspend"),
+  "account.restore": plain("Restore an account", "restored", "restore"),
+  "account.open": {
+    name: "Open an account",
+    did: (details) => `opened the account${quoted(details)}`,
+    todo: (details) => `open the account${quoted(details)}`,
+    alone: true,
+    told: ["name"],
+  },
+  "key.create": {
+    name: "Create a key",
+    did: (details) => `created the key${quoted(details)} for`,
+    todo: (details) => `create the key${quoted(details)} for`,
+    told: ["name"],
+  },
+  "key.limits": plain("Set a key's limits", "set the limits of the key", "set the limits of the key"),
+  "key.set": plain("Change a key", "changed the key", "change the key"),
+  "key.rotate": plain("Rotate a key", "rotated the key", "rotate the key"),
+  "key.revoke": plain("Revoke a key", "revoked the key", "revoke the key"),
+  "host_token.create": {
+    name: "Create a host token",
+    did: (details) => `created the host token${quoted(details)} for`,
+    todo: (details) => `create the host token${quoted(details)} for`,
+    told: ["name"],
+  },
+  "node.quarantine": plain("Quarantine a node", "quarantined the node", "quarantine the node"),
+  "node.release": plain("Release a node", "released the node", "release the node", { after: "from quarantine" }),
+  "node.clear": plain("Clear a node", "cleared the node", "clear the node", { after: "for work" }),
+  "payout.create": plain("Create a payout", "created a payout", "create a payout", { alone: true }),
+  "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
+  "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
+  "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
+  "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
+  "deployment.adopt": plain("Adopt the plane", "adopted the plane for", "adopt the plane for"),
 };
 
+export const ACTION_NAMES = Object.keys(ACTIONS);
 /** An action that is not known here keeps the name it has. */
-export const actionWords = (action: string): string => ACTIONS[action] ?? action;
+export const nameOfAction = (action: string): string => ACTIONS[action]?.name ?? action;
 
-/** "$5.00, welcome": amounts first and in dollars, people's words last; what is empty is left out. */
-export function detailWords(details: Record<string, unknown>): string {
+export interface Sentence {
+  /** From the operator's name to what it was done to. */
+  before: string;
+  /** Whether it is named. */
+  subject: boolean;
+  after: string;
+}
+
+/** "granted $5.00 to" Acme ": a welcome"; of what was refused, "tried to grant $5.00 to" Acme. */
+export function sentenceOf({
+  action,
+  details,
+  outcome,
+}: Pick<OperatorAction, "action" | "details" | "outcome">): Sentence {
+  const words = ACTIONS[action] ?? plain(action, `did ${action} to`, `do ${action} to`);
+  const { did, todo, after, alone = false, told = [] } = words;
+  const { reason, note, ...rest } = details;
+  const others = detailWords(Object.fromEntries(Object.entries(rest).filter(([name]) => !told.includes(name))));
+  const why = [reason, note].find((text) => typeof text === "string" && text !== "");
+  return {
+    before: outcome === "done" ? did(details) : `${outcome === null ? "began to" : "tried to"} ${todo(details)}`,
+    subject: !alone,
+    after: `${after === undefined ? "" : ` ${after}`}${others === "" ? "" : ` (${others})`}${why === undefined ? "" : `: ${why}`}`,
+  };
+}
+
+/** "minimum $1.00, in flight 3": amounts in dollars; what is empty is left out. */
+function detailWords(details: Details): string {
   return Object.entries(details)
-    .sort(([a], [b]) => placeOf(a) - placeOf(b))
     .flatMap(([name, value]) => {
       if (value === null || value === "") return [];
       if (name.endsWith("_micro")) return amountWords(name, String(value));
-      if (isProse(name)) return [String(value)];
       return [`${name.replaceAll("_", " ")} ${typeof value === "object" ? JSON.stringify(value) : String(value)}`];
     })
     .join(", ");
 }
 
-const isProse = (name: string): boolean => name === "reason" || name === "note";
-const placeOf = (name: string): number => (name.endsWith("_micro") ? 0 : isProse(name) ? 2 : 1);
-
 /** A bound of zero is none. */
 function amountWords(name: string, micro: string): string[] {
   const pico = parseMicro(micro);
-  if (name === "amount_micro") return [exactDollars(pico)];
   return pico === 0n ? [] : [`${name.replace(/_micro$/, "").replaceAll("_", " ")} ${exactDollars(pico)}`];
 }

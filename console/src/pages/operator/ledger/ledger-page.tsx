@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Check, RefreshCw, X } from "lucide-react";
 import type { BooksCheck } from "../../../api/types.ts";
-import { ledgerCheckQuery } from "../../../data/platform.ts";
+import { ledgerCheckQuery, useProof } from "../../../data/platform.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Notice } from "../../../ui/notice.tsx";
@@ -11,22 +11,21 @@ import { Count, Time } from "../../../ui/time.tsx";
 
 export function LedgerPage() {
   const check = useQuery(ledgerCheckQuery);
+  const proof = useProof();
   return (
     <>
       <PageHeader
         title="Ledger"
         about="Recomputes every balance, hold, charge and share from the ledger entries, in one snapshot, while the platform runs."
         actions={
-          <Button look="primary" busy={check.isFetching} onClick={() => void check.refetch()}>
+          <Button look="primary" busy={check.isFetching} onClick={() => proof.mutate()}>
             {!check.isFetching && <RefreshCw aria-hidden className="size-4" />}
             Check again
           </Button>
         }
       />
       <div className="flex flex-col gap-5">
-        <div role="status">
-          {check.data !== undefined && <Verdict result={check.data} checkedAt={check.data.checkedAt} />}
-        </div>
+        <div role="status">{check.data !== undefined && <Verdict result={check.data} />}</div>
         <Card flush>
           <Loaded query={check} loading={<Loading what="Checking the ledger" rows={8} />}>
             {({ checks }) => (
@@ -43,7 +42,7 @@ export function LedgerPage() {
   );
 }
 
-function Verdict({ result: { balanced, checks }, checkedAt }: { result: BooksCheck; checkedAt: number }) {
+function Verdict({ result: { balanced, checks, at } }: { result: BooksCheck }) {
   const wrong = checks.filter(({ differences }) => differences.length > 0).length;
   const looked = checks.reduce((sum, { checked }) => sum + checked, 0);
   return (
@@ -54,7 +53,7 @@ function Verdict({ result: { balanced, checks }, checkedAt }: { result: BooksChe
       }
     >
       <p className="text-ink-soft">
-        {checks.length} checks over <Count of={looked} /> records, <Time at={checkedAt} as="full" />
+        {checks.length} checks over <Count of={looked} /> records, <Time at={at} as="full" />
       </p>
     </Notice>
   );

@@ -1,14 +1,25 @@
-/** What each model can serve now: connected nodes, their slots, how many are taken. */
-import type { ModelCapacity } from "../../../api/types.ts";
+/**
+ * What each model can serve now: connected nodes, their slots, how many are taken. A node that serves several models stands in
+ * each of their rows; what all nodes have together is said below them.
+ */
+import type { ModelCapacity, PlatformLoad } from "../../../api/types.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
 
-export function CapacityTable({ capacity }: { capacity: ModelCapacity[] }) {
+export function CapacityTable({ load: { capacity, slots, busy } }: { load: PlatformLoad }) {
   if (capacity.length === 0) return <Empty title="No active models in the catalogue" />;
-  return <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />;
+  return (
+    <>
+      <Table label="Capacity by model" columns={COLUMNS} rows={capacity} keyOf={({ model }) => model} />
+      <p className="border-t border-line px-4 py-3 text-ink-soft sm:px-5">
+        All nodes together: <Count of={busy} /> of <Count of={slots} /> slots busy. A node that serves several models
+        lends its slots to each of them, so the rows overlap; here every node is counted once.
+      </p>
+    </>
+  );
 }
 
 const COLUMNS: Column<ModelCapacity>[] = [

@@ -32,6 +32,10 @@ export function LiveCard({ load: { now, live, samples } }: { load: Load }) {
             <Figure name="Held">
               <Money of={now.held_micro} />
             </Figure>
+            <Figure name="Slots busy" wide>
+              <Count of={now.busy} />
+              <span className="text-sm font-normal"> of {count(now.slots)}, each node counted once</span>
+            </Figure>
             <Figure name="Nodes" wide>
               <span className="flex flex-wrap gap-x-3 text-sm font-normal">
                 {Object.entries(now.nodes).map(([state, nodes]) => (

@@ -7,6 +7,8 @@ const load = (inFlight: number): PlatformLoad => ({
   in_flight: inFlight,
   held_micro: "0.000000",
   nodes: {},
+  slots: 0,
+  busy: 0,
   capacity: [],
 });
 

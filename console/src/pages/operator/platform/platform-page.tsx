@@ -1,85 +1,47 @@
-/** The platform at a glance: load as it happens, money, traffic, capacity by model. */
+/** The platform at a glance: how it does and did, what runs now, who spends, which nodes need a look, and the money. */
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
-import type { PlatformOverview } from "../../../api/types.ts";
-import { overviewQuery } from "../../../data/platform.ts";
-import { SUM_RANGES, spanOf } from "../../../time-range.ts";
-import { Card, PageHeader, Stat, Stats } from "../../../ui/card.tsx";
-import { Money } from "../../../ui/money.tsx";
+import { platformPerformanceQuery } from "../../../data/platform.ts";
+import { RANGES } from "../../../time-range.ts";
+import { Card, PageHeader } from "../../../ui/card.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
-import { Count, useThisHour } from "../../../ui/time.tsx";
 import { CapacityTable } from "./capacity-table.tsx";
-import { LedgerNotice } from "./ledger-notice.tsx";
+import { Headline } from "./headline.tsx";
 import { LiveCard } from "./live-card.tsx";
-import { TrafficCharts } from "./traffic-charts.tsx";
+import { ModelTraffic } from "./model-traffic.tsx";
+import { MoneyStrip } from "./money-strip.tsx";
+import { NodesToLookAt } from "./nodes-to-look-at.tsx";
+import { SpendLists } from "./spend-lists.tsx";
 import { usePlatformLoad } from "./use-load.ts";
 
 export function PlatformPage() {
-  const [range, setRange] = useRange(SUM_RANGES, "24h");
-  const hour = useThisHour();
-  const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
-  const overview = useQuery(overviewQuery(span.from.toISOString()));
+  const [range, setRange] = useRange(RANGES, "24h");
+  const query = useQuery(platformPerformanceQuery(range));
   const load = usePlatformLoad();
   return (
     <>
       <PageHeader
         title="Platform"
-        about="Live load, traffic, capacity and balances."
-        actions={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
+        about="Load, errors and speed, what runs now, who spends, and the balances."
+        actions={<RangeChoice range={range} choices={RANGES} onChange={setRange} />}
       />
       <div className="flex flex-col gap-5">
-        <Loaded query={overview} loading={<Skeleton className="h-28 w-full" />}>
-          {(found) => <MoneyFigures overview={found} />}
+        <Loaded query={query} loading={<Skeleton className="h-64 w-full" />}>
+          {(performance) => <Headline performance={performance} />}
         </Loaded>
         <LiveCard load={load} />
+        {query.data !== undefined && (
+          <>
+            <NodesToLookAt of={query.data.nodes_to_look_at} />
+            <ModelTraffic performance={query.data} />
+            <SpendLists performance={query.data} />
+          </>
+        )}
         <Card title="Capacity by model" flush>
-          <Loaded query={overview}>
-            {({ capacity }) => <CapacityTable capacity={load.now?.capacity ?? capacity} />}
-          </Loaded>
+          {load.now === undefined ? <Skeleton className="m-4 h-40" /> : <CapacityTable load={load.now} />}
         </Card>
-        <Loaded query={overview} loading={<Skeleton className="h-80 w-full" />}>
-          {({ traffic }) => <TrafficCharts traffic={traffic} span={span} range={range} />}
-        </Loaded>
-        <LedgerNotice />
+        {query.data !== undefined && <MoneyStrip {...query.data} />}
       </div>
     </>
   );
 }
-
-function MoneyFigures({ overview: { money, accounts } }: { overview: PlatformOverview }) {
-  return (
-    <Stats label="Money and accounts">
-      <Stat label="Builders' credit" note={<Held micro={money.held_micro} />}>
-        <Money of={money.builder_credit_micro} as="balance" />
-      </Stat>
-      <Stat label="Owed to hosts" note="Earned and not paid out">
-        <Money of={money.hosts_owed_micro} as="balance" />
-      </Stat>
-      <Stat label="Liabilities" note="Builders' credit plus owed to hosts">
-        <Money of={money.liabilities_micro} as="balance" />
-      </Stat>
-      <Stat label="Platform revenue" note="All time">
-        <Money of={money.platform_revenue_micro} as="balance" />
-      </Stat>
-      <Stat
-        label="Accounts"
-        note={
-          <>
-            <Count of={accounts.builders} /> {accounts.builders === 1 ? "builder" : "builders"},{" "}
-            <Count of={accounts.hosts} /> {accounts.hosts === 1 ? "host" : "hosts"}
-            {accounts.suspended > 0 && `, ${accounts.suspended} suspended`}
-          </>
-        }
-      >
-        <Count of={accounts.builders + accounts.hosts} />
-      </Stat>
-    </Stats>
-  );
-}
-
-const Held = ({ micro }: { micro: string }) => (
-  <>
-    <Money of={micro} /> held by requests in flight
-  </>
-);

@@ -8,7 +8,7 @@ import { type Fault, invalidRequest } from "../../../faults.ts";
 import type { ApiKeyRecord } from "../../../keys/api-keys.ts";
 import type { LimitOverrides } from "../../../keys/keys.ts";
 import { DEFAULT_LIMITS, limitsInForce } from "../../../limits/limits.ts";
-import type { AccountEntry } from "../../../operators/directory.ts";
+import type { AccountEntry, Directory } from "../../../operators/directory.ts";
 import { BALANCE_MAX, GRANT_MAX, grantCredit } from "../../../operators/grants.ts";
 import { page } from "../../lists/pages.ts";
 import type { Parts } from "../../parts.ts";
@@ -20,12 +20,7 @@ export function operatorAccountHandlers(
   parts: Pick<Parts, "audit" | "directory" | "ledger" | "apiKeys" | "cursors" | "newId" | "now">,
 ): Handlers<typeof operatorAccountRoutes> {
   const { audit, directory, ledger, apiKeys, cursors, newId, now } = parts;
-  const find = async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
-    const id = parseId("acc", text);
-    const account = id === undefined ? undefined : await directory.find(id);
-    if (account === undefined) throw refuse("not_found");
-    return account;
-  };
+  const find = accountFinder(directory);
   const setSuspended =
     (verb: "suspend" | "restore"): Handlers<typeof operatorAccountRoutes>["suspendAccount"] =>
     async ({ who, params, body, refuse }) => {
@@ -102,6 +97,16 @@ export function operatorAccountHandlers(
     },
   };
 }
+
+/** Of a path that names an account. */
+export const accountFinder =
+  (directory: Directory) =>
+  async (text: string, refuse: (code: "not_found") => Fault): Promise<AccountEntry> => {
+    const id = parseId("acc", text);
+    const account = id === undefined ? undefined : await directory.find(id);
+    if (account === undefined) throw refuse("not_found");
+    return account;
+  };
 
 /** Whole microdollars, as a number or as digits, up to a million dollars. */
 export function microAmount(field: string, value: string | number): Pico {

@@ -60,6 +60,10 @@ describe("200", () => {
     const bad = await get("ledger/check");
     await platform.pool.query("update ledger_account set balance = balance - 1 where id = $1", [builder]);
     assert.equal(bad.body.balanced, false);
+    assert.equal(bad.body.asked_by, operator.email);
+    const { books } = (await get("performance")).body as { books: { balanced: boolean; failed_checks: string[] } };
+    assert.equal(books.balanced, false);
+    assert.ok(books.failed_checks.includes("every balance is the sum of its entries"), books.failed_checks.join("; "));
     assert.match(JSON.stringify(bad.body.checks), new RegExp(`account ${builder}: balance`));
   });
 
@@ -85,6 +89,8 @@ describe("200", () => {
       operator: operator.email,
       action: "account.restore",
       subject: publicId("acc", builder),
+      subject_name: "A builder",
+      subject_account: null,
       outcome: "done",
     });
   });
@@ -95,7 +101,11 @@ test("400: spans and pages within their bounds", async () => {
     ["overview?from=then", "from"],
     ["overview?from=2026-01-01&to=2026-02-02", "from"],
     ["overview?from=2026-01-02&to=2026-01-01", "from"],
+    ["performance?range=2h", "range"],
     ["audit?limit=101", "limit"],
+    ["audit?outcome=good", "outcome"],
+    ["audit?account=acme", "account"],
+    ["audit.csv?from=then", "from"],
     ["audit?cursor=abc", "invalid_cursor"],
   ] as const) {
     assertRefused(await get(path), 400, param);

@@ -1,22 +1,18 @@
-/** The platform at a glance, the proof of its ledger, and the record of what operators did. */
+/** The platform at a glance, and the proof of its ledger. */
 import type { platformRoutes } from "@tollgate/api/console/operator-platform.ts";
-import type { Uuid } from "../../../base/ids.ts";
 import { exactMicro, pico } from "../../../base/money.ts";
 import { DAY_MS, seconds } from "../../../base/time.ts";
 import { invalidRequest } from "../../../faults.ts";
-import { checkLedger } from "../../../ledger/check.ts";
-import type { OperatorAction } from "../../../operators/audit.ts";
 import type { Totals, Traffic } from "../../../operators/overview.ts";
-import { page } from "../../lists/pages.ts";
 import type { Parts } from "../../parts.ts";
 import type { Handlers } from "../../routes.ts";
 
 const SPAN_MS_MAX = 31 * DAY_MS;
 
 export function platformHandlers(
-  parts: Pick<Parts, "pool" | "overview" | "audit" | "cursors" | "now" | "catalogue" | "nodes">,
+  parts: Pick<Parts, "overview" | "books" | "now" | "catalogue" | "nodes">,
 ): Handlers<typeof platformRoutes> {
-  const { pool, overview, audit, cursors, now } = parts;
+  const { overview, books, now } = parts;
   return {
     async getOverview({ query }) {
       const { to = new Date(now()), from = new Date(to.getTime() - DAY_MS) } = query;
@@ -37,25 +33,10 @@ export function platformHandlers(
       };
     },
 
-    async checkBooks() {
-      const checks = (await checkLedger(pool)).map(({ name, checked, differences }) => ({
-        name,
-        checked: Number(checked),
-        differences,
-      }));
-      const balanced = checks.every(({ differences }) => differences.length === 0);
-      return { object: "ledger_check", balanced, checks };
+    async checkBooks({ who }) {
+      const { at, askedBy, tookMs, balanced, checks } = await books.prove(who.email);
+      return { object: "ledger_check", at: seconds(at), asked_by: askedBy, took_ms: tookMs, balanced, checks };
     },
-
-    listOperatorActions: ({ query }) =>
-      page({
-        cursors,
-        list: "audit",
-        query,
-        read: (before, max) => audit.list({ before: before as Uuid | undefined, limit: max }),
-        position: ({ id }) => id,
-        show: actionObject,
-      }),
   };
 }
 
@@ -81,8 +62,4 @@ export function trafficObject({ outcome, requests, promptTokens, completionToken
     completion_tokens: completionTokens,
     charge_micro: exactMicro(charge),
   };
-}
-
-function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction) {
-  return { object: "operator_action" as const, at: seconds(at), operator, action, subject, details, outcome };
 }

@@ -66,8 +66,8 @@ export interface Fixture {
   close(): Promise<void>;
 }
 
-/** Sessions are prolonged by use; attempts to sign in are counted. */
-const CHANGED_BY_READING = ["identity_session", "identity_attempt"];
+/** Sessions are prolonged by use; attempts to sign in are counted; a verdict on the books is kept. */
+const CHANGED_BY_READING = ["identity_session", "identity_attempt", "books_verdict"];
 
 export async function openFixture(): Promise<Fixture> {
   const log = createLog("silent");

@@ -11,10 +11,16 @@ export async function callPlatform({ platform, people, make }: Fixture, { ask }:
   const { traffic } = (await ask(browser, 200, "getOverview")).body;
   assert.ok((traffic as object[]).length > 0);
   await ask(browser, 400, "getOverview", { query: "from=2026-01-01&to=2026-03-01" });
-  await ask(browser, 200, "checkBooks");
+  for (const range of ["1h", "24h", "90d"]) {
+    await ask(browser, 200, "getPlatformPerformance", { query: `range=${range}` });
+  }
+  const { asked_by } = (await ask(browser, 200, "checkBooks")).body;
+  assert.equal(asked_by, people.operator.email);
   await platform.pool.query("update ledger_account set balance = balance + 1 where id = $1", [hostId]);
   assert.equal((await ask(browser, 200, "checkBooks")).body.balanced, false);
   await platform.pool.query("update ledger_account set balance = balance - 1 where id = $1", [hostId]);
+  const { books } = (await ask(browser, 200, "getPlatformPerformance")).body;
+  assert.equal((books as { balanced: boolean }).balanced, false);
 }
 
 export async function callPlatformNodes({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
@@ -33,6 +39,14 @@ export async function callPlatformNodes({ platform, people, make }: Fixture, { a
   for (const query of ["state=away", "host=nobody"]) await ask(browser, 400, "listPlatformNodes", { query });
   const { data } = (await ask(browser, 200, "listOperatorActions", { query: "limit=100" })).body;
   assert.ok((data as { outcome: string }[]).some(({ outcome }) => outcome !== "done"));
+  const host = publicId("acc", people.host.accountIds[0] as Uuid);
+  const query = `account=${host}&outcome=refused&action=node.quarantine&from=2026-01-01`;
+  const refused = (await ask(browser, 200, "listOperatorActions", { query })).body.data as { subject: string }[];
+  assert.deepEqual(
+    refused.map(({ subject }) => subject),
+    [old],
+  );
+  assert.match((await ask(browser, 200, "exportOperatorActions", { query })).text, /^at,operator,.*\r\n.*node_/);
 }
 
 export async function callPlatformAccounts({ people, make }: Fixture, { ask }: Coverage): Promise<void> {
@@ -41,6 +55,12 @@ export async function callPlatformAccounts({ people, make }: Fixture, { ask }: C
   await ask(browser, 200, "listAccounts", { query: "q=builder&kind=builder&limit=1" });
   await ask(browser, 200, "getAccount", { id: ofBuilder });
   await ask(browser, 200, "listAccountKeys", { id: ofBuilder });
+  for (const id of [ofBuilder, ofHost]) {
+    await ask(browser, 200, "getAccountActivity", { id, query: "range=7d" });
+    await ask(browser, 200, "listAccountPayouts", { id });
+  }
+  await ask(browser, 200, "listAccountStatement", { id: ofBuilder, query: "limit=1" });
+  await ask(browser, 403, "listAccountStatement", { id: ofHost });
   const grant = (status: number, id: unknown, amount_micro: unknown) =>
     ask(browser, status, "grantCredit", { id, body: { amount_micro, reason: "a test" } });
   for (const amount of ["5000000", 7]) await grant(200, ofBuilder, amount);

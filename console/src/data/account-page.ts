@@ -1,0 +1,25 @@
+/** One account, as its operators read it. */
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
+import { call } from "../api/client.ts";
+import type { SumRange } from "../time-range.ts";
+import { pageByPage } from "./pages.ts";
+
+const READ_AGAIN_MS = 30_000;
+
+export const activityQuery = (id: string, range: SumRange) =>
+  queryOptions({
+    queryKey: ["platform accounts", "activity", id, range],
+    refetchInterval: READ_AGAIN_MS,
+    placeholderData: keepPreviousData,
+    queryFn: () => call("GET /console/api/operator/accounts/{id}/activity", { path: { id }, query: { range } }),
+  });
+
+export const accountStatementQuery = (id: string) =>
+  pageByPage(["platform accounts", "statement", id], (cursor) =>
+    call("GET /console/api/operator/accounts/{id}/statement", { path: { id }, query: { cursor } }),
+  );
+
+export const accountPayoutsQuery = (id: string) =>
+  pageByPage(["platform accounts", "payouts", id], (cursor) =>
+    call("GET /console/api/operator/accounts/{id}/payouts", { path: { id }, query: { cursor } }),
+  );

@@ -1,0 +1,50 @@
+/** What operators did to an account, its keys and its nodes: the newest of it. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { auditQuery } from "../../../data/platform.ts";
+import { Card } from "../../../ui/card.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { Act, ActOutcome } from "../audit/act.tsx";
+
+const SHOWN_MAX = 10;
+
+export function AccountAudit({ id }: { id: string }) {
+  const audit = useInfiniteQuery(auditQuery({ account: id }));
+  return (
+    <Card
+      title="Audit log"
+      flush
+      aside={
+        <Link to="/operator/audit" search={{ account: id }} className="text-accent underline-offset-2 hover:underline">
+          All of it
+        </Link>
+      }
+    >
+      <Loaded query={audit}>
+        {({ pages }) => {
+          const acts = pages.flatMap(({ data }) => data).slice(0, SHOWN_MAX);
+          if (acts.length === 0) return <p className="px-4 pb-4 text-ink-soft sm:px-5">Operators did nothing to it.</p>;
+          return (
+            <ul aria-label="Audit log" className="border-t border-line">
+              {acts.map((action, place) => (
+                <li
+                  key={`${action.at} ${action.action} ${place}`}
+                  className="flex items-start justify-between gap-4 border-b border-line px-4 py-3 last:border-b-0 sm:px-5"
+                >
+                  <div className="min-w-0">
+                    <Act action={action} />
+                    <p className="mt-0.5 text-xs text-ink-soft">
+                      <Time at={action.at} as="full" />
+                    </p>
+                  </div>
+                  <ActOutcome of={action.outcome} />
+                </li>
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+    </Card>
+  );
+}

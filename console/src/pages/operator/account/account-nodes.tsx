@@ -1,0 +1,54 @@
+/** A host's nodes, which open on the page of all nodes. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Cpu } from "lucide-react";
+import type { PlatformNode } from "../../../api/types.ts";
+import { platformNodesQuery } from "../../../data/platform-nodes.ts";
+import { NodeState } from "../../../nodes/node-state.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+
+export function AccountNodes({ id }: { id: string }) {
+  const nodes = useInfiniteQuery(platformNodesQuery({ host: id }));
+  const navigate = useNavigate();
+  return (
+    <Card title="Nodes" flush>
+      <PagedTable
+        query={nodes}
+        label="Nodes"
+        columns={COLUMNS}
+        keyOf={(node) => node.id}
+        onOpen={(node) => void navigate({ to: "/operator/nodes", search: { host: id, node: node.id } })}
+        faded={({ state }) => state === "retired"}
+        empty={<Empty icon={<Cpu aria-hidden />} title="No nodes yet" />}
+      />
+    </Card>
+  );
+}
+
+const COLUMNS: Column<PlatformNode>[] = [
+  {
+    title: "Node",
+    className: "max-w-0 w-full",
+    cell: ({ name, models }) => (
+      <>
+        <span className="block truncate font-medium">{name}</span>
+        <span className="block truncate text-xs text-ink-soft">{models.join(", ") || "no models chosen"}</span>
+      </>
+    ),
+  },
+  { title: "Agent", from: "md", cell: ({ agent }) => <span className="whitespace-nowrap">{agent}</span> },
+  {
+    title: "Registered",
+    from: "md",
+    cell: ({ created_at }) => (
+      <span className="whitespace-nowrap">
+        <Time at={created_at} as="day" />
+      </span>
+    ),
+  },
+  { title: "State", align: "right", cell: ({ state }) => <NodeState of={state} /> },
+];

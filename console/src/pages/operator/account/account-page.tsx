@@ -1,0 +1,134 @@
+/** One account: what it did, its money, its keys or nodes, its people, and what operators did to it. */
+import { useQuery } from "@tanstack/react-query";
+import { Link, useParams } from "@tanstack/react-router";
+import { ArrowLeft } from "lucide-react";
+import type { PlatformAccount } from "../../../api/types.ts";
+import { accountQuery } from "../../../data/platform-accounts.ts";
+import { SUM_RANGES } from "../../../time-range.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { Time } from "../../../ui/time.tsx";
+import { AccountActions } from "../accounts/account-actions.tsx";
+import { AccountKeys } from "../accounts/account-keys.tsx";
+import { AccountAudit } from "./account-audit.tsx";
+import { AccountNodes } from "./account-nodes.tsx";
+import { AccountPayouts } from "./account-payouts.tsx";
+import { AccountStatement } from "./account-statement.tsx";
+import { Activity } from "./activity.tsx";
+
+export function AccountPage() {
+  const { id } = useParams({ from: "/app/operator/accounts/$id" });
+  const account = useQuery(accountQuery(id));
+  return (
+    <>
+      <Link
+        to="/operator/accounts"
+        className="mb-3 inline-flex items-center gap-1.5 text-ink-soft underline-offset-2 hover:underline"
+      >
+        <ArrowLeft aria-hidden className="size-4" />
+        Accounts
+      </Link>
+      {account.data === undefined && <PageHeader title="Account" />}
+      <Loaded query={account}>{(found) => <Details key={found.id} account={found} />}</Loaded>
+    </>
+  );
+}
+
+function Details({ account }: { account: PlatformAccount }) {
+  const { id, kind, name, suspended_at } = account;
+  const [range, setRange] = useRange(SUM_RANGES, "30d");
+  return (
+    <>
+      <PageHeader
+        title={name}
+        about={
+          <span className="flex flex-wrap items-center gap-x-3 gap-y-1">
+            <Badge tone={kind === "host" ? "accent" : "neutral"}>{kind}</Badge>
+            <span role="status">
+              {suspended_at === null ? (
+                <Badge tone="good">active</Badge>
+              ) : (
+                <>
+                  <Badge tone="bad">suspended</Badge> <Time at={suspended_at} as="full" />
+                </>
+              )}
+            </span>
+          </span>
+        }
+        actions={<AccountActions account={account} />}
+      />
+      <div className="flex flex-col gap-5">
+        <Activity
+          id={id}
+          range={range}
+          choice={<RangeChoice range={range} choices={SUM_RANGES} onChange={setRange} />}
+        />
+        <div className="grid gap-5 xl:grid-cols-2">
+          <Card title="Account">
+            <AccountFacts account={account} />
+          </Card>
+          <Card title="Team" flush>
+            <Team account={account} />
+          </Card>
+        </div>
+        {kind === "builder" ? (
+          <>
+            <AccountStatement id={id} />
+            <Card title="API keys">
+              <AccountKeys accountId={id} />
+            </Card>
+          </>
+        ) : (
+          <>
+            <AccountNodes id={id} />
+            <AccountPayouts id={id} />
+          </>
+        )}
+        <AccountAudit id={id} />
+      </div>
+    </>
+  );
+}
+
+function AccountFacts({ account: { id, kind, balance_micro, held_micro, created_at } }: { account: PlatformAccount }) {
+  return (
+    <div className="flex flex-col gap-4">
+      <Facts>
+        <Fact name={kind === "host" ? "Owed" : "Balance"}>
+          <Money of={balance_micro} exact />
+        </Fact>
+        {kind === "builder" && (
+          <Fact name="Held">
+            <Money of={held_micro} exact />
+          </Fact>
+        )}
+        <Fact name="Created">
+          <Time at={created_at} as="full" />
+        </Fact>
+      </Facts>
+      <IdLine id={id} of="account" />
+    </div>
+  );
+}
+
+function Team({ account: { owners, members } }: { account: PlatformAccount }) {
+  const people = [...owners.map((email) => ({ email, role: "owner" })), ...members];
+  if (people.length === 0) return <p className="px-4 pb-4 text-ink-soft sm:px-5">Nobody owns it.</p>;
+  return (
+    <ul aria-label="Team" className="border-t border-line">
+      {people.map(({ email, role }) => (
+        <li
+          key={email}
+          className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1 border-b border-line px-4 py-2.5 last:border-b-0 sm:px-5"
+        >
+          <span className="min-w-0 wrap-anywhere">{email}</span>
+          <Badge tone={role === "owner" ? "accent" : "neutral"}>{role}</Badge>
+        </li>
+      ))}
+    </ul>
+  );
+}

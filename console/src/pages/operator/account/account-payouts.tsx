@@ -1,0 +1,72 @@
+/** What a host was paid and is owed. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate } from "@tanstack/react-router";
+import { Banknote } from "lucide-react";
+import type { AccountPayout } from "../../../api/types.ts";
+import { accountPayoutsQuery } from "../../../data/account-page.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Time } from "../../../ui/time.tsx";
+
+export function AccountPayouts({ id }: { id: string }) {
+  const payouts = useInfiniteQuery(accountPayoutsQuery(id));
+  const navigate = useNavigate();
+  const balance = payouts.data?.pages[0]?.balance ?? null;
+  return (
+    <>
+      {balance !== null && (
+        <Stats label="Earnings and payouts">
+          <Stat label="Owed" note="Earned and not paid out">
+            <Money of={balance.pending_micro} as="balance" />
+          </Stat>
+          <Stat label="Held back" note="Of it, too young to be paid">
+            <Money of={balance.held_back_micro} as="balance" />
+          </Stat>
+          <Stat label="Paid out" note="All time">
+            <Money of={balance.paid_out_micro} as="balance" />
+          </Stat>
+          <Stat label="Set off" note="Against what its owners owed">
+            <Money of={balance.set_off_micro} as="balance" />
+          </Stat>
+        </Stats>
+      )}
+      <Card title="Payouts" flush>
+        <PagedTable
+          query={payouts}
+          label="Payouts"
+          columns={COLUMNS}
+          keyOf={({ payout }) => payout}
+          onOpen={({ payout }) => void navigate({ to: "/operator/payouts", search: { payout } })}
+          empty={<Empty icon={<Banknote aria-hidden />} title="No payouts yet" />}
+        />
+      </Card>
+    </>
+  );
+}
+
+const COLUMNS: Column<AccountPayout>[] = [
+  {
+    title: "Payout",
+    className: "max-w-0 w-full",
+    cell: ({ note, payout, created_at }) => (
+      <>
+        <span className="block truncate font-medium">{note || payout}</span>
+        <span className="block text-xs text-ink-soft">
+          <Time at={created_at} as="day" />
+        </span>
+      </>
+    ),
+  },
+  moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro }),
+  moneyColumn({ title: "Held back", from: "md", of: ({ held_back_micro }) => held_back_micro }),
+  moneyColumn({ title: "Set off", from: "lg", of: ({ set_off_micro }) => set_off_micro }),
+  {
+    title: "State",
+    align: "right",
+    cell: ({ state }) => <Badge tone={state === "paid" ? "good" : "warn"}>{state}</Badge>,
+  },
+];

@@ -1,0 +1,52 @@
+/** A builder's statement: the usage of each day and every transfer, with the balance after it. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import type { AccountStatementRow } from "../../../api/types.ts";
+import { accountStatementQuery } from "../../../data/account-page.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { moneyColumn } from "../../../ui/money.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { count, Time } from "../../../ui/time.tsx";
+
+export function AccountStatement({ id }: { id: string }) {
+  const statement = useInfiniteQuery(accountStatementQuery(id));
+  return (
+    <Card title="Statement" flush>
+      <PagedTable
+        query={statement}
+        label="Statement"
+        columns={COLUMNS}
+        keyOf={({ day, at, kind }, place) => `${day ?? at} ${kind} ${place}`}
+        empty={<Empty title="No movements">Nothing was granted, bought or spent.</Empty>}
+      />
+    </Card>
+  );
+}
+
+const purposeOf = ({ requests, reason }: AccountStatementRow): string =>
+  requests === null ? (reason ?? "") : `${count(requests)} ${requests === 1 ? "request" : "requests"}`;
+
+const COLUMNS: Column<AccountStatementRow>[] = [
+  {
+    title: "When",
+    cell: (row) => (
+      <>
+        <span className="whitespace-nowrap">{row.at === null ? `${row.day} UTC` : <Time at={row.at} as="full" />}</span>
+        <span className="block text-xs wrap-anywhere text-ink-soft @2xl:hidden">
+          {row.kind}: {purposeOf(row)}
+        </span>
+      </>
+    ),
+  },
+  { title: "What", from: "sm", cell: ({ kind }) => <Badge>{kind}</Badge> },
+  {
+    title: "For",
+    from: "md",
+    className: "w-full",
+    cell: (row) => <span className="wrap-anywhere">{purposeOf(row)}</span>,
+  },
+  moneyColumn({ title: "Amount", of: ({ amount_micro }) => amount_micro, signed: true }),
+  moneyColumn({ title: "Balance", from: "sm", of: ({ balance_micro }) => balance_micro }),
+];

@@ -1,0 +1,89 @@
+/** Requests, errors and amounts of one account over a range. */
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { AccountActivity } from "../../../api/types.ts";
+import { activityQuery } from "../../../data/account-page.ts";
+import { shareText } from "../../../locale.ts";
+import { parseMicro } from "../../../money.ts";
+import { RANGE_WORDS, type SumRange } from "../../../time-range.ts";
+import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
+import { bucketTick, moneyTick } from "../../../ui/chart/labels.ts";
+import { stacked } from "../../../ui/chart/stacked.ts";
+import { Money } from "../../../ui/money.tsx";
+import { Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Count, count } from "../../../ui/time.tsx";
+
+const DAY_S = 86_400;
+const ENDED = [
+  { name: "Completed", colour: 1 },
+  { name: "Failed", colour: 6 },
+];
+
+interface Props {
+  id: string;
+  range: SumRange;
+  /** Where the range is chosen. */
+  choice: ReactNode;
+}
+
+export function Activity({ id, range, choice }: Props) {
+  const activity = useQuery(activityQuery(id, range));
+  return (
+    <Card title="Activity" aside={choice}>
+      <Loaded query={activity} loading={<Skeleton className="h-72 w-full" />}>
+        {(found) => <Course activity={found} />}
+      </Loaded>
+    </Card>
+  );
+}
+
+function Course({ activity: { kind, range, total, series, slot_s } }: { activity: AccountActivity }) {
+  const words = RANGE_WORDS[range];
+  const amount = kind === "builder" ? "Spend" : "Earnings";
+  const labelOf = (atMs: number): string => bucketTick(slot_s === DAY_S ? "day" : "hour", atMs);
+  return (
+    <div className="flex flex-col gap-5">
+      <Stats label="Activity">
+        <Stat label={amount} note={`in ${words}`}>
+          <Money of={total.amount_micro} as="balance" />
+        </Stat>
+        <Stat label={kind === "builder" ? "Requests" : "Requests served"} note={`in ${words}`}>
+          <Count of={total.requests} />
+        </Stat>
+        <Stat label="Errors" note={`${count(total.failed)} failed; clients that left are not counted`}>
+          {total.error_share === null ? "–" : shareText(total.error_share)}
+        </Stat>
+      </Stats>
+      <div className="grid gap-5 xl:grid-cols-2">
+        <Chart
+          title={`${amount} in ${words}`}
+          height={180}
+          format={moneyTick}
+          {...stacked({
+            amounts: series.map(({ at, amount_micro }) => ({
+              bucket: String(at * 1000),
+              part: amount,
+              pico: parseMicro(amount_micro),
+            })),
+            buckets: series.map(({ at }) => String(at * 1000)),
+            nameOf: (part) => part,
+            labelOf: (bucket) => labelOf(Number(bucket)),
+          })}
+        />
+        <Chart
+          title={`Requests in ${words}`}
+          height={180}
+          format={count}
+          whole
+          series={ENDED}
+          rows={series.map(({ at, requests, failed }) => ({
+            label: labelOf(at * 1000),
+            at: at * 1000,
+            values: { Completed: requests - failed, Failed: failed },
+          }))}
+        />
+      </div>
+    </div>
+  );
+}

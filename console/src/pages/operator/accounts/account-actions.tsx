@@ -1,0 +1,22 @@
+/** What an operator can do with an account. */
+import { useState } from "react";
+import type { PlatformAccount } from "../../../api/types.ts";
+import { Button } from "../../../ui/button.tsx";
+import { GrantDialog } from "./grant.tsx";
+import { SuspensionDialog } from "./suspension.tsx";
+
+export function AccountActions({ account }: { account: PlatformAccount }) {
+  const [task, setTask] = useState<"grant" | "suspension">();
+  const { kind, suspended_at } = account;
+  const done = (): void => setTask(undefined);
+  return (
+    <div className="flex flex-wrap gap-2">
+      {kind === "builder" && <Button onClick={() => setTask("grant")}>Grant credit</Button>}
+      <Button look={suspended_at === null ? "danger" : "plain"} onClick={() => setTask("suspension")}>
+        {suspended_at === null ? "Suspend" : "Restore"}
+      </Button>
+      {task === "grant" && <GrantDialog account={account} onClose={done} />}
+      {task === "suspension" && <SuspensionDialog account={account} onClose={done} />}
+    </div>
+  );
+}

@@ -1,0 +1,50 @@
+/** From the platform's figures to the lines of charts. Pure. */
+import type { PlatformPerformance } from "../../../api/types.ts";
+import { decimalText, shareText } from "../../../locale.ts";
+import { span } from "../../../time.ts";
+import type { ChartRow } from "../../../ui/chart/chart-data.ts";
+import { bucketTick } from "../../../ui/chart/labels.ts";
+
+type Load = PlatformPerformance["series"][number];
+const DAY_S = 86_400;
+
+interface Figure {
+  name: string;
+  colour: number;
+  of: (load: Omit<Load, "at">) => number | null;
+  text: (value: number) => string;
+}
+
+const UNITS = [
+  { seconds: 1, name: "s" },
+  { seconds: 60, name: "min" },
+];
+const HOUR = { seconds: 3600, name: "h" };
+
+/** A quiet platform's requests are counted by the minute or by the hour. */
+export function figuresOf({ total }: Pick<PlatformPerformance, "total">): Figure[] {
+  const unit = UNITS.find(({ seconds }) => (total.rate_per_s ?? 0) * seconds >= 1) ?? HOUR;
+  return [
+    {
+      name: "Request rate",
+      colour: 1,
+      of: ({ rate_per_s }) => (rate_per_s === null ? null : rate_per_s * unit.seconds),
+      text: (value) => `${decimalText(value)}/${unit.name}`,
+    },
+    { name: "Errors", colour: 6, of: ({ error_share }) => error_share, text: shareText },
+    { name: "First token, p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms, text: span },
+    { name: "Slots in use", colour: 2, of: ({ busy_share }) => busy_share, text: shareText },
+  ];
+}
+
+/** A slot of time without a value is a gap. */
+export function rowsOf({ series, slot_s }: Pick<PlatformPerformance, "series" | "slot_s">, figure: Figure): ChartRow[] {
+  return series.map((load) => {
+    const value = figure.of(load);
+    return {
+      label: bucketTick(slot_s === DAY_S ? "day" : "hour", load.at * 1000),
+      at: load.at * 1000,
+      values: value === null ? {} : { [figure.name]: value },
+    };
+  });
+}

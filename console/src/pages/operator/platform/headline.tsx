@@ -1,0 +1,39 @@
+/** The four figures that tell how the platform does, each with its course. */
+import type { PlatformPerformance } from "../../../api/types.ts";
+import { RANGE_WORDS } from "../../../time-range.ts";
+import { Card } from "../../../ui/card.tsx";
+import { LineChart } from "../../../ui/chart/line-chart.tsx";
+import { count } from "../../../ui/time.tsx";
+import { figuresOf, rowsOf } from "./course.ts";
+
+export function Headline({ performance }: { performance: PlatformPerformance }) {
+  const { total, range } = performance;
+  const notes = [
+    `${count(total.requests)} in ${RANGE_WORDS[range]}`,
+    `${count(total.failed)} failed; clients that left are not counted`,
+    "of answers that ended well",
+    total.slots === null
+      ? "not sampled yet; once a minute"
+      : `${count(total.slots)} slots on ${count(total.nodes ?? 0)} nodes on average, each node counted once`,
+  ];
+  return (
+    <div className="grid gap-5 sm:grid-cols-2 2xl:grid-cols-4">
+      {figuresOf(performance).map((figure, place) => {
+        const value = figure.of(total);
+        return (
+          <Card key={figure.name} title={figure.name}>
+            <p className="text-2xl font-semibold tracking-tight">{value === null ? "–" : figure.text(value)}</p>
+            <p className="mt-1 mb-3 text-xs text-ink-soft">{notes[place]}</p>
+            <LineChart
+              title={`${figure.name} in ${RANGE_WORDS[range]}`}
+              height={120}
+              series={[{ name: figure.name, colour: figure.colour }]}
+              rows={rowsOf(performance, figure)}
+              format={figure.text}
+            />
+          </Card>
+        );
+      })}
+    </div>
+  );
+}

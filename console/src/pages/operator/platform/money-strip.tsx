@@ -1,0 +1,83 @@
+/** Whose the money is, and whether the books balance: the last verdict, and the way to a new one. */
+import { Link } from "@tanstack/react-router";
+import type { PlatformPerformance } from "../../../api/types.ts";
+import { useProof } from "../../../data/platform.ts";
+import { Button, buttonClasses } from "../../../ui/button.tsx";
+import { Stat, Stats } from "../../../ui/card.tsx";
+import { Money } from "../../../ui/money.tsx";
+import { Notice } from "../../../ui/notice.tsx";
+import { Count, Time } from "../../../ui/time.tsx";
+import { toastError } from "../../../ui/toast.tsx";
+
+type Parts = Pick<PlatformPerformance, "money" | "accounts" | "books">;
+
+export function MoneyStrip({ money, accounts, books }: Parts) {
+  return (
+    <>
+      <Stats label="Money and accounts">
+        <Stat
+          label="Builders' credit"
+          note={
+            <>
+              <Money of={money.held_micro} /> held by requests in flight
+            </>
+          }
+        >
+          <Money of={money.builder_credit_micro} as="balance" />
+        </Stat>
+        <Stat label="Owed to hosts" note="Earned and not paid out">
+          <Money of={money.hosts_owed_micro} as="balance" />
+        </Stat>
+        <Stat label="Liabilities" note="Builders' credit plus owed to hosts">
+          <Money of={money.liabilities_micro} as="balance" />
+        </Stat>
+        <Stat label="Platform revenue" note="All time">
+          <Money of={money.platform_revenue_micro} as="balance" />
+        </Stat>
+        <Stat
+          label="Accounts"
+          note={
+            <>
+              <Count of={accounts.builders} /> {accounts.builders === 1 ? "builder" : "builders"},{" "}
+              <Count of={accounts.hosts} /> {accounts.hosts === 1 ? "host" : "hosts"}
+              {accounts.suspended > 0 && `, ${accounts.suspended} suspended`}
+            </>
+          }
+        >
+          <Count of={accounts.builders + accounts.hosts} />
+        </Stat>
+      </Stats>
+      <Verdict of={books} />
+    </>
+  );
+}
+
+function Verdict({ of: books }: { of: Parts["books"] }) {
+  const proof = useProof();
+  const action = (
+    <div className="flex flex-wrap gap-2">
+      <Button size="small" busy={proof.isPending} onClick={() => proof.mutate(undefined, { onError: toastError })}>
+        Prove now
+      </Button>
+      <Link to="/operator/ledger" className={buttonClasses("plain", "small")}>
+        View checks
+      </Link>
+    </div>
+  );
+  if (books === null) return <Notice tone="neutral" title="The ledger has not been proved yet" action={action} />;
+  const { balanced, at, asked_by, failed_checks } = books;
+  return (
+    <div role="status">
+      <Notice
+        tone={balanced ? "good" : "bad"}
+        title={balanced ? "The ledger balances" : "The ledger does not balance"}
+        action={action}
+      >
+        {!balanced && <p>{failed_checks.join("; ")}</p>}
+        <p className="text-ink-soft">
+          Proved <Time at={at} as="ago" />, {asked_by === "by itself" ? "by itself" : `asked by ${asked_by}`}
+        </p>
+      </Notice>
+    </div>
+  );
+}

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createLog } from "../base/log.ts";
+import { manualClock } from "../base/testing.ts";
+import { openTestDatabase } from "../db/testing.ts";
+import { newId } from "../ledger/testing.ts";
+import { openPresence, type SeenNode } from "./presence.ts";
+import { keepSamplingNodes } from "./sampling-nodes.ts";
+
+const EVERY_MS = 60_000;
+
+test("every gateway samples, each slot of time counts once; one that cannot see the nodes leaves it to others", async (t) => {
+  const { pool, close } = await openTestDatabase();
+  t.after(close);
+  const seen: SeenNode[] = [
+    { id: newId(), slots: 4, busy: 1 },
+    { id: newId(), slots: 2, busy: 2 },
+  ];
+  let sees = true;
+  const gateways = [true, false].map((isFirst) => {
+    const clock = manualClock();
+    const presence = openPresence({ pool, everyMs: EVERY_MS });
+    // The store's clock stands still for as long as the two look.
+    const at = new Date("2026-11-15T06:30:20Z");
+    const look = () => (isFirst && !sees ? undefined : seen);
+    const sampled = { ...presence, sample: (nodes: SeenNode[]) => presence.sample(nodes, at) };
+    return {
+      clock,
+      stop: keepSamplingNodes({ presence: sampled, everyMs: EVERY_MS, look, clock, log: createLog("silent") }),
+    };
+  });
+  for (const { clock } of gateways) clock.advance(EVERY_MS);
+  sees = false;
+  for (const { clock } of gateways) clock.advance(EVERY_MS);
+  await Promise.all(gateways.map(({ stop }) => stop()));
+  const span = { grain: "hour", from: new Date("2026-11-15T06:00:00Z"), to: new Date("2026-11-15T07:00:00Z") } as const;
+  const [sum] = await openPresence({ pool, everyMs: EVERY_MS }).sums(span);
+  assert.deepEqual(
+    [sum?.samples, sum?.nodes, sum?.slots, sum?.busy],
+    [1, 2, 6, 3],
+    "one sample of two nodes, however many looked",
+  );
+  // Stopped is stopped.
+  for (const { clock } of gateways) clock.advance(10 * EVERY_MS);
+});

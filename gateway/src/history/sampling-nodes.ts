@@ -1,0 +1,34 @@
+/** Samples which nodes are connected and how busy they are, once in each slot of time, as long as the gateway runs. */
+import type { Clock } from "../base/clock.ts";
+import type { Log } from "../base/log.ts";
+import { isAway } from "../db/errors.ts";
+import type { Presence, SeenNode } from "./presence.ts";
+
+const FORGET_EVERY_MS = 3_600_000;
+
+interface SamplingOptions {
+  presence: Presence;
+  everyMs: number;
+  /** Undefined while this gateway cannot see them: others may, and their sample counts. */
+  look: () => SeenNode[] | undefined;
+  clock: Clock;
+  log: Log;
+}
+
+export function keepSamplingNodes({ presence, everyMs, look, clock, log }: SamplingOptions): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  const trying = (what: string, work: () => Promise<void>): void => {
+    running = work().catch((error) => log[isAway(error) ? "debug" : "warn"]({ err: error }, `${what} failed`));
+  };
+  const stops = [
+    clock.every(everyMs, () => {
+      const seen = look();
+      if (seen !== undefined) trying("sampling which nodes are connected", () => presence.sample(seen));
+    }),
+    clock.every(FORGET_EVERY_MS, () => trying("forgetting old samples of nodes", () => presence.forget())),
+  ];
+  return async () => {
+    for (const stop of stops) stop();
+    await running;
+  };
+}

@@ -1,0 +1,84 @@
+/** The record of what operators did: found by who, what, whom and when, with the names of what it speaks of. */
+import type { auditRoutes } from "@tollgate/api/console/operator-audit.ts";
+import { parseId, publicId, type Uuid } from "../../../base/ids.ts";
+import { seconds } from "../../../base/time.ts";
+import type { AuditFilter, OperatorAction } from "../../../operators/audit.ts";
+import type { Subjects } from "../../../operators/subjects.ts";
+import { page } from "../../lists/pages.ts";
+import type { Parts } from "../../parts.ts";
+import type { Handlers } from "../../routes.ts";
+import { type Columns, csvFile } from "../csv.ts";
+
+type Names = Awaited<ReturnType<Subjects["named"]>>;
+interface NamedAction extends OperatorAction {
+  subjectName: string | undefined;
+}
+
+export function auditHandlers(parts: Pick<Parts, "audit" | "subjects" | "cursors">): Handlers<typeof auditRoutes> {
+  const { audit, subjects, cursors } = parts;
+  const filterOf = async (query: Asked): Promise<AuditFilter> => {
+    const { operator, action, subject, account, outcome, from, to } = query;
+    const accountId = account === undefined ? undefined : parseId("acc", account);
+    const ofAccount = accountId === undefined ? undefined : await subjects.ofAccount(accountId);
+    const both = subject === undefined ? ofAccount : (ofAccount ?? [subject]).filter((one) => one === subject);
+    return { operator, action, subjects: both, outcome, from, to };
+  };
+  return {
+    async listOperatorActions({ query }) {
+      const filter = await filterOf(query);
+      const found = await page({
+        cursors,
+        list: "audit",
+        query,
+        read: (before, max) => audit.list({ ...filter, before: before as Uuid | undefined, limit: max }),
+        position: ({ id }) => id,
+        show: (action) => action,
+      });
+      const names = await subjects.named(found.data.map(({ subject }) => subject));
+      return { ...found, data: found.data.map((action) => actionObject(action, names)) };
+    },
+
+    async exportOperatorActions({ query }) {
+      const filter = await filterOf(query);
+      return csvFile<NamedAction>({
+        name: "audit.csv",
+        columns: CSV_COLUMNS,
+        async read(last, limit) {
+          const rows = await audit.list({ ...filter, before: last?.id, limit });
+          const names = await subjects.named(rows.map(({ subject }) => subject));
+          return rows.map((row) => ({ ...row, subjectName: names.get(row.subject)?.name }));
+        },
+      });
+    },
+  };
+}
+
+interface Asked extends Omit<AuditFilter, "subjects"> {
+  subject?: string | undefined;
+  account?: string | undefined;
+}
+
+const CSV_COLUMNS: Columns<NamedAction> = {
+  at: ({ at }) => at.toISOString(),
+  operator: ({ operator }) => operator,
+  action: ({ action }) => action,
+  subject: ({ subject }) => subject,
+  subject_name: ({ subjectName }) => subjectName,
+  outcome: ({ outcome }) => outcome,
+  details: ({ details }) => JSON.stringify(details),
+};
+
+function actionObject({ at, operator, action, subject, details, outcome }: OperatorAction, names: Names) {
+  const { name = null, account = null } = names.get(subject) ?? {};
+  return {
+    object: "operator_action" as const,
+    at: seconds(at),
+    operator,
+    action,
+    subject,
+    subject_name: name,
+    subject_account: account === null ? null : { id: publicId("acc", account.id), name: account.name },
+    details,
+    outcome,
+  };
+}

@@ -1,0 +1,185 @@
+/** How the platform did, what one account did, and the record of acts by who, what, whom and when. */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { publicId, type Uuid } from "../../../base/ids.ts";
+import { refused, served } from "../../testing/past.ts";
+import { openTestPlatform, type TestPlatform } from "../../testing/platform.ts";
+import { assertRefused, type Person, signedIn } from "../../testing/signed-in.ts";
+
+const API = "/console/api/operator";
+const HOUR_MS = 3_600_000;
+
+let platform: TestPlatform;
+let operator: Person;
+let [builder, quiet, host] = [] as unknown as [Uuid, Uuid, Uuid];
+let [good, bad, away] = [] as unknown as [Uuid, Uuid, Uuid];
+const slot = new Date(Math.floor(Date.now() / HOUR_MS) * HOUR_MS - 2 * HOUR_MS);
+
+const get = async (path: string) => {
+  const { status, body, text } = await operator.browser.send("GET", `${API}/${path}`);
+  assert.equal(status, 200, text);
+  // biome-ignore lint/suspicious/noExplicitAny: what it is, the platform of tests has checked
+  return body as any;
+};
+
+before(async () => {
+  platform = await openTestPlatform();
+  const { pool, parts } = platform;
+  operator = await signedIn(platform, [], { operator: true });
+  const kinds = [{ kind: "builder" }, { kind: "builder" }, { kind: "host" }] as const;
+  [builder, quiet, host] = (await platform.person([...kinds])).accountIds as [Uuid, Uuid, Uuid];
+  await pool.query(
+    "insert into price values (1, 'tiny-3b', 20000, 40000), (1, 'small-8b', 20000, 40000) on conflict do nothing",
+  );
+  const register = async (name: string, agent: string): Promise<Uuid> => {
+    const { id } = await parts.fleet.register(host, { name, hardware: {}, agent });
+    await parts.fleet.elect(host, id, ["tiny-3b"]);
+    return id;
+  };
+  good = await register("good", "tollgate-host/1.2.0");
+  bad = await register("bad", "tollgate-host/1.2.0");
+  away = await register("away", "1.0.9");
+  // All but one are trusted, whatever they have answered here.
+  await pool.query("update node set honest_answers = 1000 where id <> $1", [good]);
+  for (const id of [good, bad]) platform.outside.connected.add(publicId("node", id));
+  const at = new Date(slot.getTime() + 60_000);
+  const on = (nodeId: Uuid) => ({ accountId: host, nodeId });
+  const tokens = { promptTokens: 3, completionTokens: 5, charge: 260_000n };
+  for (let i = 0; i < 6; i++) await served(platform, { accountId: builder, at, ...tokens, host: on(good) });
+  await served(platform, { accountId: quiet, at, model: "small-8b", ...tokens, host: on(good) });
+  const fails = { at, outcome: "upstream_failed", charge: 0n, completionTokens: 1 };
+  for (let i = 0; i < 3; i++) await served(platform, { accountId: builder, ...fails, host: on(bad) });
+  await served(platform, { accountId: builder, at, outcome: "client_closed", charge: 0n, host: on(good) });
+  await refused(platform, { accountId: builder, at });
+  await pool.query("select history_roll_up(1000)");
+  const seen = (busy: number) => [
+    { id: good, slots: 4, busy },
+    { id: bad, slots: 2, busy: 0 },
+  ];
+  await parts.presence.sample(seen(3), new Date(slot.getTime() + 60_000));
+  await parts.presence.sample(seen(0), new Date(slot.getTime() + 120_000));
+});
+after(() => platform.close());
+
+describe("how the platform did", () => {
+  test("in total and by slot: a client that left is no error, what a limit refused is no request, a node's slots count once", async () => {
+    const { total, series, slot_s } = await get("performance?range=24h");
+    assert.deepEqual([slot_s, series.length], [3600, 24]);
+    const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
+    for (const one of [total, at]) {
+      assert.deepEqual([one.requests, one.failed, one.error_share], [11, 3, 0.3]);
+      assert.deepEqual([one.nodes, one.slots, one.busy_share], [2, 6, 0.25]);
+      assert.ok(one.ttft_p95_ms >= 29 && one.ttft_p95_ms <= 31);
+    }
+    assert.equal(at.rate_per_s, 11 / 3600);
+    assert.equal(total.charge_micro, "1.820000");
+    const idle = series[0];
+    assert.deepEqual(
+      [idle.requests, idle.rate_per_s, idle.error_share, idle.ttft_p95_ms, idle.nodes, idle.busy_share],
+      [0, 0, null, null, null, null],
+    );
+    const { total: none, series: minutes } = await get("performance?range=1h");
+    assert.deepEqual([none.requests, none.error_share, minutes.length], [0, null, 12]);
+  });
+
+  test("by model and by account, those that spent most first", async () => {
+    const { models, top_accounts } = await get("performance");
+    const [tiny, small] = models;
+    assert.deepEqual([tiny.model, tiny.requests, tiny.failed, tiny.charge_micro], ["tiny-3b", 10, 3, "1.560000"]);
+    assert.deepEqual([small.model, small.requests, small.charge_micro], ["small-8b", 1, "0.260000"]);
+    assert.ok(tiny.tokens_per_second > 0 && tiny.duration_ms.p50 > 390);
+    assert.deepEqual(top_accounts, [
+      { account: publicId("acc", builder), name: "A builder", requests: 10, failed: 3, charge_micro: "1.560000" },
+      { account: publicId("acc", quiet), name: "A builder", requests: 1, failed: 0, charge_micro: "0.260000" },
+    ]);
+  });
+
+  test("nodes that need a look, with the reason in words; those that do well are not among them", async () => {
+    type Found = { name: string; account_name: string; reasons: { code: string; text: string }[] };
+    const { total, data } = (await get("performance")).nodes_to_look_at as { total: number; data: Found[] };
+    assert.deepEqual(
+      data.map(({ name, reasons }) => [name, ...reasons.map(({ code }) => code)]),
+      [
+        ["bad", "failing"],
+        ["away", "offline", "old_agent"],
+        ["good", "probation"],
+      ].toSorted((a, b) => data.findIndex(({ name }) => name === a[0]) - data.findIndex(({ name }) => name === b[0])),
+    );
+    assert.equal(data[0]?.name, "bad");
+    assert.equal(total, 3);
+    const texts = data.flatMap(({ reasons }) => reasons.map(({ text }) => text));
+    assert.ok(texts.includes("Failed 3 of 3 requests."), texts.join("; "));
+    assert.ok(texts.includes("Runs agent 1.0.9; this platform is at 1.2.0."), texts.join("; "));
+    await platform.parts.fleet.quarantine(away, { reason: "odd answers", evidence: {}, by: "a test" });
+    const again = (await get("performance")).nodes_to_look_at.data as Found[];
+    assert.match(JSON.stringify(again.find(({ name }) => name === "away")), /In quarantine: odd answers/);
+  });
+});
+
+describe("one account", () => {
+  test("a builder: requests, errors and spend over a span, by model; its statement", async () => {
+    const id = publicId("acc", builder);
+    const { total, series, models, kind } = await get(`accounts/${id}/activity?range=24h`);
+    assert.deepEqual([kind, series.length, models.length], ["builder", 24, 1]);
+    assert.deepEqual(total, { requests: 10, failed: 3, error_share: 1 / 3, amount_micro: "1.560000" });
+    const at = series.find((one: { at: number }) => one.at === slot.getTime() / 1000);
+    assert.deepEqual([at.requests, at.amount_micro], [10, "1.560000"]);
+    const statement = await get(`accounts/${id}/statement`);
+    const rows = statement.data as { kind: string; amount_micro: string; balance_micro: string }[];
+    assert.deepEqual(
+      rows.map((row) => [row.kind, row.amount_micro, row.balance_micro]).toSorted(),
+      [
+        ["grant", "5000000.000000", "5000000.000000"],
+        ["usage", "-1.560000", "4999998.440000"],
+      ].toSorted(),
+    );
+  });
+
+  test("a host: what its nodes served and earned, what it was paid and is owed; it has no statement", async () => {
+    const id = publicId("acc", host);
+    const { total, kind } = await get(`accounts/${id}/activity?range=24h`);
+    assert.deepEqual([kind, total.requests, total.failed, total.amount_micro], ["host", 11, 3, "1.274000"]);
+    const made = await operator.browser.send("POST", `${API}/payouts`, { body: { note: "November" } });
+    const { data, balance } = await get(`accounts/${id}/payouts`);
+    assert.deepEqual(
+      data.map((line: Record<string, unknown>) => [line.payout, line.note, line.state, line.amount_micro]),
+      [[made.body.id, "November", "open", "1.274000"]],
+    );
+    assert.deepEqual([balance.pending_micro, balance.paid_out_micro], ["1.274000", "0.000000"]);
+    assertRefused(await operator.browser.send("GET", `${API}/accounts/${id}/statement`), 403, "not_a_builder");
+  });
+});
+
+describe("the record of acts", () => {
+  const send = (method: "POST" | "PUT", path: string, body: object) =>
+    operator.browser.send(method, `${API}/${path}`, { body });
+
+  test("names what it speaks of; is found by operator, action, subject, account, outcome and time; goes out as CSV", async () => {
+    const [acc, node] = [publicId("acc", builder), publicId("node", good)];
+    const key = await platform.parts.apiKeys.issue(builder, "production");
+    const keyId = publicId("key", key.id);
+    await send("POST", `accounts/${acc}/grant`, { amount_micro: "5000000", reason: "a welcome, =1+1" });
+    await send("PUT", `keys/${keyId}/limits`, { in_flight: 3 });
+    await send("POST", `nodes/${node}/release`, {});
+    const subjects = async (query: string): Promise<string[]> =>
+      ((await get(`audit?${query}`)).data as { action: string; subject: string }[]).map(({ action }) => action);
+    assert.deepEqual(await subjects(`account=${acc}`), ["key.limits", "account.grant"]);
+    assert.deepEqual(await subjects(`subject=${acc}`), ["account.grant"]);
+    assert.deepEqual(await subjects(`account=${acc}&subject=${node}`), []);
+    assert.deepEqual(await subjects("outcome=refused"), ["node.release"]);
+    assert.deepEqual(await subjects("action=key.limits"), ["key.limits"]);
+    assert.deepEqual(await subjects(`operator=${operator.email.toUpperCase()}&outcome=done&action=account.grant`), [
+      "account.grant",
+    ]);
+    assert.deepEqual(await subjects("operator=command%20line"), []);
+    assert.deepEqual(await subjects("to=2026-01-01"), []);
+    const { data } = await get(`audit?action=key.limits`);
+    assert.equal(data[0].subject_name, "production");
+    assert.deepEqual(data[0].subject_account, { id: acc, name: "A builder" });
+    const file = await operator.browser.send("GET", `${API}/audit.csv?subject=${acc}`);
+    const [head, line, end] = file.text.split("\r\n");
+    assert.equal(head, "at,operator,action,subject,subject_name,outcome,details");
+    assert.match(String(line), new RegExp(`,${operator.email},account.grant,${acc},A builder,done,"`));
+    assert.equal(end, "");
+  });
+});

@@ -1,0 +1,126 @@
+/** Nodes that an operator should look at, with the reasons in words: the most pressing first. */
+import type { ATTENTION_REASONS } from "@tollgate/api/console/operator-performance.ts";
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { plainArray } from "../db/arrays.ts";
+import { column, queryRows } from "../db/rows.ts";
+import { LISTED_NODE, ListedNodeRow, toNode } from "../fleet/fleet.ts";
+import type { NodeRules } from "../fleet/rules.ts";
+import type { Slots } from "../history/performance.ts";
+
+interface Reason {
+  code: (typeof ATTENTION_REASONS)[number];
+  text: string;
+  since: Date | null;
+}
+
+export interface NodeToLookAt {
+  id: Uuid;
+  name: string;
+  accountId: Uuid;
+  hostName: string;
+  reasons: Reason[];
+}
+
+interface Look {
+  /** The nodes that are connected. */
+  connected: Uuid[];
+  /** Within which their failures are counted. */
+  span: Pick<Slots, "grain" | "from" | "to">;
+  limit: number;
+}
+
+export interface Attention {
+  nodes(look: Look): Promise<{ total: number; nodes: NodeToLookAt[] }>;
+}
+
+/** So many failures, and more than this share of what a node was asked: less is bad luck. */
+const FAILED_MIN = 3;
+const FAILED_SHARE = 0.1;
+/** Who has been away for longer has probably left for good. */
+const MISSED_DAYS = 7;
+
+const Found = ListedNodeRow.extend({
+  hostName: z.string(),
+  failed: column.count.nullable(),
+  ended: column.count.nullable(),
+  isAway: z.boolean(),
+  isOld: z.boolean(),
+  seenAt: column.moment.nullable(),
+  total: column.count,
+});
+/** What an agent calls itself: `tollgate-host/0.4.1`, or its version alone. Its host can write what it likes there. */
+const VERSION = String.raw`string_to_array(substring(n.agent from '^(?:tollgate-host/)?(\d{1,6}\.\d{1,6}\.\d{1,6})'), '.')::int[]`;
+
+/** `$1` grain, `$2` from, `$3` to, `$4` connected, `$5` answers that end a probation, `$6` our version, `$7` limit, `$8` sanctions. */
+const LOOK = `
+  with failing as (
+    select subject as id, sum(failed)::float8 as failed, sum(ok + failed)::float8 as ended from performance
+     where scope = 'node' and grain = $1 and slot >= $2 and slot < $3 group by 1
+    having sum(failed) >= ${FAILED_MIN} and sum(failed) > ${FAILED_SHARE} * sum(ok + failed)
+  ), judged as (
+    select n.*, h.name as "hostName", f.failed, f.ended,
+           n.standing = 'ready' and n.id <> all ($4::text::uuid[]) as "isAway",
+           coalesce(${VERSION} < string_to_array($6, '.')::int[], false) as "isOld",
+           (select max(p.last_at) from node_presence p where p.node_id = n.id and p.grain = 'day') as "seenAt"
+      from (${LISTED_NODE} where n.state in ('ready', 'quarantined')) n
+      join account h on h.id = n."accountId" left join failing f on f.id = n.id
+     where not n."hostSuspended"
+  )
+  select *, count(*) over ()::int as total from judged
+   where standing = 'quarantined' or failed is not null or "isAway" or "isOld" or "honestAnswers" < $5
+      or ($8 and "hostQuarantined")
+   order by case when failed is not null then 0
+                 when "isAway" and "seenAt" > now() - interval '${MISSED_DAYS} days' then 1
+                 when standing = 'quarantined' then 2
+                 when $8 and "hostQuarantined" then 3
+                 when "isOld" then 4
+                 when not "isAway" then 5
+                 else 6 end, "seenAt" desc nulls last, id desc
+   limit $7`;
+
+/** `version`: ours; an agent that is older than its gateway is told so. */
+export function openAttention(options: { pool: pg.Pool; rules: NodeRules; version: string }): Attention {
+  const { pool, rules, version } = options;
+  return {
+    async nodes({ connected, span: { grain, from, to }, limit }) {
+      const { probationAnswers, hostSanction } = rules;
+      const [ours] = /^\d+\.\d+\.\d+/.exec(version) ?? ["0.0.0"];
+      const values = [grain, from, to, plainArray(connected), probationAnswers, ours, limit, hostSanction];
+      const rows = await queryRows(pool, Found, LOOK, values);
+      return { total: rows[0]?.total ?? 0, nodes: rows.map((found) => shown(found, { rules, version })) };
+    },
+  };
+}
+
+function shown(found: z.infer<typeof Found>, { rules, version }: { rules: NodeRules; version: string }): NodeToLookAt {
+  const { id, name, accountId, hostName, failed, ended, isAway, isOld, seenAt, agent, models } = found;
+  const { quarantine, probation, withheld, standing } = toNode(found, rules);
+  const reasons: (Reason | false)[] = [
+    failed !== null && { code: "failing", text: `Failed ${failed} of ${ended} requests.`, since: null },
+    standing === "quarantined" && {
+      code: "quarantined",
+      text: `In quarantine: ${quarantine?.reason ?? "no reason is known"}`,
+      since: quarantine?.at ?? null,
+    },
+    isAway && {
+      code: "offline",
+      text: `Not connected, though it is to serve ${models.join(", ")}.${seenAt === null ? " It was never seen." : ""}`,
+      since: seenAt,
+    },
+    withheld !== null && {
+      code: "withheld",
+      text: "Gets no work until an operator has looked: another node of its host is in quarantine.",
+      since: null,
+    },
+    isOld && { code: "old_agent", text: `Runs agent ${agent}; this platform is at ${version}.`, since: null },
+    standing === "ready" &&
+      probation !== null && {
+        code: "probation",
+        text: `On probation: ${probation.answers} of ${probation.needed} good answers.`,
+        since: null,
+      },
+  ];
+  return { id, name, accountId, hostName, reasons: reasons.filter((reason) => reason !== false) };
+}

@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { openAccounts } from "../accounts/accounts.ts";
+import { systemClock } from "../base/clock.ts";
+import { newIds } from "../base/ids.ts";
+import { createLog } from "../base/log.ts";
+import { systemRandom } from "../base/random.ts";
+import { manualClock } from "../base/testing.ts";
+import { openTestDatabase, type TestDatabase } from "../db/testing.ts";
+import { type Books, BY_ITSELF, keepProving, openBooks, watchVerdict } from "./books.ts";
+
+const newId = newIds(systemClock, systemRandom());
+const LOOK_MS = 10 * 60 * 1000;
+
+describe("the books are proved without being asked", () => {
+  let db: TestDatabase;
+  before(async () => {
+    db = await openTestDatabase();
+  });
+  after(() => db.close());
+
+  /** A gateway that proves: what it logged, and `turn`, which lets it look and waits until it has. */
+  const gateway = () => {
+    const clock = manualClock();
+    const lines: { level: number; msg: string; differing?: { name: string }[] }[] = [];
+    const log = createLog("info", { write: (line: string) => void lines.push(JSON.parse(line)) });
+    const books = openBooks({ pool: db.pool, clock, newId });
+    const stop = keepProving(books, { pool: db.pool, clock, log });
+    return { clock, lines, books, stop };
+  };
+  const verdicts = async (): Promise<{ asked_by: string; balanced: boolean }[]> =>
+    (await db.pool.query("select asked_by, balanced from books_verdict order by at, id")).rows;
+
+  test("of two gateways one does it, once a day", async () => {
+    const two = [gateway(), gateway()];
+    for (const { clock } of two) clock.advance(LOOK_MS);
+    await Promise.all(two.map(({ stop }) => stop()));
+    assert.deepEqual(await verdicts(), [{ asked_by: BY_ITSELF, balanced: true }]);
+    assert.deepEqual(
+      two.flatMap(({ lines }) => lines.map(({ msg }) => msg)),
+      ["the books balance"],
+    );
+    const third = gateway();
+    third.clock.advance(LOOK_MS);
+    await third.stop();
+    assert.equal((await verdicts()).length, 1, "a day has not passed");
+  });
+
+  test("a difference is logged as an error by name, and is the last verdict", async () => {
+    await db.pool.query("update books_verdict set at = now() - interval '25 hours'");
+    const account = await openAccounts({ pool: db.pool, newId }).open("builder", "A builder");
+    await db.pool.query("update ledger_account set balance = balance + 1 where id = $1", [account]);
+    const { clock, lines, books, stop } = gateway();
+    const watched = watchVerdict(books, { clock, log: createLog("silent") });
+    clock.advance(LOOK_MS);
+    await stop();
+    assert.equal(lines[0]?.msg, "the books do not balance");
+    assert.ok((lines[0]?.level ?? 0) >= 50);
+    assert.ok((lines[0]?.differing?.length ?? 0) > 0);
+    const last = (await books.last()) as NonNullable<Awaited<ReturnType<Books["last"]>>>;
+    assert.deepEqual([last.askedBy, last.balanced], [BY_ITSELF, false]);
+    assert.match(JSON.stringify(last.checks), new RegExp(`account ${account}: balance`));
+    clock.advance(60_000);
+    await watched.stop();
+    assert.equal(watched.current()?.balanced, false);
+    await db.pool.query("update ledger_account set balance = balance - 1 where id = $1", [account]);
+    assert.equal((await books.prove("olga@example.com")).balanced, true);
+    assert.equal((await books.last())?.askedBy, "olga@example.com");
+  });
+});
