@@ -16,6 +16,10 @@ import { openStore } from "./build/store.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import type { History } from "./history/history.ts";
+import { openInsights } from "./history/insight.ts";
+import { openJobs } from "./history/jobs.ts";
+import { openMarket } from "./history/market.ts";
+import { openPresence } from "./history/presence.ts";
 import { openUsage } from "./history/usage.ts";
 import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
@@ -41,6 +45,7 @@ import { loadSecretCanaries } from "./trust/canaries.ts";
 
 /** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
 const NODES_REPORT_MS = 1_000;
+const NODES_SAMPLED_EVERY_MS = 10_000;
 
 export interface App extends AccountParts {
   ledger: Ledger;
@@ -159,9 +164,11 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     find: (id) => roster.find(id),
     speedOf: (model) => dispatcher.speedOf(model),
     capacityOf: (model) => roster.capacity(model),
+    waitingFor: (model) => dispatcher.waitingFor(model),
     speedOfNode: (id, model) => dispatcher.speedOfNode(id, model),
     reliabilityOf: (id) => trust.reliability(id),
   };
+  const presence = openPresence({ pool, everyMs: NODES_SAMPLED_EVERY_MS });
   const records = openOverview({ pool });
   const parts: Parts = {
     door: {
@@ -184,6 +191,9 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     statement: openStatement({ pool }),
     hostMoney: openHostMoney({ pool, holdDays: config.payoutHoldDays }),
     usage: openUsage({ pool }),
+    insights: openInsights({ pool, ...money, presence }),
+    jobs: openJobs({ pool }),
+    market: openMarket({ pool, ...money, now: () => clock.now() }),
     payments: await openPurchases(context, store),
     gateway,
     base64Compat: config.embeddingsBase64Compat,

@@ -106,6 +106,8 @@ export interface Dispatcher {
   keepsFormat(model: string): boolean;
   /** How many jobs the nodes that serve the model can run at once, or could a minute ago, as the gateway counts that saw the most. */
   slots(model: string): number;
+  /** How many requests wait here for a node that serves the model. */
+  waitingFor(model: string): number;
   /** No node can be reached now. */
   readonly isAway: boolean;
   /** The plane, or nodes on it, could not be heard a moment ago. */
@@ -184,6 +186,7 @@ export function openDispatcher(options: {
     speedOfNode: (nodeId, model) => speeds.ofNode(nodeId, model),
     speedOf: (model) => speeds.ofModel(roster.serving({ model }), model),
     keepsFormat: (model) => roster.serving({ model, formatted: true }).length > 0,
+    waitingFor: (model) => queue.waitingFor(model),
     slots: (model) => Math.max(roster.slots(model), peers?.slotsTold(model) ?? 0),
     get isAway() {
       return options.plane.health.isAway;

@@ -66,6 +66,10 @@ export class NodeQueue {
     });
   }
 
+  waitingFor(model: string): number {
+    return this.#waiting.get(model)?.size ?? 0;
+  }
+
   /** A node that nobody in the line can use, and this one can. */
   #takePast(line: Set<Waiting>, wanted: Wanted): RosterNode | undefined {
     if (line.size > 0) {

@@ -8,6 +8,9 @@ import type { MedianSpeed } from "../dispatch/speeds.ts";
 import type { Fleet } from "../fleet/fleet.ts";
 import type { Earnings } from "../history/earnings.ts";
 import type { History } from "../history/history.ts";
+import type { Insights } from "../history/insight.ts";
+import type { Jobs } from "../history/jobs.ts";
+import type { Market } from "../history/market.ts";
 import type { Performance } from "../history/performance.ts";
 import type { Receipts } from "../history/receipts.ts";
 import type { Unfunded } from "../history/unfunded.ts";
@@ -54,6 +57,10 @@ export interface Parts {
   earnings: Earnings;
   /** Counts, percentiles and speeds, by what is asked for. */
   performance: Performance;
+  /** How a host's nodes did over time. */
+  insights: Insights;
+  jobs: Jobs;
+  market: Market;
   /** What was lost for want of credit. */
   unfunded: Unfunded;
   receipts: Receipts;
@@ -96,6 +103,8 @@ export interface ConnectedNodes {
   /** Over all that serve the model, both of these. */
   speedOf: (model: string) => MedianSpeed;
   capacityOf: (model: string) => Capacity;
+  /** Requests of this gateway that wait for a node. */
+  waitingFor: (model: string) => number;
   speedOfNode: (nodeId: string, model: string) => MedianSpeed;
   reliabilityOf: (nodeId: string) => Standing;
 }

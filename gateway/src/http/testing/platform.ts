@@ -17,7 +17,11 @@ import type { NodeCredentials } from "../../dispatch/plane.ts";
 import { openFleet } from "../../fleet/fleet.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
+import { openInsights } from "../../history/insight.ts";
+import { openJobs } from "../../history/jobs.ts";
+import { openMarket } from "../../history/market.ts";
 import { openPerformance } from "../../history/performance.ts";
+import { openPresence } from "../../history/presence.ts";
 import { openReceipts } from "../../history/receipts.ts";
 import { openUnfunded } from "../../history/unfunded.ts";
 import { openUsage } from "../../history/usage.ts";
@@ -58,6 +62,8 @@ export interface TestPlatform {
     accounts?: { kind: AccountKind; suspended?: boolean }[],
     more?: { operator?: boolean },
   ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
+  /** Counts what has ended into the rollups. */
+  rollUp(): Promise<void>;
   /** Another server on the same parts, but for these. */
   serve(others: Partial<Parts>): FastifyInstance;
   close(): Promise<void>;
@@ -134,6 +140,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     speedOf: (model) =>
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
     capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
+    waitingFor: () => (outside.connected.size > 0 ? 2 : 0),
     speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
     reliabilityOf: (id) => ({
       jobs: connected(id) ? 3 : 0,
@@ -142,6 +149,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
       failuresMax: 5,
     }),
   };
+  const rollups = { performance: openPerformance({ pool }), earnings: openEarnings({ pool }) };
+  const presence = openPresence({ pool, everyMs: 60_000 });
   const parts: Parts = {
     door: testDoor({ clock, newId, log, trustedProxies, checkAnswers: true }),
     pool,
@@ -158,8 +167,10 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     hostMoney: openHostMoney({ pool, holdDays: payoutHoldDays }),
     history: openHistory({ pool }),
     usage: openUsage({ pool }),
-    earnings: openEarnings({ pool }),
-    performance: openPerformance({ pool }),
+    ...rollups,
+    insights: openInsights({ pool, ...rollups, presence }),
+    jobs: openJobs({ pool }),
+    market: openMarket({ pool, ...rollups, now: () => clock.now() }),
     unfunded,
     receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
     payments: bought && {
@@ -220,6 +231,9 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
         accountIds.push(id);
       }
       return { email, identityId, accountIds };
+    },
+    async rollUp() {
+      await pool.query("select history_roll_up(1000)");
     },
     serve,
     async close() {
