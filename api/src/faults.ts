@@ -146,6 +146,7 @@ export const faults = {
     text: "The node is quarantined. An operator has to release it first.",
   },
   node_state_conflict: { status: 409, retry: "never", text: "The node's state does not allow this." },
+  node_name_taken: { status: 409, retry: "never", text: "Another node of the account has this name." },
   too_many_nodes: {
     status: 409,
     retry: "never",

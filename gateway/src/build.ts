@@ -18,6 +18,9 @@ import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broad
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { openAvailability } from "./history/availability.ts";
 import type { History } from "./history/history.ts";
+import { openInsights } from "./history/insight.ts";
+import { openJobs } from "./history/jobs.ts";
+import { openMarket } from "./history/market.ts";
 import { openPresence, type SeenNode } from "./history/presence.ts";
 import { keepSampling } from "./history/sampling.ts";
 import { keepSamplingNodes } from "./history/sampling-nodes.ts";
@@ -216,6 +219,9 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     usage: openUsage({ pool }),
     alerts: openAlerting(context, store, accounts.outbox),
     sendsMail: accounts.outbox.sends,
+    insights: openInsights({ pool, ...money, presence }),
+    jobs: openJobs({ pool }),
+    market: openMarket({ pool, ...money, now: () => clock.now() }),
     payments: await openPurchases(context, store, accounts.outbox),
     gateway,
     base64Compat: config.embeddingsBase64Compat,

@@ -9,12 +9,15 @@ import { doctor } from "./command/doctor/doctor.ts";
 import { earnings } from "./command/earnings.ts";
 import { elect } from "./command/elect/elect.ts";
 import { describeError } from "./command/errors.ts";
+import { jobs } from "./command/jobs.ts";
 import { login } from "./command/login.ts";
 import { configDirectory, loginFile } from "./command/login-file.ts";
 import { logout } from "./command/logout.ts";
 import { thisMachine } from "./command/machine/machine.ts";
+import { market } from "./command/market.ts";
 import { pause, resume } from "./command/pause.ts";
 import { register } from "./command/register.ts";
+import { rename, retire } from "./command/rename.ts";
 import { service } from "./command/service.ts";
 import { status } from "./command/status.ts";
 import { supervisorOf } from "./command/supervisor.ts";
@@ -33,8 +36,12 @@ const COMMANDS: Record<string, Command> = {
   up,
   status,
   earnings,
+  jobs,
+  market,
   pause,
   resume,
+  rename,
+  retire,
   try: tryNode,
   service,
   logout,

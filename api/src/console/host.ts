@@ -4,8 +4,9 @@ import { OPEN_HOST_TOKENS_MAX } from "../bounds.ts";
 import { codes, refusal } from "../faults.ts";
 import { PageQuery } from "../lists.ts";
 import * as nodes from "../nodes/answers.ts";
-import { Elections } from "../nodes/fields.ts";
-import { NODE_MOVE_FAULTS } from "../nodes/routes.ts";
+import { Elections, NodeRename } from "../nodes/fields.ts";
+import * as insight from "../nodes/insight.ts";
+import { JOBS_ABOUT, MARKET_ABOUT, NODE_MOVE_FAULTS, NODE_RETIRE_WORDS } from "../nodes/routes.ts";
 import * as samples from "../nodes/samples.ts";
 import { routes } from "../route.ts";
 import { Id, listOf, SAMPLE_TIME, sampleId, sampleList, Time } from "../values.ts";
@@ -45,6 +46,14 @@ export const answers = {
   Withheld: nodes.Withheld,
   Earning: nodes.Earning,
   EarningList: nodes.EarningList,
+  NodeInsight: insight.NodeInsight,
+  HostInsight: insight.HostInsight,
+  InsightPoint: insight.InsightPoint,
+  InsightEarning: insight.InsightEarning,
+  Job: insight.Job,
+  JobList: insight.JobList,
+  MarketModel: insight.MarketModel,
+  Market: insight.Market,
 };
 
 export const requests = {
@@ -52,6 +61,7 @@ export const requests = {
     fields: Elections,
     words: { models: "Ids of active models; see the list of models that can be elected." },
   },
+  RenameNodeRequest: { fields: NodeRename, words: { name: "One of a kind among the host's nodes." } },
 };
 
 const sampleToken = {
@@ -162,6 +172,68 @@ const fleet = routes({
     path: NODE_PATH,
     answer: { description: "The node.", json: nodes.Node, example: samples.sampleNode },
     faults: NODE_MOVE_FAULTS,
+  },
+  renameNode: {
+    at: "PATCH /console/api/nodes/{id}",
+    summary: "Rename a node",
+    guard: "host",
+    needs: "work",
+    path: NODE_PATH,
+    body: { fields: NodeRename, example: { name: "workshop-2" } },
+    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, name: "workshop-2" } },
+    faults: codes("node_not_found", "node_name_taken"),
+  },
+  retireNode: {
+    at: "POST /console/api/nodes/{id}/retire",
+    summary: "Retire a node",
+    description: NODE_RETIRE_WORDS,
+    guard: "host",
+    needs: "work",
+    path: NODE_PATH,
+    answer: { description: "The node.", json: nodes.Node, example: { ...samples.sampleNode, state: "retired" } },
+    faults: codes("node_not_found", "node_state_conflict"),
+  },
+  getInsight: {
+    at: "GET /console/api/insight",
+    summary: "Read how all nodes did over time",
+    description: "All nodes of the account together, and each. A request is counted a few seconds after it ended.",
+    guard: "host",
+    query: insight.InsightQuery,
+    words: insight.INSIGHT_WORDS,
+    answer: { description: "The figures.", json: insight.HostInsight, example: insight.sampleHostInsight },
+  },
+  getNodeInsight: {
+    at: "GET /console/api/nodes/{id}/insight",
+    summary: "Read how a node did over time",
+    description:
+      "Utilisation, throughput, failures, speeds and earnings. A request is counted a few seconds after it ended.",
+    guard: "host",
+    path: NODE_PATH,
+    query: insight.InsightQuery,
+    words: insight.INSIGHT_WORDS,
+    answer: { description: "The figures.", json: insight.NodeInsight, example: insight.sampleNodeInsight },
+    faults: codes("node_not_found"),
+  },
+  listJobs: {
+    at: "GET /console/api/nodes/{id}/jobs",
+    summary: "List a node's jobs",
+    description: JOBS_ABOUT,
+    guard: "host",
+    path: NODE_PATH,
+    query: insight.JobsQuery,
+    words: insight.JOBS_WORDS,
+    answer: { description: "A page of jobs.", json: insight.JobList, example: sampleList(insight.sampleJob) },
+    faults: codes("node_not_found", "invalid_cursor"),
+  },
+  getMarket: {
+    at: "GET /console/api/market",
+    summary: "Read what each model could earn",
+    description: MARKET_ABOUT,
+    guard: "host",
+    query: insight.MarketQuery,
+    words: insight.MARKET_WORDS,
+    answer: { description: "Every active model.", json: insight.Market, example: insight.sampleMarket },
+    faults: codes("node_not_found"),
   },
   listNodeModels: {
     at: "GET /console/api/node-models",

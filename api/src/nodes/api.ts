@@ -3,7 +3,8 @@ import { NO_SUCH_REQUEST } from "../faults.ts";
 import type { Api } from "../openapi/api.ts";
 import { Money, RequestOutcome } from "../values.ts";
 import * as answers from "./answers.ts";
-import { Elections, Registration, Try } from "./fields.ts";
+import { Elections, NodeRename, Registration, Try } from "./fields.ts";
+import * as insight from "./insight.ts";
 import { nodeRoutes } from "./routes.ts";
 
 const INTRODUCTION = [
@@ -43,6 +44,7 @@ export const nodeApi: Api = {
   requests: {
     RegisterNodeRequest: { fields: Registration, words: REQUEST_WORDS.registration },
     ElectModelsRequest: { fields: Elections, words: REQUEST_WORDS.elections },
+    RenameNodeRequest: { fields: NodeRename, words: { name: REQUEST_WORDS.registration.name } },
     TryNodeRequest: {
       fields: Try,
       words: {
@@ -66,6 +68,14 @@ export const nodeApi: Api = {
     NodeCredentials: answers.NodeCredentials,
     Earning: answers.Earning,
     EarningList: answers.EarningList,
+    NodeInsight: insight.NodeInsight,
+    HostInsight: insight.HostInsight,
+    InsightPoint: insight.InsightPoint,
+    InsightEarning: insight.InsightEarning,
+    Job: insight.Job,
+    JobList: insight.JobList,
+    MarketModel: insight.MarketModel,
+    Market: insight.Market,
     Receipt: answers.Receipt,
   },
   tables: [{ tag: "Nodes", routes: nodeRoutes }],

@@ -9,12 +9,16 @@ import { IdField } from "../values.ts";
 const HARDWARE_BYTES_MAX = 8 * 1024;
 const HARDWARE_DEPTH_MAX = 8;
 
+const NodeName = z
+  .string("must be a string")
+  .min(1, "must not be empty")
+  .max(200, "must have at most 200 characters")
+  .refine(isPlain, PLAIN_RULE);
+
+export const NodeRename = z.object({ name: NodeName });
+
 export const Registration = z.object({
-  name: z
-    .string("must be a string")
-    .min(1, "must not be empty")
-    .max(200, "must have at most 200 characters")
-    .refine(isPlain, PLAIN_RULE),
+  name: NodeName,
   hardware: z
     .record(z.string(), z.unknown(), "must be an object")
     // First, because what comes next walks through all of it.

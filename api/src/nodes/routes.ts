@@ -4,13 +4,20 @@ import { PageQuery } from "../lists.ts";
 import { routes } from "../route.ts";
 import { SAMPLE_TIME, sampleId, sampleList } from "../values.ts";
 import * as answers from "./answers.ts";
-import { EarningsQuery, Elections, Registration, Try } from "./fields.ts";
+import { EarningsQuery, Elections, NodeRename, Registration, Try } from "./fields.ts";
+import * as insight from "./insight.ts";
 import * as samples from "./samples.ts";
 
 const NODE_PATH = { id: "The node's id, `node_…`." };
 
 export const EARNINGS_WORDS = { node: "Only what this node earned, `node_…`." };
 export const NODE_MOVE_FAULTS = codes("node_not_found", "node_quarantined", "node_state_conflict");
+export const NODE_RETIRE_WORDS =
+  "For good: it is offered nothing more and gets no credentials. What it runs, it finishes; then it is disconnected. What it earned stays. An open quarantine still counts for its host.";
+export const JOBS_ABOUT =
+  "Requests whose last attempt was this node's, the newest first: how each ended, its tokens, its times and what it earned. Neither what was asked and answered, nor who asked.";
+export const MARKET_ABOUT =
+  "For every active model: how much builders use it, who serves it, and an estimate of what a slot would earn. Demand is of all builders together, rounded. Estimates are no promise: they take for granted that a slot is never idle.";
 
 export const nodeRoutes = routes({
   registerNode: {
@@ -78,6 +85,24 @@ export const nodeRoutes = routes({
     answer: { description: "The node.", json: answers.Node, example: samples.sampleNode },
     faults: NODE_MOVE_FAULTS,
   },
+  renameNode: {
+    at: "PATCH /node/v1/nodes/{id}",
+    summary: "Rename a node",
+    guard: "hostToken",
+    path: NODE_PATH,
+    body: { fields: NodeRename, example: { name: "workshop-2" } },
+    answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, name: "workshop-2" } },
+    faults: codes("node_not_found", "node_name_taken"),
+  },
+  retireNode: {
+    at: "POST /node/v1/nodes/{id}/retire",
+    summary: "Retire a node",
+    description: NODE_RETIRE_WORDS,
+    guard: "hostToken",
+    path: NODE_PATH,
+    answer: { description: "The node.", json: answers.Node, example: { ...samples.sampleNode, state: "retired" } },
+    faults: codes("node_not_found", "node_state_conflict"),
+  },
   getNodeStats: {
     at: "GET /node/v1/nodes/{id}/stats",
     tag: "Work",
@@ -89,6 +114,52 @@ export const nodeRoutes = routes({
       json: answers.NodeStats,
       example: samples.sampleStats,
     },
+    faults: codes("node_not_found"),
+  },
+  getInsight: {
+    at: "GET /node/v1/insight",
+    tag: "Work",
+    summary: "Read how all nodes did over time",
+    description: "All nodes of the account together, and each. A request is counted a few seconds after it ended.",
+    guard: "hostToken",
+    query: insight.InsightQuery,
+    words: insight.INSIGHT_WORDS,
+    answer: { description: "The figures.", json: insight.HostInsight, example: insight.sampleHostInsight },
+  },
+  getNodeInsight: {
+    at: "GET /node/v1/nodes/{id}/insight",
+    tag: "Work",
+    summary: "Read how a node did over time",
+    description:
+      "Utilisation, throughput, failures, speeds and earnings. A request is counted a few seconds after it ended.",
+    guard: "hostToken",
+    path: NODE_PATH,
+    query: insight.InsightQuery,
+    words: insight.INSIGHT_WORDS,
+    answer: { description: "The figures.", json: insight.NodeInsight, example: insight.sampleNodeInsight },
+    faults: codes("node_not_found"),
+  },
+  listJobs: {
+    at: "GET /node/v1/nodes/{id}/jobs",
+    tag: "Work",
+    summary: "List a node's jobs",
+    description: JOBS_ABOUT,
+    guard: "hostToken",
+    path: NODE_PATH,
+    query: insight.JobsQuery,
+    words: insight.JOBS_WORDS,
+    answer: { description: "A page of jobs.", json: insight.JobList, example: sampleList(insight.sampleJob) },
+    faults: codes("node_not_found", "invalid_cursor"),
+  },
+  getMarket: {
+    at: "GET /node/v1/market",
+    tag: "Money",
+    summary: "Read what each model could earn",
+    description: MARKET_ABOUT,
+    guard: "hostToken",
+    query: insight.MarketQuery,
+    words: insight.MARKET_WORDS,
+    answer: { description: "Every active model.", json: insight.Market, example: insight.sampleMarket },
     faults: codes("node_not_found"),
   },
   tryNode: {

@@ -1,7 +1,9 @@
 /** A host's tokens and nodes. */
 import { queryOptions, useMutation } from "@tanstack/react-query";
 import { call } from "../api/client.ts";
-import { everyPage } from "./pages.ts";
+import type { JobFilter } from "../api/types.ts";
+import type { TimeRange } from "../time-range.ts";
+import { everyPage, pageByPage } from "./pages.ts";
 import { queryClient } from "./query-client.ts";
 
 /** Nodes come and go by themselves; while somebody looks they are read again this often. */
@@ -40,6 +42,37 @@ export const nodeQuery = (id: string) =>
     queryFn: () => call("GET /console/api/nodes/{id}", { path: { id } }),
   });
 
+/** Rollups are a few seconds behind, and change slowly. */
+const INSIGHT_AGAIN_MS = 15_000;
+
+export const nodeInsightQuery = (id: string, range: TimeRange) =>
+  queryOptions({
+    queryKey: ["nodes", "insight", id, range],
+    refetchInterval: INSIGHT_AGAIN_MS,
+    queryFn: () => call("GET /console/api/nodes/{id}/insight", { path: { id }, query: { range } }),
+  });
+
+export const hostInsightQuery = (range: TimeRange) =>
+  queryOptions({
+    queryKey: ["nodes", "insight", "all", range],
+    refetchInterval: INSIGHT_AGAIN_MS,
+    queryFn: () => call("GET /console/api/insight", { query: { range } }),
+  });
+
+export const jobsQuery = (id: string, filter: JobFilter) => ({
+  ...pageByPage(["nodes", "jobs", id, filter], (cursor) =>
+    call("GET /console/api/nodes/{id}/jobs", { path: { id }, query: { ...filter, cursor } }),
+  ),
+  refetchInterval: INSIGHT_AGAIN_MS,
+});
+
+export const marketQuery = (node: string | undefined) =>
+  queryOptions({
+    queryKey: ["market", node],
+    refetchInterval: INSIGHT_AGAIN_MS,
+    queryFn: () => call("GET /console/api/market", { query: { node } }),
+  });
+
 export const nodeModelsQuery = queryOptions({
   queryKey: ["node models"],
   staleTime: 300_000,
@@ -61,5 +94,18 @@ export const useMoveNode = (id: string) =>
       move === "pause"
         ? call("POST /console/api/nodes/{id}/pause", { path: { id } })
         : call("POST /console/api/nodes/{id}/resume", { path: { id } }),
+    onSuccess: readNodes,
+  });
+
+export const useRenameNode = () =>
+  useMutation({
+    mutationFn: ({ id, name }: { id: string; name: string }) =>
+      call("PATCH /console/api/nodes/{id}", { path: { id }, body: { name } }),
+    onSuccess: readNodes,
+  });
+
+export const useRetireNode = (id: string) =>
+  useMutation({
+    mutationFn: () => call("POST /console/api/nodes/{id}/retire", { path: { id } }),
     onSuccess: readNodes,
   });

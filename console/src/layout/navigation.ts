@@ -5,6 +5,7 @@ import {
   Activity,
   Banknote,
   Boxes,
+  ChartNoAxesCombined,
   Cpu,
   CreditCard,
   Gauge,
@@ -55,6 +56,7 @@ const HOST: NavGroup = {
   items: [
     { to: "/host", label: "Nodes", icon: Cpu, exact: true },
     { to: "/host/earnings", label: "Earnings", icon: HandCoins },
+    { to: "/host/market", label: "Market", icon: ChartNoAxesCombined },
     { to: "/host/tokens", label: "Host tokens", icon: Ticket },
     { to: "/host/team", label: "Team", icon: UsersRound },
   ],

@@ -21,6 +21,10 @@ const node = createRoute({
   getParentRoute: () => appRoute,
   path: "/host/nodes/$id",
   ...forHosts,
+  validateSearch: ({ model, outcome }: Record<string, unknown>): { model?: string; outcome?: string } => ({
+    ...(typeof model === "string" && { model }),
+    ...(typeof outcome === "string" && { outcome }),
+  }),
   component: lazyRouteComponent(() => import("../pages/host/nodes/node-page.tsx"), "NodePage"),
 });
 const earnings = createRoute({
@@ -30,6 +34,14 @@ const earnings = createRoute({
   validateSearch: ({ node: id }: Record<string, unknown>): { node?: string } =>
     typeof id === "string" ? { node: id } : {},
   component: lazyRouteComponent(() => import("../pages/host/earnings/earnings-page.tsx"), "EarningsPage"),
+});
+const market = createRoute({
+  getParentRoute: () => appRoute,
+  path: "/host/market",
+  ...forHosts,
+  validateSearch: ({ node: id }: Record<string, unknown>): { node?: string } =>
+    typeof id === "string" ? { node: id } : {},
+  component: lazyRouteComponent(() => import("../pages/host/market/market-page.tsx"), "MarketPage"),
 });
 const tokens = createRoute({
   getParentRoute: () => appRoute,
@@ -45,4 +57,4 @@ const team = createRoute({
   component: lazyRouteComponent(() => import("../pages/team/team-page.tsx"), "HostTeamPage"),
 });
 
-export const hostRoutes = [nodes, add, node, earnings, tokens, team] as const;
+export const hostRoutes = [nodes, add, node, earnings, market, tokens, team] as const;

@@ -80,12 +80,12 @@ describe("two gateways", () => {
     await db.close();
   });
 
-  const join = async (name: string): Promise<{ id: Uuid; node: string; report: () => void }> => {
+  const join = async (name: string): Promise<{ id: Uuid; node: string; report: (busy?: number) => void }> => {
     const { id } = await fleet.register(host, { name, hardware: {}, agent: "" });
     await fleet.elect(host, id, [MODEL]);
     const node = publicId("node", id);
     const fake = new FakeNode(plane, { id: node, gatewayId: "0" });
-    const report = (): void => fake.report({ models: [MODEL], slots: 4 });
+    const report = (busy = 0): void => fake.report({ models: [MODEL], slots: 4, busy });
     report();
     return { id, node, report };
   };
@@ -111,6 +111,22 @@ describe("two gateways", () => {
       report();
       return slots(node).every((count) => count === 1);
     });
+  });
+
+  test("a retired node gets no work at once, and is cut off when what it runs is done", async () => {
+    const { id, node, report } = await join("old");
+    await eventually("both know it", () => slots(node).every((count) => count === 1));
+    const revoked: string[] = [];
+    Object.assign(plane, { revoke: async (nodeId: string) => void revoked.push(nodeId) });
+    await fleet.move(host, id, "retire");
+    await announce(db.pool, NODE_TOPIC, node);
+    await eventually("neither offers it work", () => slots(node).every((count) => count === undefined));
+    report(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(revoked, []);
+    report(0);
+    await eventually("both refuse it", () => revoked.length === 2);
+    assert.deepEqual(new Set(revoked), new Set([node]));
   });
 
   test("neither offers work to a node registered after another of its host was barred; both do once it is cleared", async () => {

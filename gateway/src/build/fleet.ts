@@ -1,6 +1,7 @@
 /** The nodes: who may work, who gets the next request, who is trusted. */
 import { parseId, publicId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
+import type { NodeStanding } from "../base/states.ts";
 import { ACCOUNT_TOPIC, type Broadcast, NODE_TOPIC } from "../db/broadcast.ts";
 import { CREDENTIAL_TTL_MS_MAX } from "../dispatch/credentials/user-jwt.ts";
 import { openDispatcher } from "../dispatch/dispatcher.ts";
@@ -25,12 +26,25 @@ export function openDispatch(context: Context, { plane, fleet, broadcast }: Need
   const { config, clock, random, log, gatewayId, onClose } = context;
   const roster = new Roster({ plane, clock, random, log, licence: (id) => licence(fleet, id) });
   onClose(() => roster.close());
+  const { dispatchDeadlineMs: deadlineMs, jobMsMax } = config;
+  /** Of those that wait for a retired node's last job. */
+  const leaving = new Set<() => void>();
+  onClose(() => {
+    for (const stop of leaving) stop();
+  });
+  const refuse = (nodeId: string): Promise<void> =>
+    // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
+    plane.revoke(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a node is not refused yet"));
   /** What the records say of a node holds from now on, on every gateway that hears of it. */
   const enforce = async (nodeId: string | undefined): Promise<void> => {
+    if (nodeId === undefined) return await roster.review();
+    const standing = await standingOf(fleet, nodeId);
+    // Before the nodes are asked for their states, which `review` does.
+    const idle = standing === "retired" ? whenIdle(roster, { nodeId, clock, msMax: jobMsMax, leaving }) : undefined;
     await roster.review(nodeId);
-    if (nodeId === undefined || !(await isBarred(fleet, nodeId))) return;
-    // The node is offered nothing from here on; a plane that cannot refuse it now does so when it can.
-    await plane.revoke(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a node is not refused yet"));
+    if (standing === "quarantined") await refuse(nodeId);
+    // Its host let it go, and nothing is wrong with what it runs: it is cut off when that is done.
+    else void idle?.then(() => refuse(nodeId));
   };
   broadcast.on(NODE_TOPIC, (nodeId) => {
     enforce(nodeId).catch((error) => log.error({ err: error, node: nodeId }, "a change of a node did not take hold"));
@@ -38,7 +52,6 @@ export function openDispatch(context: Context, { plane, fleet, broadcast }: Need
   broadcast.on(ACCOUNT_TOPIC, () => {
     roster.review().catch((error) => log.error({ err: error }, "reviewing the nodes failed"));
   });
-  const { dispatchDeadlineMs: deadlineMs, jobMsMax } = config;
   const peers = openPeers({ plane, roster, clock, log, gatewayId });
   onClose(() => peers.close());
   const dispatcher = openDispatcher({ plane, roster, clock, log, gatewayId, deadlineMs, jobMsMax, peers });
@@ -99,10 +112,60 @@ export async function openTrust(
   return trust;
 }
 
-async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
+async function standingOf(fleet: Fleet, nodeId: string): Promise<NodeStanding | undefined> {
   const id = parseId("node", nodeId);
-  const node = id === undefined ? undefined : await fleet.find(null, id);
-  return node?.standing === "quarantined" || node?.standing === "retired";
+  return id === undefined ? undefined : (await fleet.find(null, id))?.standing;
+}
+
+async function isBarred(fleet: Fleet, nodeId: string): Promise<boolean> {
+  const standing = await standingOf(fleet, nodeId);
+  return standing === "quarantined" || standing === "retired";
+}
+
+interface Leaving {
+  nodeId: string;
+  clock: Context["clock"];
+  /** From its first answer on. */
+  msMax: number;
+  /** Ends the wait, without an end. */
+  leaving: Set<() => void>;
+}
+
+/** A node that is connected answers within this time when it is asked for its state. */
+const STATE_MS_MAX = 3_000;
+
+/**
+ * Resolves once the node says that nothing runs on it, whichever gateway's work it was; or says nothing, or has gone, or
+ * has had as long as a job may take.
+ */
+function whenIdle(roster: Roster, { nodeId, clock, msMax, leaving }: Leaving): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = (): void => {
+      for (const each of stops) each();
+      leaving.delete(stop);
+    };
+    const done = (): void => {
+      stop();
+      resolve();
+    };
+    leaving.add(stop);
+    let stopWaiting = clock.after(STATE_MS_MAX, done);
+    let isHeard = false;
+    const stops = [
+      () => stopWaiting(),
+      roster.onState((id, { busy }) => {
+        if (id !== nodeId) return;
+        if (busy === 0) return done();
+        if (isHeard) return;
+        isHeard = true;
+        stopWaiting();
+        stopWaiting = clock.after(msMax, done);
+      }),
+      roster.onGone((id) => {
+        if (id === nodeId) done();
+      }),
+    ];
+  });
 }
 
 /** What the records allow a node that asks for work: nothing unless its host elected models and it is in good standing. */

@@ -185,13 +185,15 @@ export class Roster {
    * `run` hears of every node that lost its connection, and whose doing it was: what it ran is lost. While the plane itself is
    * away, nodes are gone when they have not come back in a minute.
    */
-  onGone(run: (nodeId: string, by: "node" | "plane") => void): void {
+  onGone(run: (nodeId: string, by: "node" | "plane") => void): () => void {
     this.#gone.add(run);
+    return () => this.#gone.delete(run);
   }
 
-  /** `run` hears every state that a node tells, before it takes effect here. */
-  onState(run: (nodeId: string, state: NodeState) => void): void {
+  /** `run` hears every state that a node tells, before it takes effect here, until it asks not to. */
+  onState(run: (nodeId: string, state: NodeState) => void): () => void {
     this.#reported.add(run);
+    return () => this.#reported.delete(run);
   }
 
   /**

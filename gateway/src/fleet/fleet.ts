@@ -53,9 +53,15 @@ export type MoveOutcome =
 
 /** How many nodes a host account may have that are not retired. */
 export const NODES_MAX = 100;
+/** Those that work, and some that were retired lately. */
+const AT_WORK_MAX = 500;
 
 export class TooManyNodes extends Error {
   override name = "TooManyNodes";
+}
+
+export class NodeNameTaken extends Error {
+  override name = "NodeNameTaken";
 }
 
 /** Null where an account is asked for: any account's, because the platform itself asks. */
@@ -68,6 +74,12 @@ export interface Fleet {
   /** The oldest first. */
   list(accountId: Uuid, page: { after?: Uuid | undefined; limit: number }): Promise<ListedNode[]>;
   find(owner: Owner, id: Uuid): Promise<Node | undefined>;
+  /** The account's nodes that are not retired, or were not yet then; the oldest first. */
+  atWork(accountId: Uuid, since: Date): Promise<Uuid[]>;
+  /** The models that any node of the account elected. */
+  electedBy(accountId: Uuid): Promise<string[]>;
+  /** Throws `NodeNameTaken` where another node of the account has the name. */
+  rename(owner: Owner, id: Uuid, name: string): Promise<Node | undefined>;
   elect(owner: Owner, id: Uuid, models: string[]): Promise<MoveOutcome>;
   move(
     owner: Owner,
@@ -129,6 +141,7 @@ function nodeColumns(more: string[]): string {
 const Id = row({ id: column.uuid });
 /** Null where the account has as many nodes as it may. */
 const Registered = row({ id: column.uuid.nullable() });
+const Elected = row({ model: z.string() });
 const Answered = row({ through: z.boolean() });
 
 /** Statements that happen together with a move, in terms of `moved (id)` and `$4`, `$5`… */
@@ -192,6 +205,23 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
       );
       return rows.map((found) => toNode(found, rules));
     },
+    async atWork(accountId, since) {
+      const text = `select id from node where account_id = $1 and (state <> 'retired' or state_changed_at > $2)
+                     order by id limit ${AT_WORK_MAX}`;
+      return (await queryRows(pool, Id, text, [accountId, since])).map(({ id }) => id);
+    },
+    async electedBy(accountId) {
+      const text = `select distinct e.model from node n join node_election e on e.node_id = n.id
+                     where n.account_id = $1 and n.state <> 'retired'`;
+      return (await queryRows(pool, Elected, text, [accountId])).map(({ model }) => model);
+    },
+    async rename(owner, id, name) {
+      const text = "update node set name = $3 where id = $1 and ($2::uuid is null or account_id = $2) returning id";
+      const renamed = await queryRow(pool, Id, text, [id, owner, name]).catch((cause) => {
+        throw isTaken(cause) ? new NodeNameTaken(`another node of the account is called ${name}`, { cause }) : cause;
+      });
+      return renamed && (await find(owner, id));
+    },
     elect: (owner, id, models) =>
       move(owner, id, models.length === 0 ? "unelect" : "elect", {
         sql: [
@@ -254,6 +284,10 @@ export function openFleet(options: { pool: pg.Pool; newId: NewId; rules?: NodeRu
     },
   };
 }
+
+const UNIQUE_VIOLATION = "23505";
+const isTaken = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === UNIQUE_VIOLATION;
 
 /** What else the row has comes through as it is. */
 export function toNode<Row extends z.infer<typeof ListedNodeRow>>(found: Row, rules: NodeRules) {

@@ -9,6 +9,9 @@ import type { Fleet } from "../fleet/fleet.ts";
 import type { Availability } from "../history/availability.ts";
 import type { Earnings } from "../history/earnings.ts";
 import type { History } from "../history/history.ts";
+import type { Insights } from "../history/insight.ts";
+import type { Jobs } from "../history/jobs.ts";
+import type { Market } from "../history/market.ts";
 import type { Performance } from "../history/performance.ts";
 import type { Presence, SeenNode } from "../history/presence.ts";
 import type { Receipts } from "../history/receipts.ts";
@@ -66,6 +69,10 @@ export interface Parts {
   performance: Performance;
   /** When nodes were connected, and how busy they were. */
   presence: Presence;
+  /** How a host's nodes did over time. */
+  insights: Insights;
+  jobs: Jobs;
+  market: Market;
   /** What was lost for want of credit. */
   unfunded: Unfunded;
   receipts: Receipts;

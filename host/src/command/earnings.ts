@@ -2,11 +2,13 @@
 
 import { dayOf, readFlags, UsageError, wholeNumber } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import type { Earning, EarningsPage } from "./gateway/answers.ts";
-import type { EarningsQuery, GatewayClient } from "./gateway/client.ts";
+import { CommandError } from "./errors.ts";
+import type { Earning, EarningsPage, HostInsight } from "./gateway/answers.ts";
+import type { EarningsQuery, GatewayClient, InsightRange } from "./gateway/client.ts";
+import { RANGE_WORDS, RANGES, rangeOf } from "./range.ts";
 import { nodeIdOf, openSession, type Session } from "./session.ts";
-import { count, counted, dollars, sumMicro, utcTime } from "./terminal/format.ts";
-import { facts, table } from "./terminal/text.ts";
+import { count, counted, dollarColumn, dollars, sumMicro, utcTime } from "./terminal/format.ts";
+import { facts, sanitise, table } from "./terminal/text.ts";
 
 const USAGE = `tollgate-host earnings: what was earned, and by which requests
 
@@ -14,6 +16,7 @@ const USAGE = `tollgate-host earnings: what was earned, and by which requests
   --to DAY      only up to the end of this day, or to before this time
   --node ID     only of this node; default: every node of the account
   --limit N     at most so many requests; default 20, and all of them with --csv or --json
+  --range RANGE in place of requests: by the hour or day, and by node; ${RANGES.join(", ")}
   --csv         all requests of the period as CSV; amounts in millionths of a dollar
   --json        answer as JSON
 
@@ -27,6 +30,7 @@ const OPTIONS = {
   to: { type: "string" },
   node: { type: "string" },
   limit: { type: "string" },
+  range: { type: "string" },
   csv: { type: "boolean", default: false },
 } as const;
 const SHOWN = 20;
@@ -44,9 +48,19 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   const to = dayOf("to", flags.to, "end", wrong);
   if (from !== undefined && to !== undefined && from >= to) wrong("--from is not before --to");
   const limit = wholeNumber("limit", flags.limit, { min: 1, max: LIMIT_MAX }, wrong);
+  const range = rangeOf(flags.range, wrong);
+  if (
+    flags.range !== undefined &&
+    [flags.csv || undefined, flags.from, flags.to, flags.limit].some((flag) => flag !== undefined)
+  )
+    wrong("--range goes with --node and --json alone");
   if (mistakes.length > 0) throw new UsageError(mistakes);
 
   const session = await openSession(context);
+  if (range !== undefined) {
+    await showRange(session, context, { range, node: flags.node && nodeIdOf(session, flags.node), json: flags.json });
+    return 0;
+  }
   const query = {
     from: from?.toString(),
     to: to?.toString(),
@@ -55,6 +69,47 @@ async function run(args: string[], context: CommandContext): Promise<number> {
   if (flags.csv) await printCsv(session, context, query, limit);
   else await show(session, context, { query, limit: limit ?? (flags.json ? undefined : SHOWN), json: flags.json });
   return 0;
+}
+
+interface Ranged {
+  range: InsightRange;
+  node: string | undefined;
+  json: boolean | undefined;
+}
+
+/** Sums instead of requests: over time, and by node. */
+async function showRange({ gateway }: Session, context: CommandContext, { range, node, json }: Ranged): Promise<void> {
+  const [all, nodes] = await Promise.all([
+    node === undefined ? gateway.insight(range) : gateway.nodeInsight(node, range),
+    node === undefined ? gateway.nodes() : [],
+  ]);
+  if (all === undefined) throw new CommandError("the gateway is older than this and keeps no sums for hosts");
+  const nameOf = (id: string): string => sanitise(nodes.find((each) => each.id === id)?.name ?? id);
+  const slots = all.earnings.filter(({ earned_micro }) => !/^[0.]*$/.test(earned_micro));
+  const byNode = "nodes" in all ? (all.nodes as HostInsight["nodes"]) : [];
+  answer(context, json, all, () => [
+    ...column(
+      all.earnings_slot_s < 86_400 ? "hour (UTC)" : "day (UTC)",
+      slots.map(({ at, earned_micro }) => [utcTime(at).slice(0, all.earnings_slot_s < 86_400 ? 16 : 10), earned_micro]),
+    ),
+    ...(byNode.length < 2
+      ? []
+      : [
+          "",
+          ...column(
+            "node",
+            byNode.map(({ node: id, total }) => [nameOf(id), total.earned_micro]),
+          ),
+        ]),
+    ...(slots.length === 0 ? [] : [""]),
+    `${counted(all.total.requests, "request")} in ${RANGE_WORDS[range]}, earned ${dollars(all.total.earned_micro)}`,
+  ]);
+}
+
+function column(title: string, rows: [name: string, micro: string][]): string[] {
+  if (rows.length === 0) return [];
+  const amounts = dollarColumn(rows.map(([, micro]) => micro));
+  return table([[title, "earned"], ...rows.map(([name], i) => [name, amounts[i] ?? ""])], ["left", "right"]);
 }
 
 /** Page after page, so that a year of requests is never held at once. */
@@ -116,21 +171,22 @@ function part(amount: string | null | undefined, what: string): string {
 function requestLines(rows: Earning[], more: boolean): string[] {
   if (rows.length === 0) return ["no request has earned anything in this period"];
   const total = dollars(sumMicro(rows.map((row) => row.earned_micro)));
+  const amounts = dollarColumn(rows.map((row) => row.earned_micro));
   return [
     ...table(
       [
         ["finished (UTC)", "request", "model", "prompt", "output", "outcome", "earned"],
-        ...rows.map((row) => [
+        ...rows.map((row, i) => [
           utcTime(row.finished_at),
           row.request_id,
           row.model ?? "–",
           count(row.prompt_tokens),
           count(row.completion_tokens),
           row.outcome,
-          dollars(row.earned_micro),
+          amounts[i] ?? "",
         ]),
       ],
-      ["left", "left", "left", "right", "right", "left", "left"],
+      ["left", "left", "left", "right", "right", "left", "right"],
     ),
     "",
     `${counted(rows.length, "request")}, ${total}${more ? "; there are more: --limit N, or --csv for all" : ""}`,

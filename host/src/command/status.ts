@@ -2,35 +2,62 @@
 
 import { readFlags, UsageError } from "./arguments.ts";
 import { answer, type Command, type CommandContext } from "./command.ts";
-import type { Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
+import type { HostInsight, InsightTotal, Node, Probation, Quarantine, Stats } from "./gateway/answers.ts";
+import type { InsightRange } from "./gateway/client.ts";
+import { machineLines } from "./machine/reported.ts";
 import { quarantineLines, quarantineRemedy, WITHHELD_REMEDY, withheldReason } from "./quarantine.ts";
+import { RANGE_WORDS, RANGES, rangeOf } from "./range.ts";
 import { nodeIdOf, openSession } from "./session.ts";
-import { count, counted, dollars, milliseconds, perSecond } from "./terminal/format.ts";
+import { count, counted, dollarColumn, dollars, milliseconds, percent, perSecond } from "./terminal/format.ts";
 import { facts, type Paint, sanitise, table } from "./terminal/text.ts";
 
-const USAGE = `tollgate-host status: how the node stands, and what it did today
+const USAGE = `tollgate-host status: how the node stands, and what it did
 
-  --node ID   another node of your account; default: this machine's
-  --all       every node of your account, one line each
-  --json      answer as JSON
+  --node ID       another node of your account; default: this machine's
+  --all           every node of your account, one line each
+  --range RANGE   how far back its use reaches: ${RANGES.join(", ")}; default 24h
+  --json          answer as JSON
 
-Today is the day in UTC. Speeds are medians as the gateway measures them.`;
+Today is the day in UTC. Speeds are medians as the gateway measures them. Use is working
+time as a share of slots × time connected.`;
 
 export const status: Command = { summary: "how the node stands, and what it did today", usage: USAGE, run };
 
 async function run(args: string[], context: CommandContext): Promise<number> {
-  const flags = readFlags(args, { node: { type: "string" }, all: { type: "boolean", default: false } });
-  if (flags.all && flags.node !== undefined) throw new UsageError(["--node and --all exclude each other"]);
+  const flags = readFlags(args, {
+    node: { type: "string" },
+    all: { type: "boolean", default: false },
+    range: { type: "string" },
+  });
+  const mistakes: string[] = [];
+  const wrong = (mistake: string): undefined => void mistakes.push(mistake);
+  if (flags.all && flags.node !== undefined) wrong("--node and --all exclude each other");
+  const range = rangeOf(flags.range ?? "24h", wrong);
+  if (range === undefined || mistakes.length > 0) throw new UsageError(mistakes);
   const session = await openSession(context);
   const { paint } = context.terminal;
   if (flags.all) {
-    const nodes = await session.gateway.nodes();
-    answer(context, flags.json, { object: "list", data: nodes }, () => nodeLines(nodes, session.login.node?.id, paint));
+    const [nodes, insight] = await Promise.all([session.gateway.nodes(), session.gateway.insight(range)]);
+    const own = session.login.node?.id;
+    answer(context, flags.json, { object: "list", data: nodes, ...(insight !== undefined && { insight }) }, () => [
+      ...nodeLines(nodes, own, paint),
+      ...(insight === undefined ? [] : insightLines(nodes, insight, range)),
+    ]);
     return 0;
   }
   const id = nodeIdOf(session, flags.node);
-  const [node, stats] = await Promise.all([session.gateway.node(id), session.gateway.stats(id)]);
-  answer(context, flags.json, { ...stats, name: node.name }, () => statusLines(node, stats, paint));
+  const { gateway } = session;
+  const [node, stats, insight] = await Promise.all([
+    gateway.node(id),
+    gateway.stats(id),
+    gateway.nodeInsight(id, range),
+  ]);
+  const past = insight && { range, total: insight.total };
+  const more = {
+    ...(node.hardware != null && { hardware: node.hardware }),
+    ...(past !== undefined && { insight: past }),
+  };
+  answer(context, flags.json, { ...stats, name: node.name, ...more }, () => statusLines(node, stats, past, paint));
   return 0;
 }
 
@@ -46,7 +73,59 @@ function nodeLines(nodes: Node[], own: string | undefined, paint: Paint): string
   );
 }
 
-function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
+/** What each did, below what each is. */
+function insightLines(nodes: Node[], { nodes: each, total }: HostInsight, range: InsightRange): string[] {
+  const shown = nodes.flatMap((node) => {
+    const found = each.find((one) => one.node === node.id);
+    return found === undefined ? [] : [{ name: sanitise(node.name), total: found.total as InsightTotal }];
+  });
+  const rows = [...shown, ...(shown.length > 1 ? [{ name: "all", total: total as InsightTotal }] : [])];
+  const amounts = dollarColumn(rows.map((row) => row.total.earned_micro));
+  return [
+    "",
+    ...table(
+      [
+        [`in ${RANGE_WORDS[range]}`, "use", "connected", "requests", "failed", "first token", "tokens/s", "earned"],
+        ...rows.map(({ name, total: of }, i) => [
+          name,
+          percent(of.utilisation),
+          percent(of.connected),
+          count(of.requests),
+          percent(of.failed_share),
+          of.ttft_p50_ms === null ? "–" : milliseconds(of.ttft_p50_ms),
+          of.tps === null ? "–" : of.tps.toFixed(1),
+          amounts[i] ?? "",
+        ]),
+      ],
+      ["left", "right", "right", "right", "right", "right", "right", "right"],
+    ),
+  ];
+}
+
+interface Past {
+  range: InsightRange;
+  total: InsightTotal;
+}
+
+function pastLines({ range, total: of }: Past): [string, string][] {
+  const failed = of.failed === 0 ? "none failed" : `${count(of.failed)} failed (${percent(of.failed_share)})`;
+  const times = [
+    ...(of.ttft_p50_ms === null ? [] : [`first token ${milliseconds(of.ttft_p50_ms)}`]),
+    ...(of.ttft_p95_ms === null ? [] : [`${milliseconds(of.ttft_p95_ms)} at the 95th of 100`]),
+    ...(of.tps === null ? [] : [perSecond(of.tps)]),
+  ];
+  return [
+    [`in ${range}`, `use ${percent(of.utilisation)}, connected ${percent(of.connected)} of the time`],
+    [
+      "",
+      `${counted(of.requests, "request")}, ${failed}, ${count(of.prompt_tokens)} + ${count(of.completion_tokens)} tokens, ` +
+        `earned ${dollars(of.earned_micro)}`,
+    ],
+    ...(times.length === 0 ? [] : [["", times.join(", ")] as [string, string]]),
+  ];
+}
+
+function statusLines(node: Node, stats: Stats, past: Past | undefined, paint: Paint): string[] {
   const { today, reliability } = stats;
   const speeds = stats.models.map(({ model, ttft_p50_ms, tps_p50 }) => [
     model,
@@ -62,6 +141,7 @@ function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
       ["node", `${node.id} (${sanitise(node.name)})`],
       ["state", paintState(stats.state, paint)],
       ["slots", slotsOf(stats)],
+      ...machineLines(node.hardware),
       ...speedLines.map((line, i): [string, string] => [i === 0 ? "models" : "", line]),
       ...(speedLines.length === 0 ? [["models", "none elected"] as [string, string]] : []),
       [
@@ -69,6 +149,7 @@ function statusLines(node: Node, stats: Stats, paint: Paint): string[] {
         `${counted(today.requests, "request")}, ${count(today.prompt_tokens)} + ${count(today.completion_tokens)} tokens, ` +
           `earned ${dollars(today.earned_micro)}`,
       ],
+      ...(past === undefined ? [] : pastLines(past)),
       ...(reliability == null ? [] : [["failures", failuresOf(reliability)] as [string, string]]),
       ...(probation == null ? [] : [["probation", probationOf(probation)] as [string, string]]),
     ]),

@@ -11,8 +11,11 @@ export function moneyTick(dollars: number, step: number = dollars): string {
   return `$${whole.replace(/\B(?=(\d{3})+$)/g, ",")}${part === undefined ? "" : `.${part}`}`;
 }
 
+/** A moment of the reader's own day: "Nov 15, 06:30". */
+export const momentTick = (at: number): string => `${monthDayText(at)}, ${minuteText(at)}`;
+
 /** Of a bucket of sums: `2026-11-15T06:00:00Z`, `2026-11-15`, or the moment itself. Days are UTC's: so are the sums. */
 export function bucketTick(by: "hour" | "day", bucket: string | number): string {
   const at = new Date(bucket);
-  return by === "hour" ? `${monthDayText(at)}, ${minuteText(at)}` : `${utcMonthDayText(at)} UTC`;
+  return by === "hour" ? momentTick(at.getTime()) : `${utcMonthDayText(at)} UTC`;
 }

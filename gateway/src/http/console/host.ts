@@ -5,6 +5,8 @@ import { parseId, publicId } from "../../base/ids.ts";
 import { invariant } from "../../base/invariant.ts";
 import { seconds } from "../../base/time.ts";
 import { type SecretRecord, TooManyOpen } from "../../keys/keys.ts";
+import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "../nodes/insight.ts";
+import { type MarketParts, marketOf } from "../nodes/market.ts";
 import { modelsForHosts } from "../nodes/models.ts";
 import { type OwnNodesParts, ownNodes } from "../nodes/own-nodes.ts";
 import { nodeStats, type StatsParts } from "../nodes/stats.ts";
@@ -13,7 +15,7 @@ import type { Handlers } from "../routes.ts";
 import { secretsPage } from "./secret-lists.ts";
 
 export function hostHandlers(
-  parts: Pick<Parts, "hostTokens" | "cursors"> & OwnNodesParts & StatsParts,
+  parts: Pick<Parts, "hostTokens" | "cursors"> & OwnNodesParts & StatsParts & InsightParts & MarketParts,
 ): Handlers<typeof hostRoutes> {
   const { hostTokens, cursors, catalogue } = parts;
   const nodes = ownNodes(parts);
@@ -52,6 +54,29 @@ export function hostHandlers(
     electModels: ({ account, params, body, refuse }) => nodes.elect(account.id, params.id, () => body().models, refuse),
     pauseNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "pause", refuse),
     resumeNode: ({ account, params, refuse }) => nodes.move(account.id, params.id, "resume", refuse),
+    renameNode: ({ account, params, body, refuse }) => nodes.rename(account.id, params.id, () => body().name, refuse),
+    retireNode: ({ account, params, refuse }) => nodes.retire(account.id, params.id, refuse),
+
+    getInsight: ({ account, query }) => hostInsight(parts, account.id, query.range),
+
+    async getNodeInsight({ account, params, query, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodeInsight(parts, node, query.range);
+    },
+
+    async listJobs({ account, params, query, refuse }) {
+      const node = await nodes.find(account.id, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return jobsPage(parts, node.id, query);
+    },
+
+    async getMarket({ account, query, refuse }) {
+      const node = query.node === undefined ? undefined : await nodes.find(account.id, query.node);
+      if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
+      return marketOf(parts, account.id, node);
+    },
+
     listNodeModels: async () => modelsForHosts(catalogue()),
   };
 }

@@ -70,6 +70,7 @@ describe("what they are answered", () => {
     "live numbers": builders.callLive,
     "host tokens": hosts.callTokens,
     nodes: hosts.callNodes,
+    "what nodes did, and the market": hosts.callInsight,
     "earnings and their receipts": hosts.callEarnings,
     "operators: the platform": operators.callPlatform,
     "operators: nodes": operators.callPlatformNodes,

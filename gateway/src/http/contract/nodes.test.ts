@@ -87,6 +87,10 @@ describe("what they are answered", () => {
     assert.equal((await ask(200, "getNode", { id })).state, "online");
     for (const move of ["pauseNode", "resumeNode"]) await ask(200, move, { id });
     for (const one of [id, node]) await ask(200, "getNodeStats", { id: one });
+    assert.equal((await ask(200, "renameNode", { id, body: { name: "newer" } })).name, "newer");
+    await ask(409, "renameNode", { id, body: { name: "a node" } });
+    await ask(400, "renameNode", { id, body: { name: "a\nb" } });
+    await ask(200, "renameNode", { id, body: { name: "new" } });
     await ask(200, "listNodes");
   });
 
@@ -100,6 +104,8 @@ describe("what they are answered", () => {
       for (const operation of ["pauseNode", "resumeNode", "issueCredentials"]) await ask(409, operation, { id });
     }
     await ask(409, "electModels", { id: old, body: { models: ["tiny-3b"] } });
+    await ask(409, "retireNode", { id: old });
+    assert.equal((await ask(200, "retireNode", { id: fresh })).state, "retired");
     await ask(200, "getNodeStats", { id: barred });
     const { withheld } = await ask(200, "getNode", { id: await registered("after it") });
     assert.equal(withheld, "host_quarantine");
@@ -140,6 +146,20 @@ describe("what they are answered", () => {
     await attempt(409, { end: "no_capacity" });
     await attempt(502, { end: "failed" });
     await attempt(502, { end: "quiet" });
+  });
+
+  test("what nodes did, and the market", async () => {
+    await platform.rollUp();
+    for (const range of ["1h", "6h", "24h", "7d", "30d", "90d"]) {
+      const { total } = await ask(200, "getNodeInsight", { id: node, query: `range=${range}` });
+      assert.partialDeepStrictEqual(total, { requests: 1, failed: 0, utilisation: null });
+    }
+    await ask(200, "getInsight");
+    const { data } = await ask(200, "listJobs", { id: node });
+    assert.equal((data as object[]).length, 1);
+    await ask(400, "listJobs", { id: node, query: "cursor=none" });
+    await ask(200, "getMarket", { query: `node=${node}` });
+    await ask(404, "getMarket", { query: `node=${publicId("node", host)}` });
   });
 
   test("models, earnings and receipts", async () => {

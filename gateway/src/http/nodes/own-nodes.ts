@@ -4,7 +4,7 @@ import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { type Fault, type FaultOptions, invalidRequest } from "../../faults.ts";
-import type { ListedNode, MoveOutcome, Node } from "../../fleet/fleet.ts";
+import { type ListedNode, type MoveOutcome, type Node, NodeNameTaken } from "../../fleet/fleet.ts";
 import { page } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 
@@ -49,6 +49,31 @@ export function ownNodes(parts: OwnNodesParts) {
           throw invalidRequest(`models[${i}]`, `models[${i}] must be an active model of the catalogue`);
       }
       const outcome = await fleet.elect(accountId, node.id, [...new Set(models)]);
+      if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
+      return show(await changed(outcome, refuse, nodeChanged));
+    },
+
+    async rename(
+      accountId: Uuid,
+      text: string,
+      chosen: () => string,
+      refuse: Refuse<"node_not_found" | "node_name_taken">,
+    ) {
+      const id = parseId("node", text);
+      const renamed =
+        id &&
+        (await fleet.find(accountId, id)) &&
+        (await fleet.rename(accountId, id, chosen()).catch((cause) => {
+          throw cause instanceof NodeNameTaken ? refuse("node_name_taken", { cause }) : cause;
+        }));
+      if (renamed === undefined) throw refuse("node_not_found");
+      return show(renamed);
+    },
+
+    async retire(accountId: Uuid, text: string, refuse: Refuse<"node_not_found" | "node_state_conflict">) {
+      const node = await find(accountId, text);
+      if (node === undefined) throw refuse("node_not_found");
+      const outcome = await fleet.move(accountId, node.id, "retire");
       if (outcome.kind === "refused") throw refuse("node_state_conflict", { message: notAllowed(outcome.standing) });
       return show(await changed(outcome, refuse, nodeChanged));
     },

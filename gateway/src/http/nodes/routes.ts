@@ -12,6 +12,8 @@ import { hostTokenGuard } from "../guards.ts";
 import type { Parts } from "../parts.ts";
 import { type Handlers, serveRoutes } from "../routes.ts";
 import { type EarningsParts, earningsPage } from "./earnings.ts";
+import { hostInsight, type InsightParts, jobsPage, nodeInsight } from "./insight.ts";
+import { type MarketParts, marketOf } from "./market.ts";
 import { modelsForHosts } from "./models.ts";
 import { notAllowed, type OwnNodesParts, ownNodes } from "./own-nodes.ts";
 import { nodeStats, type StatsParts, tenth } from "./stats.ts";
@@ -19,6 +21,8 @@ import { nodeStats, type StatsParts, tenth } from "./stats.ts";
 type NodeApiParts = OwnNodesParts &
   StatsParts &
   EarningsParts &
+  InsightParts &
+  MarketParts &
   Pick<Parts, "door" | "log" | "hostTokens" | "newId" | "mint" | "runPrivately" | "history" | "receipts">;
 
 export function nodeRoutes(app: FastifyInstance, parts: NodeApiParts): void {
@@ -50,6 +54,29 @@ function nodeHandlers(parts: NodeApiParts): Handlers<typeof declared> {
       nodes.elect(accountId, params.id, () => body().models, refuse),
     pauseNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "pause", refuse),
     resumeNode: ({ accountId, params, refuse }) => nodes.move(accountId, params.id, "resume", refuse),
+
+    renameNode: ({ accountId, params, body, refuse }) => nodes.rename(accountId, params.id, () => body().name, refuse),
+    retireNode: ({ accountId, params, refuse }) => nodes.retire(accountId, params.id, refuse),
+
+    getInsight: ({ accountId, query }) => hostInsight(parts, accountId, query.range),
+
+    async getNodeInsight({ accountId, params, query, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return nodeInsight(parts, node, query.range);
+    },
+
+    async listJobs({ accountId, params, query, refuse }) {
+      const node = await nodes.find(accountId, params.id);
+      if (node === undefined) throw refuse("node_not_found");
+      return jobsPage(parts, node.id, query);
+    },
+
+    async getMarket({ accountId, query, refuse }) {
+      const node = query.node === undefined ? undefined : await nodes.find(accountId, query.node);
+      if (query.node !== undefined && node === undefined) throw refuse("node_not_found");
+      return marketOf(parts, accountId, node);
+    },
 
     async getNodeStats({ accountId, params, refuse }) {
       const node = await nodes.find(accountId, params.id);

@@ -20,6 +20,8 @@ interface PastRequest {
   promptTokens?: number;
   completionTokens?: number;
   host?: { accountId: Uuid; nodeId: Uuid };
+  /** The node that had it and was not paid. */
+  failedAt?: Uuid;
   client?: string;
   label?: string;
 }
@@ -50,7 +52,7 @@ export async function served({ ledger }: TestPlatform, request: PastRequest): Pr
   const settled = await ledger.settle({
     id,
     accountId,
-    nodeId: host?.nodeId ?? null,
+    nodeId: host?.nodeId ?? request.failedAt ?? null,
     paidHostId: host?.accountId ?? null,
     charge: charge as Pico,
     outcome: outcome as RequestOutcome,

@@ -19,6 +19,9 @@ import { openFleet } from "../../fleet/fleet.ts";
 import { openAvailability } from "../../history/availability.ts";
 import { openEarnings } from "../../history/earnings.ts";
 import { openHistory } from "../../history/history.ts";
+import { openInsights } from "../../history/insight.ts";
+import { openJobs } from "../../history/jobs.ts";
+import { openMarket } from "../../history/market.ts";
 import { openPerformance } from "../../history/performance.ts";
 import { openPresence } from "../../history/presence.ts";
 import { openReceipts } from "../../history/receipts.ts";
@@ -67,6 +70,8 @@ export interface TestPlatform {
     accounts?: { kind: AccountKind; suspended?: boolean }[],
     more?: { operator?: boolean },
   ): Promise<{ email: string; identityId: Uuid; accountIds: Uuid[] }>;
+  /** Counts what has ended into the rollups. */
+  rollUp(): Promise<void>;
   /** Another server on the same parts, but for these. */
   serve(others: Partial<Parts>): FastifyInstance;
   close(): Promise<void>;
@@ -153,7 +158,7 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     speedOf: (model) =>
       outside.connected.size > 0 && model === "tiny-3b" ? { ttftMs: 180.25, tokensPerSecond: 41.52 } : NO_SPEED,
     capacityOf: () => (outside.connected.size > 0 ? { nodes: 1, slots: 4, busy: 1 } : { nodes: 0, slots: 0, busy: 0 }),
-    waitingFor: () => 0,
+    waitingFor: () => (outside.connected.size > 0 ? 2 : 0),
     keepsFormat: (model) => outside.connected.size > 0 && model === "tiny-3b",
     speedOfNode: (id) => (connected(id) ? { ttftMs: 180.25, tokensPerSecond: 41.5 } : NO_SPEED),
     reliabilityOf: (id) => ({
@@ -163,6 +168,8 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
       failuresMax: 5,
     }),
   };
+  const rollups = { performance: openPerformance({ pool }), earnings: openEarnings({ pool }) };
+  const presence = openPresence({ pool, everyMs: 60_000 });
   const parts: Parts = {
     door: testDoor({ clock, newId, log, trustedProxies, checkAnswers: true }),
     pool,
@@ -180,9 +187,11 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
     hostMoney: openHostMoney({ pool, holdDays: payoutHoldDays }),
     history: openHistory({ pool }),
     usage: openUsage({ pool }),
-    earnings: openEarnings({ pool }),
-    performance: openPerformance({ pool }),
-    presence: openPresence({ pool, everyMs: 60_000 }),
+    ...rollups,
+    presence,
+    insights: openInsights({ pool, ...rollups, presence }),
+    jobs: openJobs({ pool }),
+    market: openMarket({ pool, ...rollups, now: () => clock.now() }),
     unfunded,
     receipts: await openReceipts({ pool, seed: Buffer.alloc(32, 1) }),
     alerts: openAlerts({ pool, outbox, origin }),
@@ -251,6 +260,9 @@ export async function openTestPlatform(options: TestPlatformOptions = {}): Promi
         accountIds.push(id);
       }
       return { email, identityId, accountIds };
+    },
+    async rollUp() {
+      await pool.query("select history_roll_up(1000)");
     },
     serve,
     async close() {

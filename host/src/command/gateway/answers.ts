@@ -47,6 +47,7 @@ export const Node = heard<Schema<"Node">>()({
   name: Text,
   state: Text.default("unknown"),
   models: z.array(Text).default([]),
+  hardware: z.record(Text, z.unknown()).nullish(),
   ...standing,
 });
 
@@ -83,6 +84,43 @@ export const EarningsPage = z.object({
   next_cursor: Text.nullish(),
 });
 
+const Share = z.number().nullable();
+const figures = {
+  ...each(Count, "requests", "failed", "prompt_tokens", "completion_tokens"),
+  ...each(Share, "failed_share", "utilisation", "connected"),
+  ...each(Speed, "ttft_p50_ms", "ttft_p95_ms", "tps"),
+  earned_micro: Micro,
+};
+const insight = {
+  range: Text,
+  total: z.looseObject(figures),
+  earnings_slot_s: Count,
+  earnings: z.array(z.looseObject({ at: Count, earned_micro: Micro })),
+};
+export const NodeInsight = heard<Schema<"NodeInsight">>()(insight);
+export const HostInsight = heard<Schema<"HostInsight">>()({
+  ...insight,
+  nodes: z.array(z.looseObject({ node: NodeId, total: z.looseObject(figures) })),
+});
+
+const Job = heard<Schema<"Job">>()({
+  ...each(Text, "request_id", "outcome", "says"),
+  model: Text.nullable(),
+  ...each(Count, "finished_at", "prompt_tokens", "completion_tokens"),
+  ...each(Speed, "ttft_ms", "duration_ms", "tps"),
+  earned_micro: Micro,
+});
+export const JobsPage = z.object({ data: z.array(Job), next_cursor: Text.nullish() });
+
+const MarketModel = heard<Schema<"MarketModel">>()({
+  model: Text,
+  ...each(Count, "tokens_per_hour_24h", "tokens_per_hour_7d", "waiting", "slots", "busy"),
+  elected: z.boolean(),
+  speed: z.looseObject({ of: Text, ...each(Count, "prompt_tokens_per_s", "completion_tokens_per_s") }).nullable(),
+  ...each(Micro.nullable(), "slot_hour_micro", "node_hour_micro", "mean_hour_micro"),
+});
+export const Market = z.looseObject({ data: z.array(MarketModel), share_percent: Count, slots: Count.nullable() });
+
 export const Trial = heard<Schema<"NodeTry">>()({
   model: Text,
   ...each(Text.nullish(), "text", "vendor_reasoning_content", "finish_reason"),
@@ -103,4 +141,10 @@ export type CatalogueModel = z.output<typeof CatalogueModel>;
 export type Stats = z.output<typeof Stats>;
 export type Earning = z.output<typeof Earning>;
 export type EarningsPage = z.output<typeof EarningsPage>;
+export type NodeInsight = z.output<typeof NodeInsight>;
+export type HostInsight = z.output<typeof HostInsight>;
+export type InsightTotal = NodeInsight["total"];
+export type Job = z.output<typeof Job>;
+export type JobsPage = z.output<typeof JobsPage>;
+export type Market = z.output<typeof Market>;
 export type Trial = z.output<typeof Trial>;

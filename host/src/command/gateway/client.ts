@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { PlaneCredentials } from "../../agent/plane.ts";
 import type { Clock } from "../../clock.ts";
 import * as answers from "./answers.ts";
-import { callGateway, GatewayUnreachable, gatewayAddress } from "./call.ts";
+import { callGateway, GatewayRefusal, GatewayUnreachable, gatewayAddress } from "./call.ts";
 
 const PAGES_MAX = 100;
 /** A try waits for a whole answer of an engine. */
@@ -13,6 +13,8 @@ const TRY_MS_MAX = 180_000;
 type At = keyof NodeCalls & Place;
 type NewNode = Sent<"POST /node/v1/nodes">["body"];
 type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
+export type InsightRange = NonNullable<NonNullable<Sent<"GET /node/v1/insight">["query"]>["range"]>;
+export type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
 /** How long the gateway took to answer, and what its clock said. */
@@ -33,7 +35,14 @@ export interface GatewayClient {
   elect(id: string, models: string[]): Promise<answers.Node>;
   pause(id: string): Promise<answers.Node>;
   resume(id: string): Promise<answers.Node>;
+  rename(id: string, name: string): Promise<answers.Node>;
+  retire(id: string): Promise<answers.Node>;
   stats(id: string): Promise<answers.Stats>;
+  /** Undefined where the gateway is older than this. */
+  insight(range: InsightRange): Promise<answers.HostInsight | undefined>;
+  nodeInsight(id: string, range: InsightRange): Promise<answers.NodeInsight | undefined>;
+  jobs(id: string, query: JobsQuery): Promise<answers.JobsPage>;
+  market(node: string | undefined): Promise<answers.Market>;
   earnings(query: EarningsQuery): Promise<answers.EarningsPage>;
   tryNode(id: string, order: TryOrder): Promise<answers.Trial>;
   credentials(id: string): Promise<PlaneCredentials>;
@@ -87,6 +96,13 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
     elect: (id, models) => call("PUT /node/v1/nodes/{id}/elections", answers.Node, { path: { id }, body: { models } }),
     pause: (id) => call("POST /node/v1/nodes/{id}/pause", answers.Node, { path: { id } }),
     resume: (id) => call("POST /node/v1/nodes/{id}/resume", answers.Node, { path: { id } }),
+    rename: (id, name) => call("PATCH /node/v1/nodes/{id}", answers.Node, { path: { id }, body: { name } }),
+    retire: (id) => call("POST /node/v1/nodes/{id}/retire", answers.Node, { path: { id } }),
+    insight: (range) => unlessOlder(call("GET /node/v1/insight", answers.HostInsight, { query: { range } })),
+    nodeInsight: (id, range) =>
+      unlessOlder(call("GET /node/v1/nodes/{id}/insight", answers.NodeInsight, { path: { id }, query: { range } })),
+    jobs: (id, query) => call("GET /node/v1/nodes/{id}/jobs", answers.JobsPage, { path: { id }, query }),
+    market: (node) => call("GET /node/v1/market", answers.Market, { query: { node } }),
     stats: (id) => call("GET /node/v1/nodes/{id}/stats", answers.Stats, { path: { id } }),
     earnings: (query) => call("GET /node/v1/earnings", answers.EarningsPage, { query }),
     tryNode: (id, order) =>
@@ -96,6 +112,16 @@ export function gatewayClient(options: { gateway: string; token: string; timeout
       return { url: found.plane_url, jwt: found.jwt, seed: found.seed, expiresAt: found.expires_at * 1000 };
     },
   };
+}
+
+/** A gateway from before a route was there says that its path does not exist, which has no code. */
+async function unlessOlder<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof GatewayRefusal && error.status === 404 && error.code !== "node_not_found") return undefined;
+    throw error;
+  }
 }
 
 /** `GET /node/v1/nodes/{id}` and what is sent → the method, the path with its query, the body. */

@@ -14,6 +14,21 @@ export function dollars(micro: string): string {
   return `${negative ? "-" : ""}$${grouped(dollarPart)}.${rest}`;
 }
 
+/** Amounts of one column: exact, with as many places as the finest of them needs, so that their points stand below each other. */
+export function dollarColumn(amounts: readonly (string | null)[]): string[] {
+  const texts = amounts.map((amount) => (amount === null ? null : dollars(amount)));
+  const placesOf = (text: string): number => text.length - text.indexOf(".") - 1;
+  const places = Math.max(0, ...texts.flatMap((text) => (text === null ? [] : placesOf(text))));
+  return texts.map((text) => (text === null ? `–${" ".repeat(places)}` : text + "0".repeat(places - placesOf(text))));
+}
+
+/** `42 %`, `0.7 %`; of nothing there is none. */
+export function percent(share: number | null): string {
+  if (share === null) return "–";
+  const value = share * 100;
+  return `${value > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} %`;
+}
+
 /** The sum of such amounts, exact, with six digits behind the point. */
 export function sumMicro(amounts: readonly string[]): string {
   const pico = amounts.reduce((sum, amount) => sum + picoOf(amount), 0n);

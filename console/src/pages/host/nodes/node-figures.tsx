@@ -1,14 +1,20 @@
 /** Single figures of a node for the cells of a table. */
 import type { ReactNode } from "react";
-import type { ListedNode, NodeStats } from "../../../api/types.ts";
+import type { HostInsight, ListedNode, NodeStats } from "../../../api/types.ts";
+import { Sparkline } from "../../../ui/chart/sparkline.tsx";
 import { Meter } from "../../../ui/meter.tsx";
 import { Skeleton } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
+import { percentText } from "./insight-charts.ts";
+
+type NodeUse = HostInsight["nodes"][number];
 
 export interface NodeRow {
   node: ListedNode;
   /** Undefined until it is known; null where it could not be read. */
   stats: NodeStats | null | undefined;
+  /** The same of the last 24 hours. */
+  use: NodeUse | null | undefined;
 }
 
 function Figure({ of: { stats }, children }: { of: NodeRow; children: (stats: NodeStats) => ReactNode }) {
@@ -27,6 +33,22 @@ export const Slots = ({ of }: { of: NodeRow }) => (
     }
   </Figure>
 );
+
+/** How much of it was used in the last 24 hours, and when. */
+export function Use({ of: { node, use } }: { of: NodeRow }) {
+  if (use === undefined) return <Skeleton className="inline-block h-4 w-24" />;
+  if (use === null || use.total.utilisation === null) return <span className="text-ink-soft">–</span>;
+  const share = percentText(use.total.utilisation);
+  return (
+    <span className="inline-flex items-center gap-2.5 align-middle whitespace-nowrap">
+      <Sparkline
+        label={`Utilisation of ${node.name} in the last 24 hours, ${share} on average`}
+        values={use.utilisation.map((value) => value ?? 0)}
+      />
+      {share}
+    </span>
+  );
+}
 
 /** The fastest of its models, since they differ by size. */
 export const Speed = ({ of }: { of: NodeRow }) => (

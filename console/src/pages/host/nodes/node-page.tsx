@@ -13,6 +13,9 @@ import { Money } from "../../../ui/money.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { Count } from "../../../ui/time.tsx";
 import { BackToNodes } from "../back-to-nodes.tsx";
+import { NodeInsight } from "./node-insight.tsx";
+import { NodeJobs } from "./node-jobs.tsx";
+import { NodeMenu } from "./node-menu.tsx";
 import { NodeModels } from "./node-models.tsx";
 import { PauseButton } from "./pause-button.tsx";
 
@@ -42,7 +45,12 @@ function Details({ node }: { node: NodeDetail }) {
             <span>{meaningOfState(state)}</span>
           </span>
         }
-        actions={<PauseButton node={node} />}
+        actions={
+          <>
+            <PauseButton node={node} />
+            <NodeMenu node={node} />
+          </>
+        }
       />
       <div className="flex flex-col gap-5">
         {quarantine !== null && state === "quarantined" && (
@@ -50,13 +58,24 @@ function Details({ node }: { node: NodeDetail }) {
         )}
         <TrustNotice node={node} forHost />
         <Figures stats={stats} />
+        <NodeInsight id={id} />
         <NodeModels node={node} />
+        <NodeJobs node={node} />
         <Card
           title="Machine"
           aside={
-            <Link to="/host/earnings" search={{ node: id }} className="text-accent underline-offset-2 hover:underline">
-              Earnings of this node
-            </Link>
+            <span className="flex flex-wrap gap-x-4 gap-y-1">
+              <Link to="/host/market" search={{ node: id }} className="text-accent underline-offset-2 hover:underline">
+                What it could earn
+              </Link>
+              <Link
+                to="/host/earnings"
+                search={{ node: id }}
+                className="text-accent underline-offset-2 hover:underline"
+              >
+                Earnings of this node
+              </Link>
+            </span>
           }
         >
           <MachineFacts node={node} />

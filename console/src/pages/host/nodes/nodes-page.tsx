@@ -4,7 +4,7 @@ import { Link, useNavigate } from "@tanstack/react-router";
 import { Cpu, Plus } from "lucide-react";
 import type { ListedNode } from "../../../api/types.ts";
 import { hostMoneyQuery } from "../../../data/earnings.ts";
-import { LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
+import { hostInsightQuery, LOOK_AGAIN_MS, nodeQuery, nodesQuery } from "../../../data/host.ts";
 import { useMay } from "../../../data/session.ts";
 import { NodeState } from "../../../nodes/node-state.tsx";
 import { QuarantineNotice } from "../../../nodes/quarantine-notice.tsx";
@@ -16,7 +16,8 @@ import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { Empty, Loaded, LoadedStat } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
 import { Count } from "../../../ui/time.tsx";
-import { Failures, type NodeRow, Slots, Speed } from "./node-figures.tsx";
+import { percentText } from "./insight-charts.ts";
+import { Failures, type NodeRow, Slots, Speed, Use } from "./node-figures.tsx";
 
 /** However many nodes a host has, their figures are asked for at most this often, all together. */
 const QUESTIONS_A_SECOND = 2;
@@ -84,9 +85,15 @@ function NodeTable({ nodes }: { nodes: ListedNode[] }) {
   const navigate = useNavigate();
   const refetchInterval = Math.max(LOOK_AGAIN_MS, (nodes.length * 1000) / QUESTIONS_A_SECOND);
   const details = useQueries({ queries: nodes.map(({ id }) => ({ ...nodeQuery(id), refetchInterval })) });
+  const insight = useQuery(hostInsightQuery("24h"));
   const rows = nodes.map((node, i): NodeRow => {
     const { data, isError } = details[i] ?? {};
-    return { node, stats: data?.stats ?? (isError === true ? null : undefined) };
+    const use = insight.data?.nodes.find((each) => each.node === node.id);
+    return {
+      node,
+      stats: data?.stats ?? (isError === true ? null : undefined),
+      use: use ?? (insight.data === undefined && !insight.isError ? undefined : null),
+    };
   });
   return (
     <Table
@@ -102,6 +109,7 @@ function NodeTable({ nodes }: { nodes: ListedNode[] }) {
 
 function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
   const money = useQuery(hostMoneyQuery);
+  const insight = useQuery(hostInsightQuery("24h"));
   return (
     <Stats label="At a glance">
       <LoadedStat
@@ -110,6 +118,17 @@ function Figures({ nodes }: { nodes: UseQueryResult<{ data: ListedNode[] }> }) {
         note={({ data: { length } }) => `of ${length} ${length === 1 ? "node" : "nodes"}`}
       >
         {({ data }) => <Count of={data.filter(({ state }) => state === "online").length} />}
+      </LoadedStat>
+      <LoadedStat
+        query={insight}
+        label="Utilisation"
+        note={({ total }) => (
+          <>
+            <Count of={total.requests} /> requests in the last 24 hours
+          </>
+        )}
+      >
+        {({ total }) => percentText(total.utilisation)}
       </LoadedStat>
       <LoadedStat query={money} label="Earned today" note={() => "Since midnight UTC"}>
         {({ today_micro }) => <Money of={today_micro} as="balance" />}
@@ -149,6 +168,7 @@ const COLUMNS: Column<NodeRow>[] = [
   },
   { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
+  { title: "Use, 24 h", from: "md", cell: (row) => <Use of={row} /> },
   { title: "Speed", from: "lg", align: "right", cell: (row) => <Speed of={row} /> },
   { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
   moneyColumn({

@@ -29,7 +29,7 @@ export function AccountAudit({ id }: { id: string }) {
             <ul aria-label="Audit log" className="border-t border-line">
               {acts.map((action, place) => (
                 <li
-                  key={`${action.at} ${action.action} ${place}`}
+                  key={keyOf(action, place)}
                   className="flex items-start justify-between gap-4 border-b border-line px-4 py-3 last:border-b-0 sm:px-5"
                 >
                   <div className="min-w-0">
@@ -48,3 +48,6 @@ export function AccountAudit({ id }: { id: string }) {
     </Card>
   );
 }
+
+/** Several of a kind may be of one second. */
+const keyOf = ({ at, action }: { at: number; action: string }, place: number): string => `${at} ${action} ${place}`;

@@ -44,6 +44,76 @@ export async function callNodes({ platform, people, make }: Fixture, { ask }: Co
   await elect(400, node, ["large-70b"]);
   await elect(409, old, ["tiny-3b"]);
   await ask(browser, 200, "listNodeModels");
+  const rename = (status: number, name: string) => ask(browser, status, "renameNode", { id: fresh, body: { name } });
+  assert.equal((await rename(200, "fresher")).body.name, "fresher");
+  await rename(409, "old");
+  await rename(400, "");
+  assert.equal((await ask(browser, 200, "retireNode", { id: fresh })).body.state, "retired");
+  const again = await ask(browser, 409, "retireNode", { id: fresh });
+  assert.match(again.text, /The node is retired, which does not allow this/);
+}
+
+/** What a node did: two requests, one of which failed and paid nobody. */
+export async function callInsight({ platform, people, make }: Fixture, { ask }: Coverage): Promise<void> {
+  const { browser, accountIds } = people.host;
+  const node = await make("node");
+  const nodeId = parseId("node", node) as Uuid;
+  platform.outside.connected.add(node);
+  const hostId = accountIds[0] as Uuid;
+  const accountId = people.builder.accountIds[0] as Uuid;
+  const good = await served(platform, { accountId, charge: 1_000n, host: { accountId: hostId, nodeId } });
+  const bad = await served(platform, { accountId, outcome: "upstream_failed", failedAt: nodeId });
+  await platform.rollUp();
+  await platform.pool.query("select node_sample(null, 1, array[$1]::uuid[], '{4}', '{1}')", [nodeId]);
+
+  const { total, series, earnings } = (await ask(browser, 200, "getNodeInsight", { id: node }))
+    .body as unknown as InsightBody;
+  const expected = { requests: 2, ok: 1, failed: 1, failed_share: 0.5, connected: 1, earned_micro: "0.000700" };
+  assert.partialDeepStrictEqual(total, expected);
+  assert.ok(Number(total.utilisation) > 0);
+  assert.deepEqual([series.length, series.at(-1)?.requests, earnings.length], [24, 2, 24]);
+  for (const range of ["1h", "6h", "7d", "30d", "90d"]) {
+    const all = (await ask(browser, 200, "getInsight", { query: `range=${range}` })).body as unknown as InsightBody;
+    // Others of its nodes worked too.
+    const own = all.nodes.find((each) => each.node === node)?.total;
+    assert.partialDeepStrictEqual(own, { requests: 2, earned_micro: "0.000700" });
+    assert.equal(
+      all.series.reduce((sum, { requests }) => sum + requests, 0),
+      all.total.requests,
+    );
+  }
+
+  const ids = async (query?: string) => {
+    const { data } = (await ask(browser, 200, "listJobs", { id: node, ...(query !== undefined && { query }) })).body;
+    return (data as { request_id: string }[]).map(({ request_id }) => request_id);
+  };
+  const [ok, failed] = [publicId("req", good), publicId("req", bad)];
+  assert.deepEqual(new Set(await ids()), new Set([ok, failed]));
+  assert.deepEqual(await ids("outcome=upstream_failed"), [failed]);
+  assert.deepEqual(await ids("outcome=ok&model=tiny-3b&from=2026-01-01"), [ok]);
+  assert.deepEqual(await ids("model=small-8b"), []);
+  assert.deepEqual(await ids("to=2026-01-01"), []);
+  const first = (await ask(browser, 200, "listJobs", { id: node, query: "limit=1" })).body;
+  assert.equal((await ids(`limit=1&cursor=${first.next_cursor}`)).length, 1);
+  await ask(browser, 400, "listJobs", { id: node, query: "cursor=none" });
+  const { text } = await ask(browser, 200, "listJobs", { id: node });
+  for (const secret of [accountId, publicId("acc", accountId), "a key", "openai-js"]) assert.ok(!text.includes(secret));
+
+  await ask(browser, 200, "getMarket");
+  const market = (await ask(browser, 200, "getMarket", { query: `node=${node}` })).body;
+  const row = (market.data as Record<string, unknown>[]).find(({ model }) => model === "tiny-3b");
+  assert.partialDeepStrictEqual(row, { waiting: 2, nodes: 1, slots: 4, busy: 1, elected: true });
+  assert.partialDeepStrictEqual(row?.speed, { of: "node" });
+  assert.equal(market.slots, 4);
+  assert.match(String(row?.node_hour_micro), /^[1-9]/);
+  await ask(browser, 404, "getMarket", { query: `node=${publicId("node", accountId)}` });
+}
+
+interface InsightBody {
+  total: Record<string, unknown>;
+  series: { requests: number }[];
+  earnings: object[];
+  nodes: { node: string; total: object }[];
 }
 
 /** Each sum has the field that `by` names and the one that `split` names. */

@@ -1,0 +1,182 @@
+/** What each model could earn: for a host who chooses what to serve. Estimates, and how they are made. */
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { MarketModel } from "../../../api/types.ts";
+import { marketQuery, nodesQuery } from "../../../data/host.ts";
+import { decimalText } from "../../../locale.ts";
+import { Badge } from "../../../ui/badge.tsx";
+import { Card, PageHeader } from "../../../ui/card.tsx";
+import { SelectField } from "../../../ui/field.tsx";
+import { Meter } from "../../../ui/meter.tsx";
+import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { Loaded } from "../../../ui/states.tsx";
+import { type Column, Table } from "../../../ui/table.tsx";
+import { Count } from "../../../ui/time.tsx";
+
+export function MarketPage() {
+  const { node } = useSearch({ from: "/app/host/market" });
+  const navigate = useNavigate({ from: "/host/market" });
+  const { data: nodes } = useQuery(nodesQuery);
+  const market = useQuery(marketQuery(node));
+  const choices = (nodes?.data ?? []).filter(({ state }) => state !== "retired");
+  return (
+    <>
+      <PageHeader
+        title="Market"
+        about="What builders ask for, who serves it, and what a slot could earn by it."
+        actions={
+          <SelectField
+            label="Node"
+            hideLabel
+            className="w-48"
+            value={node ?? ""}
+            options={[
+              { value: "", label: "Any node" },
+              ...choices.map(({ id, name }) => ({ value: id, label: `By ${name}` })),
+            ]}
+            onChange={({ target }) =>
+              void navigate({ search: target.value === "" ? {} : { node: target.value }, replace: true })
+            }
+          />
+        }
+      />
+      <div className="flex flex-col gap-5">
+        <Card flush>
+          <Loaded query={market}>
+            {({ data, slots }) => (
+              <Table label="Market" columns={columnsFor(slots)} rows={data} keyOf={({ model }) => model} />
+            )}
+          </Loaded>
+        </Card>
+        <Loaded query={market} loading={null}>
+          {({ share_percent, slots }) => <How share={share_percent} slots={slots} ofNode={node !== undefined} />}
+        </Loaded>
+      </div>
+    </>
+  );
+}
+
+const Nothing = () => <span className="text-ink-soft">–</span>;
+
+const columnsFor = (slots: number | null): Column<MarketModel>[] => [
+  {
+    title: "Model",
+    cell: (row) => (
+      <>
+        <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
+          <code className="font-mono font-medium">{row.model}</code>
+          {row.elected && <Badge tone="accent">elected</Badge>}
+        </span>
+        <span className="block text-xs text-ink-soft">
+          <Prices of={row} />
+        </span>
+      </>
+    ),
+  },
+  {
+    title: "Demand",
+    from: "sm",
+    align: "right",
+    cell: (row) => (
+      <span className="whitespace-nowrap">
+        <Count of={row.tokens_per_hour_24h} /> <span className="text-ink-soft">tokens/h</span>
+        <span className="block text-xs text-ink-soft">
+          <Count of={row.tokens_per_hour_7d} /> over 7 days
+        </span>
+      </span>
+    ),
+  },
+  {
+    title: "Slots now",
+    from: "md",
+    cell: ({ slots: all, busy, waiting }) =>
+      all === 0 ? (
+        <span className="text-ink-soft">nobody serves it</span>
+      ) : (
+        <>
+          <Meter label="Slots" value={busy} max={all} word="busy" />
+          {waiting > 0 && <span className="block text-xs text-warn">{waiting} waiting</span>}
+        </>
+      ),
+  },
+  {
+    title: "Speed",
+    from: "xl",
+    align: "right",
+    cell: ({ speed }) =>
+      speed === null ? (
+        <span className="text-ink-soft">not measured</span>
+      ) : (
+        <span className="whitespace-nowrap">
+          {decimalText(speed.prompt_tokens_per_s)} <span className="text-ink-soft">in</span>{" "}
+          {decimalText(speed.completion_tokens_per_s)} <span className="text-ink-soft">out/s</span>
+          <span className="block text-xs text-ink-soft">{speed.of === "node" ? "this node" : "all nodes"}</span>
+        </span>
+      ),
+  },
+  moneyColumn({ title: "Earned on average", from: "lg", of: ({ mean_hour_micro }) => mean_hour_micro }),
+  moneyColumn({
+    title: "Slot, full hour",
+    of: ({ slot_hour_micro }) => slot_hour_micro,
+    ...(slots !== null && {
+      below: ({ node_hour_micro }: MarketModel) =>
+        node_hour_micro !== null && (
+          <span className="block text-xs text-ink-soft">
+            <Money of={node_hour_micro} as="balance" /> with {slots} {slots === 1 ? "slot" : "slots"}
+          </span>
+        ),
+    }),
+  }),
+];
+
+function Prices({ of: { price_in_micro_1m: input, price_out_micro_1m: output } }: { of: MarketModel }) {
+  if (input === null) return <Nothing />;
+  return (
+    <>
+      <Money of={String(input)} /> in
+      {output !== null && (
+        <>
+          , <Money of={String(output)} /> out
+        </>
+      )}
+    </>
+  );
+}
+
+const How = ({ share, slots, ofNode }: { share: number; slots: number | null; ofNode: boolean }) => (
+  <Card title="How these figures are made">
+    <dl className="grid gap-x-6 gap-y-3 sm:grid-cols-[10rem_1fr]">
+      <Term name="Prices">What builders pay per million tokens. Hosts get {share} % of it.</Term>
+      <Term name="Demand">
+        Tokens in and out that all builders together used, per hour, over the last 24 hours and 7 days; rounded to two
+        digits.
+      </Term>
+      <Term name="Slots now">
+        Slots of connected nodes and how many are busy; waiting: requests that found no free one.
+      </Term>
+      <Term name="Speed">
+        Tokens per second of working time of one slot over the last 7 days
+        {ofNode
+          ? ": this node's own where it served the model, else that of all nodes that did."
+          : ", of all nodes that served the model."}
+      </Term>
+      <Term name="Earned on average">
+        What a node that elected the model earned by it per hour of being connected, over the last 24 hours. Shown where
+        three hosts or more serve it, or you alone.
+      </Term>
+      <Term name="Slot, full hour">
+        An estimate: speed × price × {share} % for one slot that is never idle
+        {ofNode && slots === null && "; for the whole node once it is connected"}. It is no promise: no node is always
+        busy, and several slots of one machine slow each other down.
+      </Term>
+    </dl>
+  </Card>
+);
+
+const Term = ({ name, children }: { name: string; children: ReactNode }) => (
+  <>
+    <dt className="font-medium">{name}</dt>
+    <dd className="text-ink-soft max-sm:-mt-2.5">{children}</dd>
+  </>
+);

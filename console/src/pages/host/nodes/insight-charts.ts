@@ -1,0 +1,48 @@
+/** A node's figures over time as what charts are given. Pure. */
+import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
+import { decimalText } from "../../../locale.ts";
+import { chartDollars, exactDollars, parseMicro } from "../../../money.ts";
+import type { ChartRow, Series } from "../../../ui/chart/chart-data.ts";
+import { bucketTick, momentTick } from "../../../ui/chart/labels.ts";
+
+const DAY_S = 86_400;
+
+/** A slot by its moment: a day is UTC's, anything shorter the reader's own. */
+const labelOf = (at: number, slotS: number): string =>
+  slotS === DAY_S ? bucketTick("day", at * 1000) : momentTick(at * 1000);
+
+type Lines = { name: string; colour: number; of: (point: InsightPoint) => number | null }[];
+
+/** What was not measured in a slot is a gap. */
+export function courseOf({ series, slot_s }: NodeInsight, lines: Lines): { series: Series[]; rows: ChartRow[] } {
+  return {
+    series: lines.map(({ name, colour }) => ({ name, colour })),
+    rows: series.map((point) => ({
+      label: labelOf(point.at, slot_s),
+      at: point.at * 1000,
+      values: Object.fromEntries(
+        lines.flatMap(({ name, of }) => {
+          const value = of(point);
+          return value === null ? [] : [[name, value]];
+        }),
+      ),
+    })),
+  };
+}
+
+export function earningsOf({ earnings, earnings_slot_s }: NodeInsight): { series: Series[]; rows: ChartRow[] } {
+  const name = "Earned";
+  return {
+    series: [{ name, colour: 2 }],
+    rows: earnings.map(({ at, earned_micro }) => ({
+      label: labelOf(at, earnings_slot_s),
+      at: at * 1000,
+      values: { [name]: chartDollars(parseMicro(earned_micro)) },
+      texts: { [name]: exactDollars(parseMicro(earned_micro)) },
+    })),
+  };
+}
+
+/** "42 %", "0.7 %"; "–" of nothing. */
+export const percentText = (share: number | null): string =>
+  share === null ? "–" : `${share > 0 && share < 0.1 ? decimalText(share * 100) : Math.round(share * 100)} %`;

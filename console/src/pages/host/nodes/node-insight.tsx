@@ -1,0 +1,143 @@
+/** How a node did over time: its use, its requests, what it earned, what failed, how soon it answered. */
+import { useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
+import type { NodeInsight as Insight } from "../../../api/types.ts";
+import { nodeInsightQuery } from "../../../data/host.ts";
+import { countText } from "../../../locale.ts";
+import { span } from "../../../time.ts";
+import { RANGE_WORDS, RANGES } from "../../../time-range.ts";
+import { Card, Stat, Stats } from "../../../ui/card.tsx";
+import { Chart } from "../../../ui/chart/chart.tsx";
+import { moneyTick } from "../../../ui/chart/labels.ts";
+import { Money } from "../../../ui/money.tsx";
+import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
+import { Loaded, Skeleton } from "../../../ui/states.tsx";
+import { Count, Span } from "../../../ui/time.tsx";
+import { courseOf, earningsOf, percentText } from "./insight-charts.ts";
+
+const HEIGHT = 170;
+
+export function NodeInsight({ id }: { id: string }) {
+  const [range, setRange] = useRange(RANGES, "24h");
+  const insight = useQuery(nodeInsightQuery(id, range));
+  const words = RANGE_WORDS[range];
+  return (
+    <section aria-label="Activity" className="flex flex-col gap-5">
+      <header className="flex flex-wrap items-center justify-between gap-3">
+        <h2 className="text-base font-semibold">Activity</h2>
+        <RangeChoice range={range} choices={RANGES} onChange={setRange} />
+      </header>
+      <Loaded query={insight} loading={<Skeleton className="h-96 w-full" />}>
+        {(found) => (
+          <>
+            <Totals insight={found} words={words} />
+            <div className="grid gap-5 lg:grid-cols-2">
+              <Course title="Utilisation" note="Working time as a share of slots × time connected.">
+                <Chart
+                  kind="lines"
+                  title={`Utilisation in ${words}`}
+                  height={HEIGHT}
+                  format={percentText}
+                  {...courseOf(found, [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }])}
+                />
+              </Course>
+              <Course title="Requests" note="By when they were made; a client that left is no failure.">
+                <Chart
+                  title={`Requests in ${words}`}
+                  height={HEIGHT}
+                  whole
+                  format={countText}
+                  {...courseOf(found, [
+                    { name: "Completed", colour: 1, of: ({ ok }) => ok },
+                    { name: "Client left", colour: 7, of: ({ closed }) => closed },
+                    { name: "Failed", colour: 6, of: ({ failed }) => failed },
+                  ])}
+                />
+              </Course>
+              <Course title="Tokens" note="Prompts read and output written.">
+                <Chart
+                  title={`Tokens in ${words}`}
+                  height={HEIGHT}
+                  whole
+                  format={countText}
+                  {...courseOf(found, [
+                    { name: "In", colour: 3, of: ({ prompt_tokens }) => prompt_tokens },
+                    { name: "Out", colour: 1, of: ({ completion_tokens }) => completion_tokens },
+                  ])}
+                />
+              </Course>
+              <Course title="Earned" note="Kept by the hour: the first one is shown whole.">
+                <Chart title={`Earned in ${words}`} height={HEIGHT} format={moneyTick} {...earningsOf(found)} />
+              </Course>
+              <Course title="Time to first token" note="Of requests that completed, with their wait for a node.">
+                <Chart
+                  kind="lines"
+                  title={`Time to first token in ${words}`}
+                  height={HEIGHT}
+                  format={span}
+                  {...courseOf(found, [
+                    { name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms },
+                    { name: "p95", colour: 3, of: ({ ttft_p95_ms }) => ttft_p95_ms },
+                  ])}
+                />
+              </Course>
+              <Course title="Failures" note="Of requests whose client stayed, whoever's doing it was.">
+                <Chart
+                  kind="lines"
+                  title={`Share of requests that failed in ${words}`}
+                  height={HEIGHT}
+                  format={percentText}
+                  {...courseOf(found, [{ name: "Failed", colour: 6, of: ({ failed_share }) => failed_share }])}
+                />
+              </Course>
+            </div>
+          </>
+        )}
+      </Loaded>
+    </section>
+  );
+}
+
+const Course = ({ title, note, children }: { title: string; note: string; children: ReactNode }) => (
+  <Card title={title}>
+    <p className="mb-3 text-xs text-ink-soft">{note}</p>
+    {children}
+  </Card>
+);
+
+function Totals({ insight: { total }, words }: { insight: Insight; words: string }) {
+  return (
+    <Stats label={`In ${words}`}>
+      <Stat label="Utilisation" note={`Connected ${percentText(total.connected)} of the time`}>
+        {percentText(total.utilisation)}
+      </Stat>
+      <Stat
+        label="Requests"
+        note={
+          <>
+            <Count of={total.prompt_tokens} /> tokens in, <Count of={total.completion_tokens} /> out
+          </>
+        }
+      >
+        <Count of={total.requests} />
+      </Stat>
+      <Stat label="Earned" note="In whole hours">
+        <Money of={total.earned_micro} as="balance" />
+      </Stat>
+      <Stat label="Failed" note={`${percentText(total.failed_share)} of those whose client stayed`}>
+        <Count of={total.failed} />
+      </Stat>
+      <Stat
+        label="First token"
+        note={
+          <>
+            p95 <Span ms={total.ttft_p95_ms} />
+            {total.tps !== null && `, ${countText(Math.round(total.tps))} tokens/s`}
+          </>
+        }
+      >
+        <Span ms={total.ttft_p50_ms} />
+      </Stat>
+    </Stats>
+  );
+}

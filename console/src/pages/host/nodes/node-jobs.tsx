@@ -1,0 +1,177 @@
+/** The log of a node's jobs: how each ended, its tokens, its times, what it earned. Neither content nor who asked. */
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { ListChecks } from "lucide-react";
+import { useState } from "react";
+import type { Job, JobFilter, NodeDetail } from "../../../api/types.ts";
+import { jobsQuery } from "../../../data/host.ts";
+import { Badge, type Tone } from "../../../ui/badge.tsx";
+import { Card } from "../../../ui/card.tsx";
+import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
+import { SelectField } from "../../../ui/field.tsx";
+import { Money, moneyColumn } from "../../../ui/money.tsx";
+import { PagedTable } from "../../../ui/paged-table.tsx";
+import { Empty } from "../../../ui/states.tsx";
+import type { Column } from "../../../ui/table.tsx";
+import { Count, Span, Time } from "../../../ui/time.tsx";
+
+const OUTCOMES = [
+  { value: "", label: "All outcomes" },
+  { value: "ok", label: "Completed" },
+  { value: "upstream_failed", label: "Node failed" },
+  { value: "upstream_stall", label: "Node went quiet" },
+  { value: "client_closed", label: "Client left" },
+  { value: "plane_lost", label: "Platform lost the line" },
+];
+
+export function NodeJobs({ node }: { node: NodeDetail }) {
+  const filter = useSearch({ from: "/app/host/nodes/$id", select: ({ model, outcome }) => ({ model, outcome }) });
+  const navigate = useNavigate({ from: "/host/nodes/$id" });
+  const [open, setOpen] = useState<Job>();
+  const chosen = {
+    ...(filter.model !== undefined && { model: filter.model }),
+    ...(filter.outcome !== undefined && { outcome: filter.outcome as JobFilter["outcome"] }),
+  };
+  const jobs = useInfiniteQuery(jobsQuery(node.id, chosen));
+  const set = (name: "model" | "outcome", value: string): void =>
+    void navigate({
+      search: ({ [name]: _before, ...rest }) => (value === "" ? rest : { ...rest, [name]: value }),
+      replace: true,
+      resetScroll: false,
+    });
+  const models = [...new Set([...node.models, ...(filter.model === undefined ? [] : [filter.model])])];
+  return (
+    <Card
+      title="Jobs"
+      flush
+      aside={
+        <div className="flex flex-wrap gap-2">
+          <SelectField
+            label="Model"
+            hideLabel
+            value={filter.model ?? ""}
+            options={[{ value: "", label: "All models" }, ...models.map((value) => ({ value, label: value }))]}
+            onChange={({ target }) => set("model", target.value)}
+          />
+          <SelectField
+            label="Outcome"
+            hideLabel
+            value={filter.outcome ?? ""}
+            options={OUTCOMES}
+            onChange={({ target }) => set("outcome", target.value)}
+          />
+        </div>
+      }
+    >
+      <PagedTable
+        query={jobs}
+        label="Jobs"
+        columns={COLUMNS}
+        keyOf={({ request_id }) => request_id}
+        onOpen={setOpen}
+        isOpen={({ request_id }) => request_id === open?.request_id}
+        empty={
+          <Empty icon={<ListChecks aria-hidden />} title="No jobs">
+            {Object.keys(chosen).length === 0
+              ? "Every request that this node works on appears here."
+              : "No job of this node matches."}
+          </Empty>
+        }
+      />
+      <Drawer open={open !== undefined} onClose={() => setOpen(undefined)} title="Job">
+        {open !== undefined && <Details job={open} />}
+      </Drawer>
+    </Card>
+  );
+}
+
+const TONES: Record<NonNullable<Job["by"]>, Tone> = {
+  engine: "bad",
+  quiet: "bad",
+  client: "neutral",
+  platform: "warn",
+};
+
+const Outcome = ({ of: { outcome, by } }: { of: Job }) => (
+  <Badge tone={by === null ? "good" : TONES[by]}>{outcome}</Badge>
+);
+
+const COLUMNS: Column<Job>[] = [
+  {
+    title: "Finished",
+    cell: (job) => (
+      <>
+        <span className="font-medium whitespace-nowrap">
+          <Time at={job.finished_at} />
+        </span>
+        <span className="block text-xs text-ink-soft @lg:hidden">{job.model ?? "–"}</span>
+      </>
+    ),
+  },
+  { title: "Model", from: "sm", cell: ({ model }) => model ?? <span className="text-ink-soft">–</span> },
+  { title: "Outcome", cell: (job) => <Outcome of={job} /> },
+  {
+    title: "Tokens",
+    from: "md",
+    align: "right",
+    cell: (job) => (
+      <span className="whitespace-nowrap">
+        <Count of={job.prompt_tokens} /> <span className="text-ink-soft">in</span> <Count of={job.completion_tokens} />{" "}
+        <span className="text-ink-soft">out</span>
+      </span>
+    ),
+  },
+  { title: "First token", from: "lg", align: "right", cell: ({ ttft_ms }) => <Span ms={ttft_ms} /> },
+  { title: "Took", from: "md", align: "right", cell: ({ duration_ms }) => <Span ms={duration_ms} /> },
+  moneyColumn({ title: "Earned", from: "sm", of: ({ earned_micro }) => earned_micro }),
+];
+
+function Details({ job }: { job: Job }) {
+  return (
+    <div className="flex flex-col gap-7">
+      <div>
+        <IdLine id={job.request_id} of="request" />
+        <p className="mt-2 flex flex-wrap items-center gap-2">
+          <Outcome of={job} />
+          <span className="text-ink-soft">{job.says}</span>
+        </p>
+      </div>
+      <DrawerSection title="Times">
+        <Facts>
+          <Fact name="Created">
+            <Time at={job.created_at} as="full" />
+          </Fact>
+          <Fact name="Finished">
+            <Time at={job.finished_at} as="full" />
+          </Fact>
+          <Fact name="Waited for a node">
+            <Span ms={job.queue_ms} />
+          </Fact>
+          <Fact name="First token">
+            <Span ms={job.ttft_ms} />
+          </Fact>
+          <Fact name="In all">
+            <Span ms={job.duration_ms} />
+          </Fact>
+          <Fact name="Speed">{job.tps === null ? "–" : `${job.tps} tokens/s`}</Fact>
+        </Facts>
+      </DrawerSection>
+      <DrawerSection title="Work">
+        <Facts>
+          <Fact name="Model">{job.model ?? "–"}</Fact>
+          <Fact name="Tokens in">
+            <Count of={job.prompt_tokens} />
+          </Fact>
+          <Fact name="Tokens out">
+            <Count of={job.completion_tokens} />
+          </Fact>
+          <Fact name="Earned">
+            <Money of={job.earned_micro} exact />
+            {job.own && <span className="text-ink-soft"> by your own request</span>}
+          </Fact>
+        </Facts>
+      </DrawerSection>
+      <p className="text-xs text-ink-soft">Prompts and answers are never stored, and hosts are not told who asked.</p>
+    </div>
+  );
+}

@@ -1,0 +1,65 @@
+/** Renaming and retiring a node. */
+import { Ellipsis, Pencil, Power } from "lucide-react";
+import { useState } from "react";
+import type { Node } from "../../../api/types.ts";
+import { useRenameNode, useRetireNode } from "../../../data/host.ts";
+import { useMay } from "../../../data/session.ts";
+import { IconButton } from "../../../ui/button.tsx";
+import { Confirm } from "../../../ui/dialog.tsx";
+import { Menu, MenuItem } from "../../../ui/menu.tsx";
+import { RenameDialog } from "../../../ui/rename-dialog.tsx";
+import { toast } from "../../../ui/toast.tsx";
+
+export function NodeMenu({ node: { id, name, state } }: { node: Node }) {
+  const [open, setOpen] = useState<"rename" | "retire">();
+  const rename = useRenameNode();
+  const retire = useRetireNode(id);
+  const close = (): void => {
+    setOpen(undefined);
+    rename.reset();
+    retire.reset();
+  };
+  if (!useMay("host")("work")) return null;
+  return (
+    <>
+      <Menu
+        button={
+          <IconButton label={`More for ${name}`}>
+            <Ellipsis aria-hidden className="size-4" />
+          </IconButton>
+        }
+      >
+        <MenuItem onSelect={() => setOpen("rename")}>
+          <Pencil aria-hidden />
+          Rename
+        </MenuItem>
+        {state !== "retired" && (
+          <MenuItem danger onSelect={() => setOpen("retire")}>
+            <Power aria-hidden />
+            Retire
+          </MenuItem>
+        )}
+      </Menu>
+      {open === "rename" && <RenameDialog title="Rename node" of={{ id, name }} rename={rename} onClose={close} />}
+      <Confirm
+        open={open === "retire"}
+        onClose={close}
+        title={`Retire ${name}?`}
+        action="Retire node"
+        busy={retire.isPending}
+        error={retire.error}
+        onConfirm={() =>
+          retire.mutate(undefined, {
+            onSuccess: () => {
+              close();
+              toast(`${name} is retired. Running requests complete.`);
+            },
+          })
+        }
+      >
+        It receives no more requests and gets no credentials; running requests complete first. What it earned stays
+        yours. This cannot be undone: the machine can come back only as a new node, under another name.
+      </Confirm>
+    </>
+  );
+}

@@ -1,0 +1,3 @@
+-- What a node worked on, job by job: also what failed and paid nobody, which no index of its host's has.
+create index request_node on request (node_id, id) where node_id is not null;
+-- functions: c6dd940b43b3d42591ace241beb3d9215a531da101206ae9423357d9d6a834d2

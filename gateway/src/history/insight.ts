@@ -1,0 +1,154 @@
+/**
+ * How a host's nodes did over time: out of the rollups of performance and earnings and the samples of who was connected, never
+ * by scanning requests.
+ */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { type Pico, pico, ZERO } from "../base/money.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import type { EarningHourlySum, Earnings } from "./earnings.ts";
+import { type Performance, type PerformanceSum, type Range, type Slots, slotsOf } from "./performance.ts";
+import type { Presence, PresenceSum } from "./presence.ts";
+
+export interface InsightFigures {
+  /** Undefined where there was no request. */
+  performed: PerformanceSum | undefined;
+  /** Working time as a share of slots × time connected, from 0 to 1; null where no node was seen connected. */
+  utilisation: number | null;
+  /** Share of the time in which the nodes were connected, on average; null where nobody looked. */
+  connected: number | null;
+}
+
+interface Insight {
+  slots: Slots;
+  total: InsightFigures & { earned: Pico };
+  series: (InsightFigures & { at: Date })[];
+  earningsSlotMs: number;
+  /** Of whole hours or days, from the one in which the range begins. */
+  earnings: { at: Date; earned: Pico }[];
+  /** In the order that was asked for. */
+  nodes: { id: Uuid; total: Insight["total"]; utilisation: (number | null)[] }[];
+}
+
+export interface Insights {
+  of(hostAccountId: Uuid, nodeIds: Uuid[], range: Range, now: number): Promise<Insight>;
+}
+
+const HOUR_MS = 3_600_000;
+const Busy = row({ slot: column.moment, subject: column.uuid, busyMs: z.number() });
+
+interface InsightsOptions {
+  pool: pg.Pool;
+  performance: Performance;
+  presence: Presence;
+  earnings: Earnings;
+}
+
+export function openInsights({ pool, performance, presence, earnings }: InsightsOptions): Insights {
+  return {
+    async of(hostAccountId, nodeIds, range, now) {
+      const slots = slotsOf(range, now);
+      const { grain, from, to } = slots;
+      const query = { scope: "node", subjects: nodeIds, grain, from, to } as const;
+      const by = grain === "day" ? "day" : "hour";
+      const only = nodeIds.length === 1 ? { nodeId: nodeIds[0] as Uuid } : {};
+      const [[all], bySlot, byNode, busy, seen, looked, earned] = await Promise.all([
+        performance.sums({ ...query, by: [] }),
+        performance.sums({ ...query, by: ["slot"] }),
+        performance.sums({ ...query, by: ["subject"] }),
+        queryRows(
+          pool,
+          Busy,
+          `select slot, subject, sum(busy_ms)::float8 as "busyMs" from performance
+            where scope = 'node' and subject = any ($1::uuid[]) and grain = $2 and slot >= $3 and slot < $4 group by 1, 2`,
+          [nodeIds, grain, from, to],
+        ),
+        presence.sums(slots, nodeIds),
+        presence.sums(slots),
+        earnings.sums(hostAccountId, { by, split: "node", from, to, ...only }),
+      ]);
+      const time = timeOf({ slots, now, busy, seen, looked });
+      const moments = momentsOf(slots);
+      const ofNode = (id: Uuid) => {
+        const courses = moments.map((at) => time([id], [at]));
+        return {
+          id,
+          total: {
+            performed: byNode.find(({ subject }) => subject === id),
+            ...time([id], moments),
+            earned: sumOf(earned.filter(({ part }) => part === id)),
+          },
+          utilisation: courses.map(({ utilisation }) => utilisation),
+        };
+      };
+      const earningsSlotMs = Math.max(HOUR_MS, slots.slotMs);
+      return {
+        slots,
+        total: { performed: all, ...time(nodeIds, moments), earned: sumOf(earned) },
+        series: moments.map((at) => ({
+          at: new Date(at),
+          performed: bySlot.find(({ slot }) => slot?.getTime() === at),
+          ...time(nodeIds, [at]),
+        })),
+        earningsSlotMs,
+        earnings: earningsBySlot(earned, slots, earningsSlotMs),
+        nodes: nodeIds.map(ofNode),
+      };
+    },
+  };
+}
+
+const momentsOf = ({ from, to, slotMs }: Pick<Slots, "from" | "to" | "slotMs">): number[] =>
+  Array.from({ length: Math.round((to.getTime() - from.getTime()) / slotMs) }, (_, i) => from.getTime() + i * slotMs);
+
+const sumOf = (rows: EarningHourlySum[]): Pico => pico(rows.reduce((sum, { amount }) => sum + amount, 0n));
+
+function earningsBySlot(rows: EarningHourlySum[], { from, to }: Slots, slotMs: number): Insight["earnings"] {
+  const sums = new Map<number, Pico>();
+  for (const { bucket, amount } of rows) {
+    const at = new Date(bucket).getTime();
+    sums.set(at, pico((sums.get(at) ?? ZERO) + amount));
+  }
+  const first = new Date(Math.floor(from.getTime() / slotMs) * slotMs);
+  const last = new Date(Math.ceil(to.getTime() / slotMs) * slotMs);
+  return momentsOf({ from: first, to: last, slotMs }).map((at) => ({ at: new Date(at), earned: sums.get(at) ?? ZERO }));
+}
+
+interface TimeFacts {
+  slots: Slots;
+  now: number;
+  busy: z.infer<typeof Busy>[];
+  seen: PresenceSum[];
+  looked: PresenceSum[];
+}
+
+/** Of these nodes in these slots of time: how much of their connected slots was at work, and how long they were connected. */
+function timeOf({ slots: { slotMs }, now, busy, seen, looked }: TimeFacts) {
+  const keyOf = (id: Uuid, at: number): string => `${id} ${at}`;
+  const busyMs = new Map(busy.map((each) => [keyOf(each.subject, each.slot.getTime()), each.busyMs]));
+  const there = new Map(seen.map((sum) => [keyOf(sum.nodeId, sum.slot.getTime()), sum]));
+  const lookedAt = new Set(looked.map(({ slot }) => slot.getTime()));
+  return (ids: Uuid[], moments: number[]): Pick<InsightFigures, "utilisation" | "connected"> => {
+    let [worked, available, connected, elapsed] = [0, 0, 0, 0];
+    for (const at of moments) {
+      if (!lookedAt.has(at)) continue;
+      // The slot that is running is not over.
+      const length = Math.max(0, Math.min(slotMs, now - at));
+      for (const id of ids) {
+        elapsed += length;
+        const sum = there.get(keyOf(id, at));
+        if (sum === undefined) continue;
+        const share = Math.min(1, sum.samples / sum.samplesTaken);
+        connected += share * length;
+        available += sum.slots * share * length;
+        worked += busyMs.get(keyOf(id, at)) ?? 0;
+      }
+    }
+    return {
+      // A request counts where it began, so that a long one can make a slot more than full.
+      utilisation: available === 0 ? null : Math.min(1, worked / available),
+      connected: elapsed === 0 ? null : Math.min(1, connected / elapsed),
+    };
+  };
+}

@@ -1,0 +1,139 @@
+/** What models are in demand and what they earned, over everybody: for hosts who choose what to serve. Out of rollups. */
+import type pg from "pg";
+import { z } from "zod";
+import type { Uuid } from "../base/ids.ts";
+import { PICO_PER_MICRO, type Pico, pico, ZERO } from "../base/money.ts";
+import { column, queryRows, row } from "../db/rows.ts";
+import { type Performance, type PerformanceSum, type Slots, slotsOf } from "./performance.ts";
+
+export interface ModelWork {
+  model: string;
+  promptTokens: number;
+  completionTokens: number;
+  busyMs: number;
+}
+
+interface ModelMarket {
+  /** Tokens in and out, an hour. */
+  hourTokens24h: number;
+  hourTokens7d: number;
+  /** What all nodes did in the last 7 days. */
+  work: ModelWork | undefined;
+  /** By host account: what its nodes that elected the model earned by it in the last 24 hours, and how long they were connected. */
+  hosts: { accountId: Uuid; earned: Pico; connectedMs: number }[];
+}
+
+export interface Market {
+  /** Of everybody, a minute old at most. */
+  models(): Promise<Map<string, ModelMarket>>;
+  /** What one node did in the last 7 days, by model. */
+  workOf(nodeId: Uuid): Promise<ModelWork[]>;
+}
+
+/** Looking is for many, and the rollups of a whole day are read for it. */
+const KEPT_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+const Served = row({
+  model: z.string(),
+  accountId: column.uuid,
+  earned: column.pico,
+  connectedHours: z.number(),
+});
+
+/** By nodes that elected the model, each found by its own rows: no more is read than they did in a day. */
+const SERVED = `
+  with hours as (
+    select n.id, n.account_id, e.model,
+           (select coalesce(sum(least(1, p.samples::float8 / nullif(a.samples, 0))
+                                * least(1, extract(epoch from $2::timestamptz - p.slot) / 3600)), 0)
+              from node_presence p
+              join node_presence a on a.node_id = '00000000-0000-0000-0000-000000000000' and a.grain = 'hour' and a.slot = p.slot
+             where p.node_id = n.id and p.grain = 'hour' and p.slot >= $1) as connected,
+           (select coalesce(sum(h.host_pico), 0) from earning_hour h
+             where h.host_account_id = n.account_id and h.hour >= $1 and h.node_id = n.id and h.model = e.model) as earned
+      from node n join node_election e on e.node_id = n.id where n.state <> 'retired'
+  )
+  select model, account_id as "accountId", sum(earned) as earned, sum(connected)::float8 as "connectedHours"
+    from hours group by 1, 2`;
+
+export function openMarket(options: { pool: pg.Pool; performance: Performance; now: () => number }): Market {
+  const { pool, performance, now } = options;
+  const workOf = ({ model, promptTokens, completionTokens, busyMs }: PerformanceSum): ModelWork => ({
+    ...{ model: model ?? "", promptTokens, completionTokens, busyMs },
+  });
+  const look = async (): Promise<Map<string, ModelMarket>> => {
+    const [day, week] = [slotsOf("24h", now()), slotsOf("7d", now())];
+    const [lastDay, lastWeek, served] = await Promise.all([
+      performance.sums({ scope: "platform", ...day, by: ["model"] }),
+      performance.sums({ scope: "platform", ...week, by: ["model"] }),
+      queryRows(pool, Served, SERVED, [day.from, new Date(now())]),
+    ]);
+    const perHour = (sum: PerformanceSum, { from }: Slots): number =>
+      ((sum.promptTokens + sum.completionTokens) * HOUR_MS) / (now() - from.getTime());
+    const found = new Map<string, ModelMarket>();
+    const entry = (model: string): ModelMarket => {
+      const known = found.get(model) ?? { hourTokens24h: 0, hourTokens7d: 0, work: undefined, hosts: [] };
+      found.set(model, known);
+      return known;
+    };
+    for (const sum of lastDay) entry(sum.model ?? "").hourTokens24h = perHour(sum, day);
+    for (const sum of lastWeek)
+      Object.assign(entry(sum.model ?? ""), { hourTokens7d: perHour(sum, week), work: workOf(sum) });
+    for (const { model, accountId, earned, connectedHours } of served)
+      entry(model).hosts.push({ accountId, earned, connectedMs: connectedHours * HOUR_MS });
+    return found;
+  };
+  let kept: { at: number; models: Promise<Map<string, ModelMarket>> } | undefined;
+  return {
+    models() {
+      if (kept === undefined || now() - kept.at >= KEPT_MS) {
+        const models = look();
+        const fresh = { at: now(), models };
+        kept = fresh;
+        // What failed is asked anew by the next.
+        models.catch(() => {
+          if (kept === fresh) kept = undefined;
+        });
+      }
+      return kept.models;
+    },
+    async workOf(nodeId) {
+      const sums = await performance.sums({
+        scope: "node",
+        subjects: [nodeId],
+        ...slotsOf("7d", now()),
+        by: ["model"],
+      });
+      return sums.map(workOf);
+    },
+  };
+}
+
+const HOSTS_MIN = 3;
+
+/**
+ * What a node earned by a model in an hour of being connected, on average. Null where fewer than three hosts have nodes on it
+ * and one of them is not `asker`: with two, each could work out what the other earned.
+ */
+export function meanHour({ hosts }: Pick<ModelMarket, "hosts">, asker: Uuid): Pico | null {
+  const there = hosts.filter(({ connectedMs }) => connectedMs > 0);
+  const hours = there.reduce((sum, { connectedMs }) => sum + connectedMs, 0) / HOUR_MS;
+  const alone = there.every(({ accountId }) => accountId === asker);
+  if (hours === 0 || (there.length < HOSTS_MIN && !alone)) return null;
+  const earned = there.reduce((sum, host) => sum + host.earned, ZERO as bigint);
+  return inMicro((earned * 1000n) / BigInt(Math.max(1, Math.round(hours * 1000))));
+}
+
+/** What one slot earns in an hour without a pause, at these prices: a host's share of what such work costs. Null of no work. */
+export function slotHour(
+  { promptTokens, completionTokens, busyMs }: ModelWork,
+  prices: { in: bigint; out: bigint; sharePercent: number },
+): Pico | null {
+  if (busyMs <= 0) return null;
+  const cost = BigInt(promptTokens) * prices.in + BigInt(completionTokens) * prices.out;
+  return inMicro((cost * BigInt(prices.sharePercent) * BigInt(HOUR_MS)) / (100n * BigInt(Math.round(busyMs))));
+}
+
+/** More digits than that would look like more than an estimate. */
+const inMicro = (amount: bigint): Pico => pico(amount - (amount % PICO_PER_MICRO));

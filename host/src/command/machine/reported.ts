@@ -1,0 +1,30 @@
+/** A machine as it was told to the gateway when it was registered; perhaps by another agent, so that nothing of it is sure. */
+import { z } from "zod";
+import { counted, gibibytes } from "../terminal/format.ts";
+import { sanitise } from "../terminal/text.ts";
+
+const Gpu = z.object({ name: z.string(), memory_bytes: z.number().positive().nullish() });
+const Machine = z.object({
+  cpu: z.string().optional().catch(undefined),
+  cores: z.number().positive().optional().catch(undefined),
+  memory_bytes: z.number().positive().optional().catch(undefined),
+  gpus: z.array(Gpu).catch([]),
+});
+
+export function machineLines(hardware: Record<string, unknown> | null | undefined): [name: string, value: string][] {
+  const { data } = Machine.safeParse(hardware);
+  if (data === undefined) return [];
+  const { cpu, cores, memory_bytes, gpus } = data;
+  const processor = [
+    ...(cpu === undefined ? [] : [sanitise(cpu)]),
+    ...(cores === undefined ? [] : [counted(cores, "core")]),
+    ...(memory_bytes === undefined ? [] : [`${gibibytes(memory_bytes)} of memory`]),
+  ].join(", ");
+  return [
+    ...(processor === "" ? [] : [["machine", processor] as [string, string]]),
+    ...gpus.map(({ name, memory_bytes: own }): [string, string] => [
+      "gpu",
+      own == null ? `${sanitise(name)}, shares the machine's memory` : `${sanitise(name)}, ${gibibytes(own)}`,
+    ]),
+  ];
+}

@@ -1,0 +1,18 @@
+/** `--range`: how far back figures reach. */
+import type { Wrong } from "./arguments.ts";
+import type { InsightRange } from "./gateway/client.ts";
+
+export const RANGE_WORDS: Record<InsightRange, string> = {
+  "1h": "the last hour",
+  "6h": "the last 6 hours",
+  "24h": "the last 24 hours",
+  "7d": "the last 7 days",
+  "30d": "the last 30 days",
+  "90d": "the last 90 days",
+};
+export const RANGES = Object.keys(RANGE_WORDS);
+
+export function rangeOf(text: string | undefined, wrong: Wrong): InsightRange | undefined {
+  if (text === undefined) return undefined;
+  return Object.hasOwn(RANGE_WORDS, text) ? (text as InsightRange) : wrong(`--range is one of ${RANGES.join(", ")}`);
+}
