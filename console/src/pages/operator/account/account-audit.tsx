@@ -29,6 +29,7 @@ export function AccountAudit({ id }: { id: string }) {
             <ul aria-label="Audit log" className="border-t border-line">
               {acts.map((action, place) => (
                 <li
+                  // biome-ignore lint/suspicious/noArrayIndexKey: two of the same second may be alike
                   key={`${action.at} ${action.action} ${place}`}
                   className="flex items-start justify-between gap-4 border-b border-line px-4 py-3 last:border-b-0 sm:px-5"
                 >
