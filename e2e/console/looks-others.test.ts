@@ -20,6 +20,12 @@ const row = async (page: Page, name: RegExp): Promise<void> => {
   await page.getByRole("dialog").waitFor();
 };
 
+const accountPage = async (page: Page, { of, has }: { of: RegExp; has: string }): Promise<void> => {
+  await row(page, of);
+  await page.getByRole("link", { name: /^Account page/ }).click();
+  await page.getByRole("table", { name: has }).waitFor();
+};
+
 const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
   {
     who: "builder",
@@ -60,14 +66,16 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
         open: (page) => row(page, /^Local builder/),
       },
       {
-        path: "/operator/accounts",
+        path: "/operator/accounts?kind=builder",
+        heading: "Accounts",
+        there: "Local builder",
+        open: (page) => accountPage(page, { of: /^Local builder/, has: "Statement" }),
+      },
+      {
+        path: "/operator/accounts?kind=host",
         heading: "Accounts",
         there: "Local host",
-        open: async (page) => {
-          await row(page, /^Local host/);
-          await page.getByRole("link", { name: /^Account page/ }).click();
-          await page.getByRole("table", { name: "Payouts" }).waitFor();
-        },
+        open: (page) => accountPage(page, { of: /^Local host/, has: "Payouts" }),
       },
       { path: "/operator/nodes", heading: "All nodes", there: "quarantined", open: (page) => row(page, /^attic/) },
       { path: "/operator/payouts", heading: "Payouts", there: "November", open: (page) => row(page, /November/) },

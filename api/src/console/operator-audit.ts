@@ -17,7 +17,7 @@ const AuditFilter = {
   ...SpanFields,
 };
 const WORDS = {
-  operator: "Only what this operator did: an e-mail address, or `command line`.",
+  operator: "Only what these operators did: a part of an e-mail address, or `command line`.",
   action: "Only this action, such as `account.suspend`.",
   subject: "Only what was done to this one, by its id.",
   account: "Only what was done to this account, its keys and its nodes; `acc_…`.",

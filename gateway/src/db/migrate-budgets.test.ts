@@ -89,8 +89,8 @@ test("from 0020 with rows: all of it stays, the last 90 days are rolled up, and 
   );
   assert.equal(await value("select history_roll_up(100)"), 2);
   const { rows } = await pool.query(
-    "select requests, ok, prompt_tokens from performance where scope = 'account' and grain = 'hour' and subject = $1",
-    [BUILDER],
+    "select requests, ok, prompt_tokens from performance where scope = 'account' and grain = 'hour' and key_id = $1",
+    [KEY],
   );
   assert.deepEqual(rows, [{ requests: 2n, ok: 2n, prompt_tokens: 2n }]);
 

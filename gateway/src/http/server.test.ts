@@ -47,6 +47,7 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
     underWay: new UnderWay(),
     refusals: { record: async () => {} },
     watch: { refused: () => {} },
+    unfunded: { count: () => {} },
     ledger: {
       hasCredit: () => credit.has,
       hold: () => assert.fail("nothing is held for a request that never came"),

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { z } from "zod";
 import type { NewId, Uuid } from "../base/ids.ts";
 import { column, queryRows, row } from "../db/rows.ts";
+import { partOf } from "./nodes.ts";
 
 interface OperatorAct {
   /** The operator's e-mail address, or "command line". */
@@ -28,6 +29,7 @@ const OperatorAction = row({
 export type OperatorAction = z.infer<typeof OperatorAction>;
 
 export interface AuditFilter {
+  /** A part of the operator's address. */
   operator?: string | undefined;
   action?: string | undefined;
   /** Whatever was done to one of these. */
@@ -75,12 +77,12 @@ export function openAudit({ pool, newId }: { pool: pg.Pool; newId: NewId }): Aud
         pool,
         OperatorAction,
         `select id, at, operator, action, subject, details, outcome from operator_action
-          where ($1::uuid is null or id < $1) and ($3::text is null or lower(operator) = lower($3))
+          where ($1::uuid is null or id < $1) and ($3::text is null or operator ilike $3)
             and ($4::text is null or action = $4) and ($5::text[] is null or subject = any ($5))
             and ($6::timestamptz is null or at >= $6) and ($7::timestamptz is null or at < $7)
             and ${outcome === undefined ? "true" : OUTCOMES[outcome]}
           order by id desc limit $2`,
-        [before ?? null, limit, operator ?? null, action ?? null, subjects ?? null, from ?? null, to ?? null],
+        [before ?? null, limit, partOf(operator), action ?? null, subjects ?? null, from ?? null, to ?? null],
       ),
   };
 }

@@ -87,7 +87,7 @@ export function keepProving(books: Books, options: { pool: pg.Pool; clock: Clock
 }
 
 /** The last verdict as this gateway knows it, whoever gave it: for those who may not wait for the store. */
-export interface WatchedVerdict {
+interface WatchedVerdict {
   /** Undefined while there is none. */
   current(): Pick<Verdict, "at" | "balanced"> | undefined;
   stop(): Promise<void>;

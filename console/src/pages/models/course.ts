@@ -1,6 +1,6 @@
 /** How a model did over time, as charts and words show it. Pure. */
 import type { ModelPerformance } from "../../api/types.ts";
-import { decimalText, minuteText, monthDayText, utcMonthDayText } from "../../locale.ts";
+import { decimalText, minuteText, monthDayText, shareText, utcMonthDayText } from "../../locale.ts";
 import { span } from "../../time.ts";
 import type { ChartProps } from "../../ui/chart/chart-data.ts";
 
@@ -11,7 +11,7 @@ type Lines = Pick<ChartProps, "series" | "rows" | "format">;
 export function percentText(share: number | null, places = 2): string {
   if (share === null) return "–";
   const factor = 10 ** places;
-  return `${decimalText(Math.floor(share * 100 * factor + 1e-6) / factor)} %`;
+  return shareText(Math.floor(share * 100 * factor + 1e-6) / factor / 100);
 }
 
 /** Hours are the reader's own; days are the platform's, in UTC. */

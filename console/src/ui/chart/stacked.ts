@@ -5,7 +5,7 @@ import { type ChartRow, colourOf, type Series } from "./chart-data.ts";
 const PARTS_MAX = 6;
 const OTHERS = "Others";
 
-export interface Amount {
+interface Amount {
   bucket: string;
   part: string;
   pico: bigint;

@@ -78,7 +78,10 @@ describe("200", () => {
     const { identity, accounts } = await session();
     assert.equal(identity?.email, email);
     const [id] = accountIds as [Uuid];
-    assert.deepEqual(accounts, [{ id: publicId("acc", id), kind: "host", name: "A host", suspended: false }]);
+    const may = ["read", "work", "pay", "own"];
+    assert.deepEqual(accounts, [
+      { id: publicId("acc", id), kind: "host", name: "A host", suspended: false, role: "owner", may },
+    ]);
   });
 
   test("get-session makes a session and its cookie last again, once a day", async () => {

@@ -75,7 +75,7 @@ export const ACTION_NAMES = Object.keys(ACTIONS);
 /** An action that is not known here keeps the name it has. */
 export const nameOfAction = (action: string): string => ACTIONS[action]?.name ?? action;
 
-export interface Sentence {
+interface Sentence {
   /** From the operator's name to what it was done to. */
   before: string;
   /** Whether it is named. */

@@ -171,6 +171,7 @@ describe("the record of acts", () => {
     assert.deepEqual(await subjects(`operator=${operator.email.toUpperCase()}&outcome=done&action=account.grant`), [
       "account.grant",
     ]);
+    assert.equal((await subjects(`operator=${operator.email.slice(0, 4)}`)).includes("key.limits"), true);
     assert.deepEqual(await subjects("operator=command%20line"), []);
     assert.deepEqual(await subjects("to=2026-01-01"), []);
     const { data } = await get(`audit?action=key.limits`);

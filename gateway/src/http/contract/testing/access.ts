@@ -22,7 +22,8 @@ export interface Access extends Operation {
 
 interface Row {
   thing?: Thing;
-  body?: object;
+  /** A function where no two may be alike. */
+  body?: object | (() => object);
   status?: number;
   except?: Access["except"];
 }
@@ -31,7 +32,11 @@ interface Row {
 const NOTHING: Row = { body: {}, status: 400 };
 const SUSPENDED: Row["except"] = { "suspended builder": "account_suspended", "suspended host": "account_suspended" };
 
+let names = 0;
+
 const ROWS: Record<string, Row> = {
+  // No two nodes of a host have one name.
+  renameNode: { body: () => ({ name: `renamed ${names++}` }) },
   signUp: NOTHING,
   signIn: NOTHING,
   signInWithCode: NOTHING,
@@ -94,7 +99,9 @@ export function accessOf(api: Api): Access[] {
     return {
       ...operation,
       thing,
-      sent: body ?? operation.body?.example,
+      get sent() {
+        return typeof body === "function" ? body() : (body ?? operation.body?.example);
+      },
       status: status ?? operation.answer.status ?? 200,
       absent: thing && operation.faults?.find((one) => one.status === 404)?.code,
       except,
