@@ -92,14 +92,10 @@ async function sumUpAgain(query: Platform["query"]): Promise<void> {
 /** The node that served mid-14b was away for so long, yesterday. */
 const OUTAGE = { model: "mid-14b", hoursAgo: 26, minutes: 23 };
 
-/** Performance is counted anew in its new times, and the platform is said to have been sampled all along. */
+/** The models are said to have been sampled all along. */
 async function sampleAgain(query: Platform["query"]): Promise<void> {
-  await query("truncate performance, unrolled, model_hour, incident");
+  await query("truncate model_hour, incident");
   await query("update model_watch set down_since = null");
-  await query(
-    "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
-  );
-  await query("select history_roll_up(100000)");
   await query(
     `insert into model_hour (model, hour, samples, up, slots, busy)
      select model, hour, 60, 60 - case when model = $2 and hour = date_trunc('hour', now() - make_interval(hours => $3)) then $4 else 0 end, 240, 60

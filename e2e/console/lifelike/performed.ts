@@ -7,7 +7,7 @@ const SLOTS = 4;
 const SAMPLE_MS = 60_000;
 
 export async function performAgain(query: Platform["query"], days: number): Promise<void> {
-  await query("truncate performance, unrolled, node_presence");
+  await query("truncate performance, label_day, unrolled, node_presence");
   await query(
     "insert into unrolled (request_id, outcome) select id, outcome from request where not starts_with(outcome, 'rate_limit_')",
   );

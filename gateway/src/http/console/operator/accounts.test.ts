@@ -92,6 +92,8 @@ describe("200", () => {
       operator: operator.email,
       action: "account.grant",
       subject: id,
+      subject_name: "A builder",
+      subject_account: null,
       details: { amount_micro: "1500000.000000", reason: "for the outage" },
       outcome: "done",
     });
