@@ -58,6 +58,7 @@ const BUILDER: Chapter = {
     { name: "add-node", path: "/host/add", there: "Log in" },
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
+    { name: "market", path: "/host/market", there: "It is no promise" },
     { name: "settings", path: "/settings", there: "Active sessions" },
   ],
 };
@@ -113,4 +114,5 @@ async function buy(page: Page): Promise<void> {
 async function openNode(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^attic/ }).click();
   await page.getByRole("heading", { name: "Machine" }).waitFor();
+  await chart(page);
 }

@@ -8,7 +8,7 @@ import { startOfMonth } from "../../base/time.ts";
 import { announce, type Broadcast } from "../../db/broadcast.ts";
 import type { HourlySum } from "../../history/hourly-sums.ts";
 import { type ApiKeyRecord, type ApiKeys, openApiKeys } from "../../keys/api-keys.ts";
-import { type LimitOverrides, openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
+import { openHostTokens, type Secrets, type SecretsOptions } from "../../keys/keys.ts";
 import { DEFAULT_LIMITS, type KeyLimits, limitsInForce } from "../../limits/limits.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { openDirectory } from "../../operators/directory.ts";

@@ -14,7 +14,7 @@ type At = keyof NodeCalls & Place;
 type NewNode = Sent<"POST /node/v1/nodes">["body"];
 type TryOrder = Sent<"POST /node/v1/nodes/{id}/try">["body"];
 export type InsightRange = NonNullable<NonNullable<Sent<"GET /node/v1/insight">["query"]>["range"]>;
-export type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
+type JobsQuery = NonNullable<Sent<"GET /node/v1/nodes/{id}/jobs">["query"]>;
 export type EarningsQuery = NonNullable<Sent<"GET /node/v1/earnings">["query"]>;
 
 /** How long the gateway took to answer, and what its clock said. */
