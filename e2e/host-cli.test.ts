@@ -119,6 +119,30 @@ describe("a host's command line", () => {
     assert.match(await good("status"), /^state +online$/m);
   });
 
+  test("its past, its jobs and the market, the same as the console has them; another name", async () => {
+    const { host_pico } = await lastRecord(platform);
+    await eventually("the request is counted", async () => (await json("status")).insight.total.requests === 1);
+    const { insight, hardware } = await json("status");
+    assert.equal(insight.total.earned_micro, micro(BigInt(host_pico)));
+    assert.ok(hardware.cores > 0 && Array.isArray(hardware.gpus));
+    const text = await good("status", "--range", "7d");
+    assert.match(text, /^machine +.*GiB of memory$/m);
+    assert.match(text, /^in 7d +use .*\n +1 request, none failed, .*earned \$0\.0\d+$/m);
+    assert.match(await good("status", "--all"), /^in the last 24 hours +use .*\ngarage +/m);
+    assert.match(await good("earnings", "--range", "24h"), /^hour \(UTC\) +earned\n.* +\$0\.0\d+\n/);
+
+    const [job, ...others] = (await json("jobs")).data;
+    assert.deepEqual([job.outcome, job.earned_micro, others], ["ok", micro(BigInt(host_pico)), []]);
+    assert.match(await good("jobs", "--outcome", "ok"), /req_\w{26} +tiny-3b .* ok$/m);
+    const { data } = await json("market");
+    const { elected, speed, slot_hour_micro } = data.find(({ model }: { model: string }) => model === "tiny-3b");
+    assert.deepEqual([elected, speed.of, Number(slot_hour_micro) > 0], [true, "node", true]);
+    assert.match(await good("market"), /^\* tiny-3b .*\$\d+\.\d/m);
+
+    assert.match(await good("rename", "--name", "garage 2"), /is called garage 2/);
+    assert.match(await good("status"), /^node .*\(garage 2\)$/m);
+  });
+
   test("pause keeps requests away, resume lets them in", async () => {
     assert.match(await good("pause"), /is paused/);
     const refused = await chat(platform, { text: "nobody" });
@@ -140,17 +164,31 @@ describe("a host's command line", () => {
   test("Ctrl-C lets what runs finish", async () => {
     const stream = await chat(platform, { tokens: 40, delta_ms: 50 }, { stream: true });
     const reader = stream.body?.getReader();
-    await reader?.read();
+    let text = "";
+    const more = async (): Promise<boolean> => {
+      const part = await reader?.read();
+      text += Buffer.from(part?.value ?? []).toString("utf8");
+      return part?.done === false;
+    };
+    // Bytes come before a node has it.
+    while (!text.includes('"content":"')) assert.ok(await more(), text);
     const gone = new Promise<number | null>((resolve) => serving?.once("close", resolve));
     serving?.kill("SIGINT");
-    let text = "";
-    for (let part = await reader?.read(); part && !part.done; part = await reader?.read())
-      text += Buffer.from(part.value).toString("utf8");
+    while (await more());
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), "the stream came to its own end");
     assert.equal(await gone, 0);
     assert.match(served, /stopping finishing what runs.*\nstopped\n$/);
     assert.equal((await json("status")).connected, false);
     await assertBalanced(platform);
+  });
+
+  test("retire ends the node, and the machine is none any more", async () => {
+    const { node: id } = await json("status");
+    assert.match(await good("retire", "--yes"), /is retired/);
+    const again = await run(["retire", "--yes", "--node", id]);
+    assert.equal(again.code, 1);
+    assert.match(again.err, /The node is retired, which does not allow this\. \(node_state_conflict\)/);
+    assert.match((await run(["pause"])).err, /this machine is no node yet/);
   });
 
   test("logout forgets; no command ever said the token", async () => {

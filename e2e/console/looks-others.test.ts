@@ -46,6 +46,7 @@ const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
       { path: "/host", heading: "Nodes", there: "attic is quarantined" },
       { path: "/host/add", heading: "Add a node", there: "tollgate-host up" },
       { path: "/host/earnings", heading: "Earnings", there: "Show as table" },
+      { path: "/host/market", heading: "Market", there: "It is no promise" },
       {
         path: "/host/tokens",
         heading: "Host tokens",
@@ -135,7 +136,13 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
           await page.goto("/console/host");
           await page.getByRole("button", { name: /^local-1/ }).click();
           await page.getByRole("heading", { name: "Machine" }).waitFor();
+          await page.locator("figure svg.recharts-surface").nth(5).waitFor();
           await judge("a node");
+          const jobs = page.getByRole("table", { name: "Jobs" });
+          await jobs.getByRole("button").first().click();
+          await page.getByRole("dialog", { name: "Job" }).waitFor();
+          await judge("a job");
+          await page.keyboard.press("Escape");
           await page.getByRole("button", { name: "Choose models" }).click();
           await page.getByRole("checkbox", { name: /tiny-3b/ }).waitFor();
           await judge("the choice of models");

@@ -59,9 +59,12 @@ export const hostInsightQuery = (range: TimeRange) =>
     queryFn: () => call("GET /console/api/insight", { query: { range } }),
   });
 
+/** A page of a page that has more to show. */
+const JOBS_SHOWN = 20;
+
 export const jobsQuery = (id: string, filter: JobFilter) => ({
   ...pageByPage(["nodes", "jobs", id, filter], (cursor) =>
-    call("GET /console/api/nodes/{id}/jobs", { path: { id }, query: { ...filter, cursor } }),
+    call("GET /console/api/nodes/{id}/jobs", { path: { id }, query: { ...filter, cursor, limit: JOBS_SHOWN } }),
   ),
   refetchInterval: INSIGHT_AGAIN_MS,
 });

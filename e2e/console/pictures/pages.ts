@@ -68,6 +68,7 @@ const BUILDER: Chapter = {
     { name: "add-node", path: "/host/add", there: "Log in" },
     { name: "tokens", path: "/host/tokens", there: "tht_live_" },
     { name: "earnings", path: "/host/earnings", there: "attic", open: chart },
+    { name: "market", path: "/host/market", there: "It is no promise" },
     { name: "settings", path: "/settings", there: "Active sessions" },
     { name: "search", path: "/requests", there: "reason-32b", open: search },
     // The last one: the browser stays without a network.
@@ -150,4 +151,5 @@ async function buy(page: Page): Promise<void> {
 async function openNode(page: Page): Promise<void> {
   await page.getByRole("button", { name: /^attic/ }).click();
   await page.getByRole("heading", { name: "Machine" }).waitFor();
+  await chart(page);
 }

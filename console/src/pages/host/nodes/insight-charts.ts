@@ -43,6 +43,12 @@ export function earningsOf({ earnings, earnings_slot_s }: NodeInsight): { series
   };
 }
 
+/** At an axis, with the digits that its step needs: "0.05 %". */
+export const percentTick = (share: number, step: number = share): string => {
+  const digits = step > 0 ? Math.max(0, Math.ceil(-Math.log10(step * 100) - 1e-9)) : 0;
+  return `${(share * 100).toFixed(digits)} %`;
+};
+
 /** "42 %", "0.7 %"; "–" of nothing. */
 export const percentText = (share: number | null): string =>
   share === null ? "–" : `${share > 0 && share < 0.1 ? decimalText(share * 100) : Math.round(share * 100)} %`;

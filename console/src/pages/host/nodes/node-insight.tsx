@@ -13,7 +13,7 @@ import { Money } from "../../../ui/money.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded, Skeleton } from "../../../ui/states.tsx";
 import { Count, Span } from "../../../ui/time.tsx";
-import { courseOf, earningsOf, percentText } from "./insight-charts.ts";
+import { courseOf, earningsOf, percentText, percentTick } from "./insight-charts.ts";
 
 const HEIGHT = 170;
 
@@ -37,7 +37,7 @@ export function NodeInsight({ id }: { id: string }) {
                   kind="lines"
                   title={`Utilisation in ${words}`}
                   height={HEIGHT}
-                  format={percentText}
+                  format={percentTick}
                   {...courseOf(found, [{ name: "Utilisation", colour: 1, of: ({ utilisation }) => utilisation }])}
                 />
               </Course>
@@ -86,7 +86,7 @@ export function NodeInsight({ id }: { id: string }) {
                   kind="lines"
                   title={`Share of requests that failed in ${words}`}
                   height={HEIGHT}
-                  format={percentText}
+                  format={percentTick}
                   {...courseOf(found, [{ name: "Failed", colour: 6, of: ({ failed_share }) => failed_share }])}
                 />
               </Course>

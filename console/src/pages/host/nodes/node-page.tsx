@@ -60,7 +60,6 @@ function Details({ node }: { node: NodeDetail }) {
         <Figures stats={stats} />
         <NodeInsight id={id} />
         <NodeModels node={node} />
-        <NodeJobs node={node} />
         <Card
           title="Machine"
           aside={
@@ -83,6 +82,7 @@ function Details({ node }: { node: NodeDetail }) {
             <IdLine id={id} of="node" />
           </div>
         </Card>
+        <NodeJobs node={node} />
       </div>
     </>
   );

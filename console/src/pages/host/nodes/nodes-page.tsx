@@ -168,9 +168,9 @@ const COLUMNS: Column<NodeRow>[] = [
   },
   { title: "State", cell: ({ node }) => <NodeState of={node.state} /> },
   { title: "Slots", from: "sm", cell: (row) => <Slots of={row} /> },
-  { title: "Use, 24 h", from: "md", cell: (row) => <Use of={row} /> },
-  { title: "Speed", from: "lg", align: "right", cell: (row) => <Speed of={row} /> },
-  { title: "Failures", from: "lg", align: "right", cell: (row) => <Failures of={row} /> },
+  { title: "Use, 24 h", from: "lg", cell: (row) => <Use of={row} /> },
+  { title: "Speed", from: "xl", align: "right", cell: (row) => <Speed of={row} /> },
+  { title: "Failures", from: "xl", align: "right", cell: (row) => <Failures of={row} /> },
   moneyColumn({
     title: "Earned today",
     from: "md",

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { InsightPoint, NodeInsight } from "../../../api/types.ts";
+import { courseOf, earningsOf, percentText, percentTick } from "./insight-charts.ts";
+
+const point = (at: number, ttft_p50_ms: number | null): InsightPoint => ({
+  ...{ at, requests: 0, ok: 0, closed: 0, failed: 0, failed_share: null, prompt_tokens: 0, completion_tokens: 0 },
+  ...{ ttft_p50_ms, ttft_p95_ms: null, tps: null, utilisation: null, connected: null },
+});
+const insight = {
+  slot_s: 86_400,
+  series: [point(1_794_700_800, 5), point(1_794_787_200, null)],
+  earnings_slot_s: 86_400,
+  earnings: [{ at: 1_794_700_800, earned_micro: "3877.615000" }],
+} as NodeInsight;
+
+test("what was not measured is a gap; days are UTC's", () => {
+  const { rows } = courseOf(insight, [{ name: "p50", colour: 1, of: ({ ttft_p50_ms }) => ttft_p50_ms }]);
+  assert.deepEqual(
+    rows.map(({ label, values }) => [label, values]),
+    [
+      ["Nov 15 UTC", { p50: 5 }],
+      ["Nov 16 UTC", {}],
+    ],
+  );
+});
+
+test("what was earned is read exactly, whatever a bar's height can tell", () => {
+  const [row] = earningsOf(insight).rows;
+  assert.deepEqual([row?.values, row?.texts], [{ Earned: 0.003877615 }, { Earned: "$0.003877615" }]);
+});
+
+test("shares have the digits that they need", () => {
+  assert.deepEqual([null, 0, 0.0067, 0.42, 1].map(percentText), ["–", "0 %", "0.7 %", "42 %", "100 %"]);
+  assert.deepEqual([percentTick(0.001, 0.0005), percentTick(0.5, 0.25)], ["0.10 %", "50 %"]);
+});
