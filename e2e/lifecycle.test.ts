@@ -242,8 +242,8 @@ describe("what cannot start says why in one line and exits with 1, or 2 for wron
     const place = join(dataDir, "typo");
     assert.match(await refused(["admin", "ledger", "check", "--data", place]), /no database in .*typo/);
     await assert.rejects(readFile(place), { code: "ENOENT" });
-    assert.match(await refused(["admin", "ledger", "chekc"]), /no command 'admin ledger chekc'/);
-    assert.match(await refused(["admin", "--colour"]), /--colour/);
+    assert.match(await refused(["admin", "ledger", "chekc"], {}, 2), /no command 'admin ledger chekc'/);
+    assert.match(await refused(["admin", "--colour"], {}, 2), /--colour/);
   });
 
   test("a missing model file", async () => {

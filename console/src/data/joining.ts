@@ -16,4 +16,11 @@ export function takeToken(): string {
   return sessionStorage.getItem(STORED_AS) ?? "";
 }
 
+/** Does that with what the tab keeps; the invitation stays, for whoever signs in next: its link names no person of this tab. */
+export function keepingToken(clear: () => void): void {
+  const token = sessionStorage.getItem(STORED_AS);
+  clear();
+  if (token !== null) sessionStorage.setItem(STORED_AS, token);
+}
+
 export const forgetToken = (): void => sessionStorage.removeItem(STORED_AS);

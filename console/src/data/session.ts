@@ -5,6 +5,7 @@ import { actFor, actingAccount, actingChoice, knowAccounts, onActing } from "../
 import { call } from "../api/client.ts";
 import { Unreachable } from "../api/gateway.ts";
 import type { Account, AccountKind, Me, Need } from "../api/types.ts";
+import { keepingToken } from "./joining.ts";
 import { noticeSignedOut, queryClient } from "./query-client.ts";
 
 const STORED_AS = "tollgate.me";
@@ -130,14 +131,14 @@ const PERSON = "tollgate.person";
 const keepFor = (identityId: string): void =>
   inStorage(() => {
     if (sessionStorage.getItem(PERSON) === identityId) return;
-    sessionStorage.clear();
+    keepingToken(() => sessionStorage.clear());
     sessionStorage.setItem(PERSON, identityId);
   });
 
 /** Whether what this tab keeps is still theirs. Throws where the browser blocks its storage. */
 export const isTabOf = (identityId: string): boolean => sessionStorage.getItem(PERSON) === identityId;
 
-const forgetTab = (): void => inStorage(() => sessionStorage.clear());
+const forgetTab = (): void => inStorage(() => keepingToken(() => sessionStorage.clear()));
 
 /** To the sign-in page, by loading it anew: nothing of whoever was here stays in memory. */
 export function leave(search: { next?: string }): void {
