@@ -240,7 +240,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.getByRole("button", { name: "More for old barn" }).click();
     await hostPage.getByRole("menuitem", { name: "Retire" }).click();
     await hostPage.getByRole("button", { name: "Retire node" }).click();
-    await hostPage.getByText("old barn is retired. Running requests complete.").waitFor();
+    await hostPage.getByText("old barn is retired. Running requests complete.", { exact: true }).waitFor();
     assert.equal((await chat(platform, { text: "nobody" })).status, 503);
     while (await more());
     assert.ok(text.trimEnd().endsWith("data: [DONE]"), "what ran came to its own end");
