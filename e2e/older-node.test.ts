@@ -101,7 +101,7 @@ describe("under an older Node", { skip }, () => {
     assert.deepEqual(await gateway.ended, [0, null]);
     assert.match(gateway.output(), /"msg":"stopped"/);
     const wrong = run(t, [TOLLGATE, "serve", "--flag"]);
-    assert.deepEqual(await wrong.ended, [1, null]);
+    assert.deepEqual(await wrong.ended, [2, null]);
   });
 
   test("dev: killed with its parent, everything it started ends", async (t) => {

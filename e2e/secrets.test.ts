@@ -134,7 +134,9 @@ describe("secrets, prompts and outputs", () => {
     const served = await Promise.all(
       Array.from({ length: 60 }, async (_, i) => {
         const orders = { text: canary("output"), reasoning: canary("reasoning") };
-        const more = { model: i % 2 === 0 ? "tiny-3b" : "reason-32b", stream: i % 3 === 0, user: canary("prompt") };
+        // The tag is kept as the request's label; whatever else is said of it is not.
+        const metadata = { tag: "a label", note: canary("prompt") };
+        const more = { model: i % 2 === 0 ? "tiny-3b" : "reason-32b", stream: i % 3 === 0, metadata };
         const response = await chat(theirs, orders, more);
         await response.text();
         return response.status;
