@@ -26,7 +26,7 @@ import * as team from "./team.ts";
 const INTRODUCTION = [
   "What the browser's console speaks to. A person signs in and acts for the accounts that they own or were invited to: a builder account calls models, a host account serves them. What they may do there is told by their role. Operators run the platform.",
   "A call that changes something is refused unless `Sec-Fetch-Site` says that it comes from the console's own pages, or, where that header is missing, `Origin` is the console's own. A program sends `Origin`.",
-  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB, and of at most 64 KiB where no session is needed. In a request body, `null` in a field means that the field is absent, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know. No answer may be kept by a cache.",
+  "Bodies are JSON in UTF-8, uncompressed, of at most 10 MiB, and of at most 64 KiB where no session is needed. In a request body, `null` in a field means that the field is absent, unless the field says what it means there, and fields that are not listed here are ignored. Answers may gain fields; ignore what you do not know. No answer may be kept by a cache.",
   "Money is in microdollars, as a decimal string with six digits after the point: `9830.400000` is a little under one cent. Times are Unix seconds. Lists are pages: where `next_cursor` is not null, send it as `cursor` for the next one.",
   "Every error has the same envelope. Branch on `code`, never on the message. Every response carries `x-request-id`. A path that does not exist is a 404 of type `not_found_error`, a wrong method a 405 with `allow`; neither has a code.",
 ].join("\n\n");
