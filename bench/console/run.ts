@@ -86,7 +86,7 @@ const table = (heads: string[], lines: string[][]): string =>
 
 if (CHROMIUM === undefined) throw new Error("Chromium is not installed (Debian: apt-get install chromium)");
 buildConsole();
-console.log("Making a platform with nine days of use …");
+console.log("Making a platform with a month of use …");
 const { platform, close } = await openStage();
 try {
   const sessions: Sessions = {

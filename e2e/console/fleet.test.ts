@@ -133,7 +133,7 @@ describe("a host's node", NEEDS_CHROMIUM, () => {
     await hostPage.waitForURL(/range=7d/);
     await hostPage.getByRole("figure", { name: "Utilisation in the last 7 days" }).waitFor();
     const jobs = hostPage.getByRole("table", { name: "Jobs" });
-    await jobs.getByText("upstream_failed").first().waitFor();
+    await jobs.getByText("upstream_failed").filter({ visible: true }).first().waitFor();
     await hostPage.getByLabel("Outcome").selectOption("ok");
     await hostPage.waitForURL(/outcome=ok/);
     await jobs.getByText("upstream_failed").first().waitFor({ state: "detached" });

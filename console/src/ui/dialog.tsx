@@ -24,7 +24,8 @@ export function Dialog({ open, onClose, title, about, sticky = false, wide = fal
   return (
     <Radix.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Radix.Portal>
-        <Radix.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+        {/* As high as a drawer, which it covers when it was opened there. */}
+        <Radix.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Radix.Content
           {...focusBack}
           {...(about === undefined && { "aria-describedby": undefined })}

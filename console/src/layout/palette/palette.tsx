@@ -56,7 +56,7 @@ export function Palette({ me, open, onClose }: { me: Me; open: boolean; onClose:
   return (
     <Dialog.Root open={open} onOpenChange={(next) => !next && onClose()}>
       <Dialog.Portal>
-        <Dialog.Overlay className="fixed inset-0 z-40 animate-fade-in bg-shade" />
+        <Dialog.Overlay className="fixed inset-0 z-50 animate-fade-in bg-shade" />
         <Dialog.Content
           {...focusBack}
           aria-describedby={undefined}

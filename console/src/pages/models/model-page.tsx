@@ -7,6 +7,7 @@ import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
 import { useMe } from "../../data/session.ts";
 import { embeddingSnippetsOf, snippetsOf } from "../../snippets.ts";
+import { utcDay } from "../../time.ts";
 import { buttonClasses } from "../../ui/button.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
@@ -143,7 +144,7 @@ function AboutIt({ model }: { model: Model }) {
           </Fact>
         </>
       )}
-      <Fact name="Listed">{model.listed}</Fact>
+      <Fact name="Listed">{utcDay(model.listed)}</Fact>
     </Facts>
   );
 }

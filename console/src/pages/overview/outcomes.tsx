@@ -55,10 +55,10 @@ function Endings({ rows, words }: { rows: UsageRow[]; words: string }) {
               to="/requests"
               search={{ outcome }}
               title={outcomeMeaning(outcome).says}
-              className="flex items-center justify-between gap-3 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
+              className="flex flex-wrap items-center justify-between gap-x-3 gap-y-1 px-4 py-2.5 hover:bg-sunken/60 sm:px-5"
             >
               <Outcome of={outcome} />
-              <span>
+              <span className="ml-auto whitespace-nowrap">
                 <Count of={requests} />{" "}
                 <span className="text-ink-soft">({((requests / total) * 100).toFixed(1)} %)</span>
               </span>

@@ -4,7 +4,8 @@ import { Area, AreaChart, Bar, BarChart, CartesianGrid, ResponsiveContainer, Too
 import type { ChartProps, ChartRow } from "./chart-data.ts";
 import { timeTicks, valueTicks } from "./ticks.ts";
 
-const MARGIN = { top: 8, right: 18, bottom: 0, left: 0 };
+/** At the right there is half of a mark below the axis: "Nov 16". */
+const MARGIN = { top: 8, right: 24, bottom: 0, left: 0 };
 const AXIS_GAP = 14;
 /** Of the ticks' font, nearly. */
 const CHARACTER_WIDTH = 6.5;

@@ -103,7 +103,12 @@ export function AuditFilters({ filter, onChange }: Props) {
           options={ENDS}
           onChange={({ target }) => set("outcome", target.value)}
         />
-        <Button look="quiet" className="xl:col-start-4 xl:row-start-1" disabled={count === 0} onClick={clear}>
+        <Button
+          look="quiet"
+          className="justify-self-start max-md:justify-self-stretch xl:col-start-4 xl:row-start-1"
+          disabled={count === 0}
+          onClick={clear}
+        >
           <X aria-hidden className="size-4" />
           Clear
         </Button>

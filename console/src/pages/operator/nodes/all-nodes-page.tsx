@@ -69,11 +69,12 @@ const COLUMNS: Column<PlatformNode>[] = [
     cell: ({ name, account_name, quarantine, state, models }) => (
       <>
         <span className="block truncate font-medium">{name}</span>
-        <span className="block truncate text-xs text-ink-soft">
-          {state === "quarantined" && quarantine !== null
-            ? wordsOf(quarantine).title
-            : models.join(", ") || "no models chosen"}
-        </span>
+        {/* Why it is barred is read whole; which models it has is in its details. */}
+        {state === "quarantined" && quarantine !== null ? (
+          <span className="block text-xs wrap-anywhere text-ink-soft">{wordsOf(quarantine).title}</span>
+        ) : (
+          <span className="block truncate text-xs text-ink-soft">{models.join(", ") || "no models chosen"}</span>
+        )}
         <span className="block truncate text-xs text-ink-soft @2xl:hidden">{account_name}</span>
       </>
     ),

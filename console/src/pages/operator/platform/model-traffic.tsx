@@ -1,7 +1,7 @@
 /** What was asked of each model and how it went, the busiest first. */
 import { ChartColumn } from "lucide-react";
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
-import { decimalText, shareText } from "../../../locale.ts";
+import { decimalText, evenShareText } from "../../../locale.ts";
 import { RANGE_WORDS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
@@ -54,7 +54,7 @@ function Errors({ of: { failed, error_share } }: { of: Pick<PlatformModel, "fail
   if (error_share === null) return "–";
   return (
     <span className={failed === 0 ? "whitespace-nowrap text-ink-soft" : "whitespace-nowrap"}>
-      <Count of={failed} /> ({shareText(error_share)})
+      <Count of={failed} /> ({evenShareText(error_share)})
     </span>
   );
 }
