@@ -39,7 +39,7 @@ export interface Books {
   close(): Promise<void>;
 }
 
-export class ProofGivenUp extends Error {
+class ProofGivenUp extends Error {
   override name = "ProofGivenUp";
 }
 
