@@ -120,6 +120,53 @@ function everyCommand(where: string): void {
     assert.doesNotMatch(await good("account", "restore", opened.id, "--reason", "paid"), /SUSPENDED/);
   });
 
+  test(`${where}: a builder's alert is shown and set, its automatic top-up shown and turned off`, async () => {
+    type Entry = { id: string; alert_mark_micro: string | null; top_up: Record<string, unknown> | null };
+    const { id, ...before } = await said<Entry>("account", "open", "builder", "Careful");
+    assert.deepEqual([before.alert_mark_micro, before.top_up], [null, null]);
+    assert.match(await good("account", "show", id), /^Alert {4}none\nTop-up {3}never set$/m);
+    const why = ["--reason", "asked for"];
+    assert.match(
+      await good("account", "alert", id, "--below", "2.50", ...why),
+      /^Alert {4}below \$2\.50, which it is$/m,
+    );
+    assert.equal((await said<Entry>("account", "show", id)).alert_mark_micro, "2500000.000000");
+    assert.match(await good("account", "alert", id, "--below", "none", ...why), /^Alert {4}none$/m);
+    const refused = await run("account", "top-up-off", id, ...why);
+    assert.deepEqual(refused, { code: 1, out: "automatic top-up was never set for this account" });
+    await query(
+      `insert into auto_topup (account_id, enabled, amount, mark, month_max)
+       values ('${parseId("acc", id)}', true, 20000000000000, 5000000000000, 100000000000000)`,
+    );
+    const settings = "\\$20\\.00 when below \\$5\\.00, \\$0\\.00 of \\$100\\.00 this month";
+    assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}on: ${settings}$`, "m"));
+    const off = await said<Entry>("account", "top-up-off", id, ...why);
+    assert.deepEqual([off.top_up?.enabled, off.top_up?.amount_micro], [false, "20000000.000000"]);
+    assert.match(await good("account", "show", id), new RegExp(`^Top-up {3}off: ${settings}$`, "m"));
+    assert.doesNotMatch(await good("account", "show", host), /Alert|Top-up/);
+    type Act = { action: string; outcome: string; subject: string };
+    const acts = await said<Act[]>("audit", "list", "--account", id);
+    assert.deepEqual(
+      acts.map(({ action, outcome }) => `${action} ${outcome}`),
+      ["account.top_up_off done", "account.top_up_off failed", "account.alert done", "account.alert done"],
+    );
+    const count = async (...flags: string[]) => (await said<Act[]>("audit", "list", "--account", id, ...flags)).length;
+    assert.deepEqual(
+      [
+        await count("--action", "account.alert"),
+        await count("--outcome", "failed"),
+        await count("--operator", "COMMAND"),
+        await count("--operator", "olga@"),
+        await count("--from", "2020-01-01", "--to", "2999-01-01"),
+        await count("--to", "2020-01-01"),
+        await count("--subject", builder),
+      ],
+      [2, 1, 4, 0, 4, 0, 0],
+    );
+    assert.ok((await said<Act[]>("audit", "list", "--subject", id)).every(({ subject }) => subject === id));
+    assert.equal(await good("audit", "list", "--action", "moon.paint"), "Nothing of the kind was done.");
+  });
+
   test(`${where}: keys and host tokens are made, listed, limited and revoked`, async () => {
     type Made = { id: string; name: string; secret: string };
     const made = await said<Made>("key", "create", builder, "from the shell");
@@ -413,6 +460,19 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["grant", builder, "--usd", "1000000.000001", "--reason", "r"], /^--usd must be dollars, .* at most 1000000/],
     [["grant", builder, "--usd", "5"], /^--reason is missing/],
     [["grant", host, "--usd", "5", "--reason", "r"], /^credit is granted to builder accounts only$/],
+    [["account", "alert", builder, "--reason", "r"], /^--below is missing/],
+    ...["2,5", "0.009", "1000000.01", "-1", ""].map((usd): [string[], RegExp] => [
+      ["account", "alert", builder, `--below=${usd}`, "--reason", "r"],
+      /^--below must be dollars from 0\.01 to 1000000, or none: 2, 0\.50$/,
+    ]),
+    [["account", "alert", host, "--below", "2", "--reason", "r"], /^credit is looked after for builder accounts only$/],
+    [["account", "top-up-off", builder], /^--reason is missing/],
+    [["audit", "list", "--outcome", "good"], /^--outcome must be one of done, refused, failed, running$/],
+    [["audit", "list", "--account", "acme"], /^--account must be an account's id \(acc_…\)$/],
+    [
+      ["audit", "list", "--from", "2026-02-30", "--to", "soon", "--operator", "x".repeat(201)],
+      /^--operator must have at most 200 characters; --from must be a time: .*; --to must be a time: /,
+    ],
     [["key", "list", unknown.acc], /^there is no account/],
     [["key", "create", unknown.acc, "k"], /^there is no account/],
     [["key", "create", builder, ""], /^NAME must have 1 to 200 characters$/],

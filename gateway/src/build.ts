@@ -133,6 +133,8 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const verdict = watchVerdict(books, { clock, log });
   onClose(() => verdict.stop());
   if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
+  // Before those who wait for it.
+  onClose(() => books.close());
   const metrics = openMetrics({
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,

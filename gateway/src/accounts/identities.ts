@@ -99,6 +99,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
   const attempts = openAttempts({ pool, secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
+  const team = openTeam({ pool, newId, attempts, invitations, verifyEmails });
   const passwords = openPasswords({ pool, ask, attempts, log, canMail: mail !== undefined });
 
   return {
@@ -134,7 +135,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     async renameAccount(accountId, name) {
       await pool.query("update account set name = $2 where id = $1", [accountId, name]);
     },
-    team: openTeam({ pool, newId, attempts, invitations, verifyEmails }),
+    team,
     signIn: openSignIn({ ask, attempts, pool, verifyEmails }),
     passwords,
     twoFactor: openTwoFactor({ ask, attempts }),
@@ -144,6 +145,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     async sweep() {
       await sweepExpired(pool);
       await invitations.sweep();
+      await team.sweep();
       await attempts.sweep();
     },
     async idle() {

@@ -1,4 +1,5 @@
 /** Builders' API keys: secrets that have settings of their owner's, and can be given a new secret. */
+import type pg from "pg";
 import { z } from "zod";
 import type { Uuid } from "../base/ids.ts";
 import { inTransaction } from "../db/pool.ts";
@@ -29,7 +30,7 @@ export interface ApiKeys extends Secrets<ApiKeyRecord> {
     accountId: Uuid,
     key: { name: string; by: Uuid | null; settings?: Partial<KeySettings> },
   ): Promise<{ id: Uuid; token: string }>;
-  /** False when the account has no such key, or it is revoked. */
+  /** False when the account has no such key, or it is revoked. Throws `TooManyOpen` where one that had ended would work again. */
   change(accountId: Uuid, id: Uuid, change: KeyChange): Promise<boolean>;
   /** A new secret; the one before it works for as long. Undefined when the account has no such key, or it is revoked. */
   rotate(accountId: Uuid, id: Uuid, keepOldMs: number): Promise<string | undefined>;
@@ -54,6 +55,7 @@ const KIND = {
   hash: "case when k.reference = $1 then k.secret_hash else k.previous_hash end",
   // A session's key is the playground's.
   listed: "k.session_id is null",
+  ends: "k.expires_at",
   record: {
     schema: ApiKeyRecord,
     columns: `, ${OVERRIDES} as limits, ${OWN} as "ownLimits", k.budget_day_pico as "budgetDay",
@@ -75,7 +77,11 @@ export function openApiKeys(options: SecretsOptions): ApiKeys {
         await client.query("update api_key set created_by = $2 where id = $1", [id, by]);
       }),
     async change(accountId, id, change) {
-      const isDone = await inTransaction(pool, (client) => changeKey(client, { accountId, id }, change));
+      const act = (client: pg.PoolClient): Promise<boolean> => changeKey(client, { accountId, id }, change);
+      // One that has expired and is given a later end works again.
+      const isDone = await (change.expiresAt === undefined
+        ? inTransaction(pool, act)
+        : secrets.withRoom(accountId, act));
       await secrets.changed(id);
       return isDone;
     },

@@ -117,12 +117,19 @@ interface Kind<Record extends SecretRecord> {
   /** Which rows a reference finds, and the hash that the secret must have. */
   reference: string;
   hash: string;
-  /** Which rows are the account's own: those it sees, and those that count. */
+  /** Which rows are the account's own: those it sees. */
   listed: string;
+  /** When one ends by itself; one that has ended does not count. */
+  ends: string;
   record: { schema: z.ZodType<Record, Record>; columns: string; from: string };
 }
 
 interface OpenSecrets<Record extends SecretRecord> extends Secrets<Record> {
+  /**
+   * Does what may leave the account with one more secret that works, in one transaction. Throws `TooManyOpen` where that is
+   * one too many; then nothing is done.
+   */
+  withRoom<Done>(accountId: Uuid, act: (client: pg.PoolClient) => Promise<Done>): Promise<Done>;
   /** `then` is done in the same transaction. */
   issueWith(
     accountId: Uuid,
@@ -142,6 +149,7 @@ export const openHostTokens = (options: SecretsOptions): Secrets =>
       reference: "k.reference = $1",
       hash: "k.secret_hash",
       listed: "true",
+      ends: "null::timestamptz",
       record: { schema: SecretRecord, columns: "", from: "" },
     },
     options,
@@ -155,6 +163,7 @@ export function openSecrets<Record extends SecretRecord>(
     reference: finds,
     hash,
     listed,
+    ends,
     record: { schema, columns, from },
   }: Kind<Record>,
   options: SecretsOptions,
@@ -211,19 +220,27 @@ export function openSecrets<Record extends SecretRecord>(
   const secrets: OpenSecrets<Record> = {
     issue: (accountId, name) => secrets.issueWith(accountId, name, async () => {}),
 
-    async issueWith(accountId, name, then) {
-      const id = newId();
-      const { token, reference, hash: hashed } = makeSecret(kind, random, pepper);
-      await inTransaction(pool, async (client) => {
+    withRoom: (accountId, act) =>
+      inTransaction(pool, async (client) => {
         // One at a time for each account, so that the count holds.
         await client.query("select from account where id = $1 for no key update", [accountId]);
+        const done = await act(client);
         const { open } = await queryOne(
           client,
           Open,
-          `select count(*)::int as open from ${table} k where k.account_id = $1 and k.revoked_at is null and ${listed}`,
-          [accountId],
+          `select count(*)::int as open from ${table} k
+            where k.account_id = $1 and k.revoked_at is null and ${listed}
+              and (${ends} is null or ${ends} > $2)`,
+          [accountId, new Date(clock.now())],
         );
-        if (open >= OPEN_MAX[table]) throw new TooManyOpen(table);
+        if (open > OPEN_MAX[table]) throw new TooManyOpen(table);
+        return done;
+      }),
+
+    async issueWith(accountId, name, then) {
+      const id = newId();
+      const { token, reference, hash: hashed } = makeSecret(kind, random, pepper);
+      await secrets.withRoom(accountId, async (client) => {
         await client.query(
           `insert into ${table} (id, account_id, name, reference, secret_hash) values ($1, $2, $3, $4, $5)`,
           [id, accountId, name, reference, hashed],

@@ -6,7 +6,7 @@ import type pg from "pg";
 import type { NewId, Uuid } from "../base/ids.ts";
 import type { Random } from "../base/random.ts";
 import type { Broadcast } from "../db/broadcast.ts";
-import { column, queryRow, row } from "../db/rows.ts";
+import { column, queryRow, queryRows, row } from "../db/rows.ts";
 import { CHANGED } from "./keys.ts";
 import { makeSecret } from "./secrets.ts";
 
@@ -14,11 +14,14 @@ const NAME = "Playground";
 const HOURS_MAX = 12;
 const LIMITS = { requestsPerMinute: 60, tokensPerMinute: 500_000, inFlight: 4 };
 
+const Key = row({ id: column.uuid });
 const Issued = row({ id: column.uuid, expiresAt: column.moment });
 
 export interface SessionKeys {
   /** In the place of the one before it. Undefined where the session is over. */
   issue(of: { accountId: Uuid; sessionId: Uuid }): Promise<{ id: Uuid; token: string; expiresAt: Date } | undefined>;
+  /** All that the account ever had, also those that have ended: what was done with them is found by them. */
+  ofAccount(accountId: Uuid): Promise<Uuid[]>;
 }
 
 interface Options {
@@ -64,6 +67,10 @@ export function openSessionKeys({ pool, pepper, random, newId, broadcast }: Opti
       // Gateways may remember the secret that was replaced.
       await broadcast.send(CHANGED.api_key, issued.id);
       return { ...issued, token };
+    },
+    async ofAccount(accountId) {
+      const text = "select id from api_key where account_id = $1 and session_id is not null";
+      return (await queryRows(pool, Key, text, [accountId])).map(({ id }) => id);
     },
   };
 }

@@ -23,6 +23,7 @@ interface Check {
 
 const Count = row({ count: column.bigint });
 const Line = row({ line: z.string() });
+const Backend = row({ pid: z.int() });
 
 const DIFFERENCES_SHOWN = 20;
 const PLATFORM = "'00000000-0000-0000-0000-000000000001'";
@@ -193,16 +194,27 @@ const CHECKS: Check[] = [
   },
 ];
 
-export async function checkLedger(pool: pg.Pool): Promise<CheckResult[]> {
+interface Stoppable {
+  /** Asked before every statement. */
+  signal: AbortSignal;
+  /** By which process of the database it is done: whoever gives the signal ends there what runs. */
+  onBackend: (pid: number) => void;
+}
+
+export async function checkLedger(pool: pg.Pool, stoppable?: Stoppable): Promise<CheckResult[]> {
+  const { signal, onBackend } = stoppable ?? {};
   const client = await pool.connect();
   try {
     await client.query("begin transaction isolation level repeatable read read only");
+    onBackend?.((await queryOne(client, Backend, "select pg_backend_pid() as pid")).pid);
     // A large history takes longer than a request may.
     await client.query("set local statement_timeout = 0");
     const results: CheckResult[] = [];
     for (const { name, counts, differs } of CHECKS) {
+      signal?.throwIfAborted();
       const { count: checked } = await queryOne(client, Count, `select (${counts}) as count`);
       const limited = `select d.line from (${differs}) d (line) limit ${DIFFERENCES_SHOWN + 1}`;
+      signal?.throwIfAborted();
       const lines = (await queryRows(client, Line, limited)).map(({ line }) => line);
       const more = lines.length > DIFFERENCES_SHOWN ? ["… and more"] : [];
       results.push({ name, checked, differences: [...lines.slice(0, DIFFERENCES_SHOWN), ...more] });
@@ -210,6 +222,7 @@ export async function checkLedger(pool: pg.Pool): Promise<CheckResult[]> {
     return results;
   } finally {
     await client.query("rollback");
-    client.release();
+    // One that was told to stop may be told so again, and that must not meet another's statement.
+    client.release(signal?.aborted === true);
   }
 }

@@ -33,6 +33,9 @@ const SORTS: { value: RequestSort; label: string }[] = [
 /** By cost and duration the API puts in order what lies within a month. */
 const SORTED_RANGE = "30d";
 
+/** The playground has a key for each session, which no list shows: they are one choice. */
+const PLAYGROUND = { value: "playground", label: "Playground" };
+
 export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
   const { data: rates } = useQuery(ratesQuery);
   const { data: keys } = useQuery(keysQuery);
@@ -110,12 +113,10 @@ export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
           "All models",
           (rates?.data ?? []).map(({ sku_id: value }) => ({ value, label: value })),
         )}
-        {choice(
-          "key",
-          "Key",
-          "All keys",
-          (keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
-        )}
+        {choice("key", "Key", "All keys", [
+          ...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })),
+          PLAYGROUND,
+        ])}
         {choice(
           "outcome",
           "Outcome",

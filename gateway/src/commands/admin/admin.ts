@@ -9,6 +9,7 @@ import { openPool } from "../../db/pool.ts";
 import type { Command, Flag, Given } from "../line/command.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
+import { auditCommands } from "./audit.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { keyCommands } from "./keys.ts";
@@ -38,6 +39,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...nodeCommands,
   ...operatorCommands,
   ...payoutCommands,
+  ...auditCommands,
 };
 
 const EVERYWHERE: Record<string, Flag> = {
