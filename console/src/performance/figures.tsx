@@ -10,7 +10,7 @@ type Figures = Pick<PerformanceRow, "error_share" | "tokens_per_second">;
 
 export const milliseconds = (ms: number | null): string => (ms === null ? "–" : span(ms));
 export const speedText = ({ tokens_per_second: speed }: Figures): string => (speed === null ? "–" : decimalText(speed));
-const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
+export const errorText = ({ error_share: share }: Figures): string => (share === null ? "–" : shareText(share));
 
 /** Of all that a query asks for. `words`: over which time. */
 export function PerformanceFigures({ query, words }: { query: UseQueryResult<Performance>; words: string }) {
