@@ -1,5 +1,6 @@
 /** One question to better-auth, as the HTTP request it expects, and its answer without its own words and codes. */
-import { AUTH_PATH, type Auth, CLIENT_ADDRESS_HEADER } from "./auth.ts";
+import type { Auth } from "./auth.ts";
+import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
 import type { Witness } from "./witness.ts";
 
@@ -59,7 +60,7 @@ const REASONS: Record<string, RefusalReason> = {
   PROVIDER_AWAY: "provider_away",
 };
 
-export function openAsk(auth: Auth, witness: Witness): Ask {
+export function openAsk(loaded: () => Promise<Auth>, witness: Witness): Ask {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
@@ -72,6 +73,7 @@ export function openAsk(auth: Auth, witness: Witness): Ask {
       url,
       body === undefined ? { headers } : { method: "POST", headers, body: JSON.stringify(body) },
     );
+    const auth = await loaded();
     const response = await witness.ask(
       () => auth.handler(request),
       ({ status }) => status >= 400,

@@ -14,17 +14,12 @@ import type { NewId } from "../base/ids.ts";
 import { invariant } from "../base/invariant.ts";
 import type { Log } from "../base/log.ts";
 import { isStorageTrouble } from "../db/errors.ts";
+import { AUTH_PATH, CHALLENGE_PATH, CLIENT_ADDRESS_HEADER, COOKIE_PREFIX, originOf } from "./auth-names.ts";
 import type { Letters } from "./letters.ts";
 import { type OidcProvider, oidcPlugin } from "./oidc.ts";
 import type { PasswordHash } from "./password-hash.ts";
 import { voidLinks } from "./sessions.ts";
 import type { Witness } from "./witness.ts";
-
-/** Where its requests live. */
-export const AUTH_PATH = "/console/api/auth";
-/** The caller's address, for the record of a session. Set by us, whatever the caller sent. */
-export const CLIENT_ADDRESS_HEADER = "x-tollgate-client-address";
-export const COOKIE_PREFIX = "tollgate";
 
 const SESSION_S_MAX = 7 * 24 * 60 * 60;
 const LINK_S_MAX = 60 * 60;
@@ -163,10 +158,6 @@ export function openAuth(options: AuthOptions) {
   });
 }
 
-export function originOf(publicUrl: string | undefined): string {
-  return publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
-}
-
 /** What a provider lets us do in a person's name is nothing we do: none of it is kept. */
 const NO_TOKENS = {
   accessToken: null,
@@ -191,8 +182,6 @@ function secondFactor() {
   return plugin;
 }
 
-/** Where it is asked: answers `{identity}`, or refuses where nobody's code is asked for. */
-export const CHALLENGE_PATH = "/two-factor/challenge";
 /** The library's names: of its cookie, and of the refusal where there is no challenge behind it. */
 const COOKIE = "two_factor";
 const NO_CHALLENGE = "INVALID_TWO_FACTOR_COOKIE";

@@ -11,7 +11,8 @@ import { inTransaction } from "../db/pool.ts";
 import { accountsOf, addOwner, insertAccount, type Membership } from "./accounts.ts";
 import { openAsk } from "./ask.ts";
 import { openAttempts } from "./attempts.ts";
-import { openAuth, originOf } from "./auth.ts";
+import type { Auth, openAuth } from "./auth.ts";
+import { originOf } from "./auth-names.ts";
 import { createIdentity, type NewIdentity } from "./enrolment.ts";
 import { openInvitations } from "./invitations.ts";
 import { openLetters } from "./letters.ts";
@@ -83,19 +84,41 @@ export interface IdentitiesOptions {
   providers?: OidcProvider[];
   /** Scrypt, at the cost of production. */
   passwordHash?: PasswordHash | undefined;
+  /**
+   * Loads better-auth when somebody first comes to the console: a third of all that a gateway loads. For a platform on the
+   * machine of whoever starts it; elsewhere nobody is to wait for it, least of all those who are being served.
+   */
+  loadedLate?: boolean;
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
-  const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
+  const {
+    pool,
+    newId,
+    log,
+    secret,
+    publicUrl,
+    mail,
+    verifyEmails = false,
+    providers = [],
+    loadedLate = false,
+  } = options;
   const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
   const witness = openWitness(pool);
   const library = { pool, witness, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash };
-  const auth = openAuth(library);
+  let loading: Promise<Auth> | undefined;
+  const loaded = (): Promise<Auth> => {
+    // What failed, because the store was away, say, is tried again.
+    loading ??= load(library).catch((error) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  };
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
-  const { checkSchema } = await auth.$context;
-  await checkSchema?.();
-  const ask = openAsk(auth, witness);
+  if (!loadedLate) await loaded();
+  const ask = openAsk(loaded, witness);
   const attempts = openAttempts({ pool, secret });
   const canMail = mail?.delivers ?? false;
   const invitations = openInvitations({ pool, newId, attempts, letters, canMail, origin: linkOrigin });
@@ -107,6 +130,7 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     own: (identityId, accountId) => addOwner(pool, identityId, accountId),
     async session(headers) {
       // Without the refresh, because the longer-lived cookie that comes with it could not be sent from here.
+      const auth = await loaded();
       const found = await witness.ask(() => auth.api.getSession({ headers, query: { disableRefresh: true } }));
       if (found === null) return undefined;
       const { id, email, name, operator, emailVerified, twoFactorEnabled } = found.user;
@@ -153,4 +177,12 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
       await letters?.idle();
     },
   };
+}
+
+async function load(options: Parameters<typeof openAuth>[0]): Promise<Auth> {
+  const library = await import("./auth.ts");
+  const auth = library.openAuth(options);
+  const { checkSchema } = await auth.$context;
+  await checkSchema?.();
+  return auth;
 }

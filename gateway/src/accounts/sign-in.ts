@@ -4,7 +4,7 @@ import { z } from "zod";
 import { queryRows, row } from "../db/rows.ts";
 import { type Answer, type Ask, type Caller, UnknownRefusal } from "./ask.ts";
 import { type Attempts, networkOf, useCode } from "./attempts.ts";
-import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth.ts";
+import { CHALLENGE_PATH, COOKIE_PREFIX } from "./auth-names.ts";
 import { SignInRefusal } from "./refusals.ts";
 
 /** How far somebody came, and the cookies that say so to their browser. */

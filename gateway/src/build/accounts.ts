@@ -60,7 +60,7 @@ async function openSignIn(
   { pool, mail }: { pool: pg.Pool; mail: Mail | undefined },
   secret: string,
 ): Promise<Identities> {
-  const { config, clock, newId, log, onClose } = context;
+  const { config, clock, newId, log, onClose, development = false } = context;
   const { publicUrl, oidcProviders: providers } = config;
   const identities = await openIdentities({
     pool,
@@ -72,6 +72,7 @@ async function openSignIn(
     linkOrigin: publicUrl === undefined ? linkOriginOf(config) : undefined,
     verifyEmails: config.mail !== undefined,
     providers,
+    loadedLate: development,
   });
   onClose(() => identities.idle());
   onClose(

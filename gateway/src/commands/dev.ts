@@ -9,11 +9,10 @@ import pino from "pino";
 import { systemClock } from "../base/clock.ts";
 import { createLog, type Log } from "../base/log.ts";
 import { systemRandom } from "../base/random.ts";
-import { CATALOGUE_FILE } from "../build/catalogue.ts";
 import { type Config, parseConfig } from "../config.ts";
-import { type RunningGateway, startGateway } from "../main.ts";
-import { loadCatalogue } from "../metering/catalogue.ts";
-import { type DemoProvider, openDemoProvider } from "../payments/demo-provider/demo-provider.ts";
+import type { RunningGateway } from "../main.ts";
+import { CATALOGUE_FILE, loadCatalogue } from "../metering/catalogue.ts";
+import type { DemoProvider } from "../payments/demo-provider/demo-provider.ts";
 import { type DevAccounts, devAccounts } from "./dev-accounts.ts";
 import { DEV_FLAGS, type DevFlags, parseDevFlags } from "./dev-flags.ts";
 import { LocalNode, localNodes, noteOn, type Online, untilServing } from "./dev-nodes.ts";
@@ -92,6 +91,8 @@ class DevPlatform {
     const { flags, dataDir, log, stop, screen } = this.#o;
     const config = await this.#withPayments();
     screen.step("starting the gateway");
+    // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+    const { startGateway } = await import("../main.ts");
     const gateway = await startGateway({
       config,
       log,
@@ -118,6 +119,7 @@ class DevPlatform {
   async #withPayments(): Promise<Config> {
     const { flags, config, dataDir, log } = this.#o;
     if (flags.payments !== "demo") return config;
+    const { openDemoProvider } = await import("../payments/demo-provider/demo-provider.ts");
     const file = join(dataDir, "demo-payments.json");
     const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
     this.#payments = demo;

@@ -1,7 +1,6 @@
 /** `tollgate serve`: the production gateway. Logs to standard output; stops cleanly on SIGINT and SIGTERM. */
 import { createLog } from "../base/log.ts";
 import { parseConfig } from "../config.ts";
-import { startGateway } from "../main.ts";
 import type { Command } from "./line/command.ts";
 import { untilStopped } from "./signals.ts";
 
@@ -19,6 +18,8 @@ async function run(): Promise<number> {
   const config = parseConfig(process.env);
   const log = createLog(config.logLevel);
   const stop = untilStopped();
+  // Loaded here: the table of commands is read for every command, and this is by far the most of it.
+  const { startGateway } = await import("../main.ts");
   const gateway = await startGateway({
     config,
     log,

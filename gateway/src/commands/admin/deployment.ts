@@ -9,7 +9,6 @@ import { createErrorLog } from "../../base/log.ts";
 import { systemRandom } from "../../base/random.ts";
 import { inquire } from "../../dispatch/deployment/inquiry.ts";
 import { type Deployment, type DeploymentRecord, openDeploymentRecord } from "../../dispatch/deployment/record.ts";
-import { openNatsPlane } from "../../dispatch/nats/plane.ts";
 import type { Plane, PlaneOwnership } from "../../dispatch/plane.ts";
 import { openAudit } from "../../operators/audit.ts";
 import { properties } from "../line/columns.ts";
@@ -143,6 +142,7 @@ async function withPlane<T>(run: AdminRun, use: (plane: UsedPlane) => Promise<T>
   const { nats, seed } = run.config.plane;
   if (nats === undefined || seed === undefined) throw new Error("NATS_URL and PLANE_SEED must name the plane");
   const gatewayId = suffixOf(run.newId());
+  const { openNatsPlane } = await import("../../dispatch/nats/plane.ts");
   const plane = await openNatsPlane({
     ...nats,
     accountSeed: seed,
