@@ -21,7 +21,7 @@ export interface MeasuredPage extends Page {
 
 const rows = (table: string, least = 1): Wanted => ({ css: `table[aria-label="${table}"] tbody tr`, least });
 const heading = (text: string): Wanted => ({ css: "h1", text });
-const CHART = { css: "figure svg.recharts-surface" };
+const CHART = { css: "figure svg[role=application]" };
 
 export const SIGN_IN: Page = {
   name: "sign-in",
