@@ -4,7 +4,7 @@ import type { Figures } from "./figures.ts";
 /** For the first page. */
 const AIM_MS = 1_000;
 
-export const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 export const spread = (values: number[], digits = 0): string =>
   `${median(values).toFixed(digits)} (${Math.min(...values).toFixed(digits)}–${Math.max(...values).toFixed(digits)})`;
 const kilobytes = (values: number[]): string => (median(values) / 1_000).toFixed(1);

@@ -55,7 +55,7 @@ export function barPaths(plot: Plot, rows: number[][]): string[] {
   return paths;
 }
 
-export interface Line {
+interface Line {
   /** The line itself, and what lies below it. */
   stroke: string;
   area: string;
