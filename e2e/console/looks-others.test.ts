@@ -139,7 +139,7 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
         await page.goto("/console/host");
         await page.getByRole("button", { name: /^local-1/ }).click();
         await page.getByRole("heading", { name: "Machine" }).waitFor();
-        await page.locator("figure svg.recharts-surface").nth(5).waitFor();
+        await page.locator("figure svg[role=application]").nth(5).waitFor();
         await judge("a node");
         const jobs = page.getByRole("table", { name: "Jobs" });
         await jobs.getByRole("button").first().click();

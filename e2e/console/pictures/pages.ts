@@ -24,7 +24,7 @@ interface Chapter {
   pictures: Picture[];
 }
 
-const chart = async (page: Page): Promise<void> => page.locator("figure svg.recharts-surface").first().waitFor();
+const chart = async (page: Page): Promise<void> => page.locator("figure svg[role=application]").first().waitFor();
 const dialog = async (page: Page, row: RegExp): Promise<void> => {
   await page.getByRole("button", { name: row }).first().click();
   await page.getByRole("dialog").waitFor();
