@@ -161,13 +161,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     limits,
     dispatcher,
     underWay: new UnderWay(),
-    watch: {
-      refused: metrics.watch.refused,
-      ended(request) {
-        metrics.watch.ended(request);
-        money.rollups.soon();
-      },
-    },
+    watch: metrics.watch,
     ...money,
   };
   // From here on nodes are told things: not before it is sure that the plane is this database's own.
