@@ -28,7 +28,7 @@ const OUTSIDE = [
 ];
 const INSIDE = [
   { path: "/overview", heading: "Overview", there: "All requests" },
-  { path: "/keys", heading: "API keys", there: "local" },
+  { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
   { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
   { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
