@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type BrowserContext, chromium, type Page } from "playwright-core";
+import { brokenAmounts } from "./layout.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const FLAGS = [
@@ -180,7 +181,7 @@ async function sidewaysScroll(page: Page): Promise<number> {
   }
 }
 
-/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no complaints. */
+/** The page as it stands, in both themes: nothing but trifles for axe, nothing to scroll sideways, no amount in two, no complaints. */
 export async function assertLooksRight({ page, complaints }: BrowserSession, where: string): Promise<void> {
   let before: Findings | undefined;
   for (const theme of ["light", "dark"] satisfies Theme[]) {
@@ -191,6 +192,7 @@ export async function assertLooksRight({ page, complaints }: BrowserSession, whe
     assert.equal(await sidewaysScroll(page), 0, `${where}, ${theme}: scrolls sideways`);
     before = found;
   }
+  assert.deepEqual(await brokenAmounts(page), [], `${where}: broken in two`);
   assert.deepEqual(complaints(), [], where);
 }
 
@@ -199,10 +201,11 @@ export function assertLooksRightEverywhere(browser: BrowserSession, where: strin
   return onEveryScreen(browser.page, (width) => assertLooksRight(browser, `${where}, ${width} pixels wide`));
 }
 
-/** Nothing to scroll sideways on any screen, and no complaints. */
+/** Nothing to scroll sideways and no amount in two on any screen, and no complaints. */
 export async function assertFitsEverywhere({ page, complaints }: BrowserSession, where: string): Promise<void> {
   await onEveryScreen(page, async (width) => {
     assert.equal(await sidewaysScroll(page), 0, `${where}, ${width} pixels wide: scrolls sideways`);
+    assert.deepEqual(await brokenAmounts(page), [], `${where}, ${width} pixels wide: broken in two`);
   });
   assert.deepEqual(complaints(), [], where);
 }

@@ -1,7 +1,7 @@
 /** The pages for spending, hosting and operating, in both themes, on a telephone, a small screen and a desk. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { ConsoleClient } from "../console-client.ts";
 import { chat, newDataDir, type Platform, removeDataDir, startPlatform } from "../platform.ts";
 import {
@@ -12,6 +12,7 @@ import {
   openSession,
   takeScreen,
 } from "./browser.ts";
+import { assertFiguresOnOneLine } from "./layout.ts";
 
 interface Look {
   path: string;
@@ -32,6 +33,17 @@ const accountPage = async (page: Page, { of, has }: { of: RegExp; has: string })
   await page.getByRole("link", { name: /^Account page/ }).click();
   await page.getByRole("table", { name: has }).waitFor();
 };
+
+/** On a telephone: what a job earned is within the screen, and its filters are beside each other. */
+async function assertJobsFit(page: Page, jobs: Locator): Promise<void> {
+  const earned = await jobs.locator("th", { hasText: "Earned" }).boundingBox();
+  const { width } = page.viewportSize() ?? assert.fail("the page has no size");
+  assert.ok(earned !== null && earned.width > 0 && earned.x + earned.width <= width, "what a job earned is not seen");
+  const card = page.locator("section").filter({ has: jobs }).last();
+  const tops = await card.getByRole("combobox").evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+  assert.equal(tops.length, 2);
+  assert.equal(tops[0], tops[1], "the filters are below each other");
+}
 
 const PAGES: { who: "builder" | "operator"; looks: Look[] }[] = [
   {
@@ -142,6 +154,11 @@ describe("how the other pages look", NEEDS_CHROMIUM, () => {
         await page.locator("figure svg[role=application]").nth(5).waitFor();
         await judge("a node");
         const jobs = page.getByRole("table", { name: "Jobs" });
+        await assertJobsFit(page, jobs);
+        await takeScreen(browser, 1);
+        assert.equal(await page.locator("dl[aria-label^='In the last'] > div").count(), 5);
+        await assertFiguresOnOneLine(page, "a node on a small screen");
+        await takeScreen(browser, 0);
         await jobs.getByRole("button").first().click();
         await page.getByRole("dialog", { name: "Job" }).waitFor();
         await judge("a job");

@@ -15,6 +15,7 @@ import {
   openSession,
   takeScreen,
 } from "./browser.ts";
+import { assertDrawerIsShaded } from "./layout.ts";
 
 const OUTSIDE = [
   { path: "/sign-in", heading: "Sign in" },
@@ -27,7 +28,7 @@ const OUTSIDE = [
 ];
 const INSIDE = [
   { path: "/overview", heading: "Overview", there: "All requests" },
-  { path: "/keys", heading: "API keys", there: "local" },
+  { path: "/keys", heading: "API keys", there: /^Used / },
   { path: "/requests", heading: "Requests", there: "tiny-3b" },
   { path: "/models/tiny-3b?range=7d", heading: "tiny-3b", there: "Availability by hour" },
   { path: "/models/embed-m3", heading: "embed-m3", there: "Vector width" },
@@ -61,6 +62,12 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
     await platform.query(
       `select key_budget_set(k.account_id, k.id, spent * 6 / 5, 1)
          from api_key k, (select sum(charge_pico)::bigint as spent from usage_hour) u where k.name = 'local'`,
+    );
+    // One that ended, which has the most to say, and one that goes on.
+    await platform.query(
+      `insert into incident (model, kind, began_at, ended_at, last_at)
+       values ('tiny-3b', 'unavailable', now() - interval '9 days', now() - interval '8 days 22 hours 17 minutes', null),
+              ('tiny-3b', 'errors', now() - interval '5 minutes', null, now())`,
     );
   });
   after(async () => {
@@ -120,6 +127,7 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       await page.getByRole("button", { name: "Edit" }).click();
       await page.getByLabel("Name").waitFor();
       await judge("the dialog for a key's settings");
+      await assertDrawerIsShaded(page);
       await page.getByRole("button", { name: "Cancel" }).click();
       await page.getByRole("button", { name: "Rotate" }).click();
       await page.getByLabel("Old secret").waitFor();
@@ -144,6 +152,11 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
         if (["/", "/docs", "/status"].includes(path)) await assertLooksRightEverywhere(browser, path);
         else await assertFitsEverywhere(browser, path);
       }
+      await takeScreen(browser, 0);
+      const incidents = page.getByRole("group", { name: "Incidents" });
+      assert.ok((await incidents.getByRole("row", { name: /tiny-3b/ }).count()) >= 2, "the incidents are there");
+      const wider = await incidents.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      assert.ok(wider <= 0, `incidents are ${wider} pixels wider than a telephone`);
     }));
 
   test("from the bare address to a first call: docs, one language for all, copied code that works, and back", async () => {

@@ -439,6 +439,14 @@ describe("the playground", NEEDS_CHROMIUM, () => {
       (await builder.get<{ requests: number }>(`requests/totals${query}`)).requests;
     const [all, one, playground] = await Promise.all([count(""), count(`?key=${keyId}`), count("?key=playground")]);
     assert.ok(playground >= one && one > 0 && all > playground, `${all}, ${one}, ${playground}`);
+    await page.goto("/console/performance?by=key&range=1h");
+    const keys = page.getByRole("table", { name: "Performance by key" });
+    await keys.getByRole("button", { name: "Playground" }).waitFor();
+    assert.equal(await keys.getByRole("button", { name: "Playground" }).count(), 1, "one row for all of its keys");
+    assert.equal(await keys.getByText("key_").count(), 0);
+    await keys.getByRole("button", { name: "Playground" }).click();
+    await page.waitForURL("**/console/performance?*key=playground*");
+    assert.equal(await page.getByLabel("Key", { exact: true }).inputValue(), "playground");
     await page.goto("/console/playground");
     assert.deepEqual(
       browser.complaints().filter((said) => !/429/.test(said)),

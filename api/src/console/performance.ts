@@ -2,7 +2,8 @@
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
-import { Count, Id, IdField, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
+import { Count, Id, Milliseconds, SAMPLE_TIME, Time } from "../values.ts";
+import { KeyOrPlayground, PLAYGROUND } from "./playground.ts";
 
 const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 const PERFORMANCE_BY = ["model", "key"] as const;
@@ -11,7 +12,7 @@ const PerformanceQuery = z.object({
   range: z.enum(RANGES, `must be one of ${RANGES.join(", ")}`).default("24h"),
   by: z.enum(PERFORMANCE_BY, `must be one of ${PERFORMANCE_BY.join(", ")}`).default("model"),
   model: z.string().optional(),
-  key: IdField("key", "must be a key's id (key_…)").optional(),
+  key: KeyOrPlayground.optional(),
 });
 
 const Percentiles = z
@@ -33,8 +34,10 @@ const FIGURES = {
 };
 
 const PerformanceRow = z
-  .strictObject({ model: z.string().optional(), key: Id("key").optional(), ...FIGURES })
-  .describe("Of one model or key, as `by` names.");
+  .strictObject({ model: z.string().optional(), key: Id("key").or(z.literal(PLAYGROUND)).optional(), ...FIGURES })
+  .describe(
+    "Of one model or key, as `by` names. The keys of the console's playground, one for each session, are one: `playground`.",
+  );
 const PerformancePoint = z.strictObject({ at: Time.describe("When the slot begins."), ...FIGURES });
 
 const Performance = z.strictObject({
@@ -75,7 +78,7 @@ export const performanceRoutes = routes({
         "How far back: in slots of 5 minutes (`1h`, `6h`), an hour (`24h`, `7d`) or a UTC day (`30d`, `90d`), the running one among them.",
       by: "What the rows of `data` are of.",
       model: "Only requests for this model.",
-      key: "Only requests with this key, `key_…`.",
+      key: "Only requests with this key, `key_…`; `playground`: those of the console's playground.",
     },
     answer: {
       description: "The figures.",

@@ -2,7 +2,17 @@
 import { z } from "zod";
 import { codes } from "../faults.ts";
 import { routes } from "../route.ts";
-import { Id, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+import { Id, IdField, SAMPLE_TIME, sampleId, Time } from "../values.ts";
+
+/** As a key's id: the playground's keys, which no list has, all together. */
+export const PLAYGROUND = "playground";
+
+const KEY_RULE = `must be a key's id (key_…) or ${PLAYGROUND}`;
+const KeyField = IdField("key", KEY_RULE);
+/** What a query names keys by. */
+export const KeyOrPlayground = z
+  .string()
+  .refine((text) => text === PLAYGROUND || KeyField.safeParse(text).success, KEY_RULE);
 
 const PlaygroundKey = z.strictObject({
   id: Id("key"),
@@ -18,7 +28,7 @@ export const playgroundRoutes = routes({
     at: "POST /console/api/playground/key",
     summary: "Get this session's key for the playground",
     description:
-      "A key of the account that works while this session lasts, for 12 hours at most. A session has one for each account: asking again replaces its secret. It is not listed among the account's keys and does not count among them; in the history it is called `Playground`. Its limits are lower than a key's: 60 requests and 500,000 tokens a minute, 4 requests in flight.",
+      "A key of the account that works while this session lasts, for 12 hours at most. A session has one for each account: asking again replaces its secret. It is not listed among the account's keys and does not count among them; in the history it is called `Playground`, and where performance is by key, all such keys are one: `playground`. Its limits are lower than a key's: 60 requests and 500,000 tokens a minute, 4 requests in flight.",
     guard: "builder",
     needs: "work",
     answer: {

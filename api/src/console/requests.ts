@@ -18,16 +18,14 @@ import {
   sampleList,
   Time,
 } from "../values.ts";
+import { KeyOrPlayground } from "./playground.ts";
 
 export const REQUEST_SORTS = ["newest", "oldest", "cost", "duration"] as const;
-
-/** As a key's id: the playground's keys, which no list has, all together. */
-export const PLAYGROUND = "playground";
 
 const RequestsFilter = z.object({
   ...SpanFields,
   model: z.string().optional(),
-  key: z.string().optional(),
+  key: KeyOrPlayground.optional(),
   outcome: z.string().optional(),
   label: z.string().min(1, "must be a label").max(64, "must be at most 64 characters long").optional(),
 });

@@ -5,9 +5,11 @@ import type { ReactNode } from "react";
 import type { Unfunded } from "../api/types.ts";
 import { keysQuery } from "../data/keys.ts";
 import { unfundedQuery } from "../data/requests.ts";
+import { keyName } from "../keys/key-names.ts";
 import { countText } from "../locale.ts";
 import { buttonClasses } from "../ui/button.tsx";
 import { Notice } from "../ui/notice.tsx";
+import { keysText, sum } from "./unfunded-keys.ts";
 
 const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> = {
   no_credit: { says: "no credit was left", advice: "Add credits." },
@@ -24,7 +26,6 @@ const REASONS: Record<Unfunded["reason"], { says: string; advice: ReactNode }> =
     advice: "Raise the key's budget, or wait until the month ends (UTC).",
   },
 };
-const KEYS_MAX = 3;
 
 /** `from`: since when; `words`: the same in words. Nothing where there was none. */
 export function UnfundedNotice({ from, words }: { from: string; words: string }) {
@@ -33,7 +34,7 @@ export function UnfundedNotice({ from, words }: { from: string; words: string })
   const rows = data?.data ?? [];
   const total = sum(rows);
   if (total === 0) return null;
-  const nameOf = (id: string): string => keys?.data.find((key) => key.id === id)?.name ?? id;
+  const nameOf = (id: string): string => keyName(keys?.data, id);
   const reasons = [...Map.groupBy(rows, ({ reason }) => reason)].sort(([, a], [, b]) => sum(b) - sum(a));
   return (
     <Notice
@@ -56,14 +57,4 @@ export function UnfundedNotice({ from, words }: { from: string; words: string })
       </ul>
     </Notice>
   );
-}
-
-const sum = (rows: Unfunded[]): number => rows.reduce((total, { requests }) => total + requests, 0);
-
-/** "production 12, staging 3 and 2 more keys", those that lost most first. */
-function keysText(rows: Unfunded[], nameOf: (id: string) => string): string {
-  const most = rows.toSorted((a, b) => b.requests - a.requests);
-  const named = most.slice(0, KEYS_MAX).map(({ key, requests }) => `${nameOf(key)}: ${countText(requests)}`);
-  const more = most.length - named.length;
-  return `${named.join(", ")}${more === 0 ? "" : ` and ${more} more ${more === 1 ? "key" : "keys"}`}`;
 }

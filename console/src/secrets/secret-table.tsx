@@ -58,7 +58,13 @@ const nameColumn = <Row extends SecretRow>(below?: (secret: Row) => ReactNode): 
       </span>
       <code className="block truncate font-mono text-xs text-ink-soft">{secret.start}_…</code>
       <span className={classes("text-xs text-ink-soft", below === undefined ? "@2xl:hidden" : "@5xl:hidden")}>
-        {secret.last_used_at === null ? "Never used" : <Time at={secret.last_used_at} as="ago" />}
+        {secret.last_used_at === null ? (
+          "Never used"
+        ) : (
+          <>
+            Used <Time at={secret.last_used_at} as="ago" />
+          </>
+        )}
       </span>
       {below?.(secret)}
     </>

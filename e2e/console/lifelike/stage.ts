@@ -8,7 +8,7 @@ import type { ConsoleClient } from "../../console-client.ts";
 import { newDataDir, type Platform, removeDataDir, startPlatform } from "../../platform.ts";
 import { age, DAYS } from "./aged.ts";
 import { assemble, type Cast } from "./cast.ts";
-import { send } from "./traffic.ts";
+import { NIGHTLY, send } from "./traffic.ts";
 
 /** So many requests, and then, so many hours ago, something that somebody did. */
 interface Act {
@@ -90,7 +90,7 @@ async function quarantine({ operator, person }: Cast, name: string): Promise<voi
 
 const SETTINGS: Record<string, object> = {
   production: { budget_month_micro: "50000" },
-  "nightly summaries": { budget_day_micro: "1000", budget_month_micro: "20000", models: ["small-8b", "tiny-3b"] },
+  [NIGHTLY.key]: { budget_day_micro: "500", budget_month_micro: "10000", models: NIGHTLY.models },
   evaluation: { expires_at: Date.UTC(2027, 2, 31) / 1000 },
 };
 

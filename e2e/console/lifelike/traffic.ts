@@ -4,11 +4,13 @@ import type { Cast } from "./cast.ts";
 
 const AT_ONCE = 30;
 const EMBEDDING = "embed-m3";
+/** A key that is for some models only asks for no other. */
+export const NIGHTLY = { key: "nightly summaries", models: ["small-8b", "tiny-3b"] };
 /** Out of a hundred requests; what is left over goes to the last. */
 const KEY_SHARES: [string, number][] = [
   ["production", 56],
   ["staging", 20],
-  ["nightly summaries", 14],
+  [NIGHTLY.key, 14],
   ["evaluation", 10],
 ];
 const MODEL_SHARES: [string, number][] = [
@@ -75,9 +77,10 @@ function orderOf(next: () => number): Order {
     ...(fate < 0.02 && { fail_after: Math.round(tokens / 3) }),
     ...(fate >= 0.02 && fate < 0.03 && { stall_after: Math.round(tokens / 2) }),
   };
+  const key = pick(KEY_SHARES, next());
   const leaves = fate >= 0.03 && fate < 0.055 && model !== EMBEDDING;
   return {
-    key: pick(KEY_SHARES, next()),
+    key: key === NIGHTLY.key && !NIGHTLY.models.includes(model) ? "production" : key,
     model,
     client: pick(CLIENT_SHARES, next()),
     promptWords: Math.round(150 + next() * next() * 6_000),

@@ -38,7 +38,7 @@ export async function answer(page: Page): Promise<void> {
   await page.getByTestId("cost").waitFor();
   await page.getByText("Reasoning", { exact: true }).click();
   await page.getByText(THOUGHT).waitFor();
-  await page.getByRole("link", { name: "Details" }).scrollIntoViewIfNeeded();
+  await page.getByRole("button", { name: "Regenerate" }).scrollIntoViewIfNeeded();
 }
 
 export async function compare(page: Page): Promise<void> {

@@ -43,7 +43,10 @@ interface PerformanceQuery extends Pick<Slots, "grain" | "from" | "to"> {
   /** The account's or the nodes' ids. The platform has none. */
   subjects?: Uuid[];
   model?: string | undefined;
-  keyId?: Uuid | undefined;
+  /** Requests with any of these. */
+  keyIds?: Uuid[] | undefined;
+  /** Keys that are summed up as one, under the id of the first. */
+  asOne?: Uuid[];
 }
 
 /** What sums are by. Without any there is one sum, or none where there was no request. */
@@ -97,12 +100,16 @@ const NOBODY = "00000000-0000-0000-0000-000000000000";
 
 export function openPerformance({ pool }: { pool: pg.Pool }): Performance {
   const read = async (
-    { scope, subjects = [NOBODY as Uuid], grain, from, to, model, keyId }: PerformanceQuery,
+    { scope, subjects = [NOBODY as Uuid], grain, from, to, model, keyIds, asOne = [] }: PerformanceQuery,
     by: By,
   ) => {
-    const perKey = scope === "account" && (by.includes("key") || keyId !== undefined);
-    const values = [scope, subjects, grain, from, to, model ?? null, keyId ?? null];
-    return (await queryRows(pool, Sum, sumsText(by, perKey), values)).map(partOf);
+    const perKey = scope === "account" && (by.includes("key") || keyIds !== undefined);
+    const values = [scope, subjects, grain, from, to, model ?? null, keyIds ?? null];
+    const parts = (await queryRows(pool, Sum, sumsText(by, perKey), values)).map(partOf);
+    const [first, ...others] = asOne;
+    if (first === undefined) return parts;
+    const same = new Set(others);
+    return parts.map((part) => (part.key !== null && same.has(part.key) ? { ...part, key: first } : part));
   };
   const each: Performance["each"] = async <Name extends string>(query: PerformanceQuery, by: Record<Name, By>) => {
     const asked = Object.entries(by) as [Name, By][];
@@ -134,7 +141,7 @@ function sumsText(by: By, perKey: boolean): string {
       from performance
      where scope = $1 and subject = any ($2::uuid[]) and grain = $3 and slot >= $4 and slot < $5
        and key_id ${perKey ? "<>" : "="} '${NOBODY}' and ($6::text is null or model = $6)
-       and ($7::uuid is null or key_id = $7)
+       and ($7::uuid[] is null or key_id = any ($7))
      group by ${groups.length === 0 ? "()" : groups.join(", ")} having sum(requests) > 0`;
 }
 

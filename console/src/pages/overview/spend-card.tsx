@@ -4,6 +4,7 @@ import { ChartColumn } from "lucide-react";
 import { type ReactNode, useMemo, useState } from "react";
 import { keysQuery } from "../../data/keys.ts";
 import { usageQuery } from "../../data/money.ts";
+import { keyName } from "../../keys/key-names.ts";
 import { sumMicro } from "../../money.ts";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
@@ -28,10 +29,7 @@ export function SpendCard({ range, choice }: { range: SumRange; choice: ReactNod
   const span = useMemo(() => spanOf(range, hour.getTime()), [range, hour]);
   const usage = useQuery(usageQuery({ by: span.by, split, from: span.from.toISOString() }));
   const { data: keys } = useQuery(keysQuery);
-  // Every key is listed but those of sessions, which the playground calls with.
-  const keyName = (part: string): string =>
-    keys === undefined ? part : (keys.data.find(({ id }) => id === part)?.name ?? "Playground");
-  const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(part));
+  const nameOf = (part: string): string => (split === "model" ? part || "no model" : keyName(keys?.data, part));
   return (
     <Card
       title="Spend"

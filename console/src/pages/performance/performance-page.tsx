@@ -6,6 +6,7 @@ import type { Performance } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { ratesQuery } from "../../data/models.ts";
 import { performanceQuery } from "../../data/performance.ts";
+import { PLAYGROUND } from "../../keys/key-names.ts";
 import { decimalText, shareText } from "../../locale.ts";
 import { PerformanceFigures } from "../../performance/figures.tsx";
 import { RANGE_WORDS } from "../../time-range.ts";
@@ -85,7 +86,7 @@ function Filters({ model = "", keyId = "", set, onClear }: FiltersProps) {
   const { data: rates } = useQuery(ratesQuery);
   const { data: keys } = useQuery(keysQuery);
   const models = (rates?.data ?? []).map(({ sku_id }) => ({ value: sku_id, label: sku_id }));
-  const named = (keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  const named = [...(keys?.data ?? []).map(({ id, name }) => ({ value: id, label: name })), PLAYGROUND];
   return (
     <search className="flex flex-wrap gap-2">
       <SelectField

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import type { Performance, PerformanceRow } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
+import { keyName } from "../../keys/key-names.ts";
 import { evenShareText } from "../../locale.ts";
 import { milliseconds, speedText } from "../../performance/figures.tsx";
 import { Card } from "../../ui/card.tsx";
@@ -22,8 +23,7 @@ interface Props {
 
 export function PerformanceTable({ answer: { by, data }, onBy, onOpen }: Props) {
   const { data: keys } = useQuery(keysQuery);
-  const nameOf = ({ model, key }: PerformanceRow): string =>
-    model ?? keys?.data.find(({ id }) => id === key)?.name ?? key ?? "";
+  const nameOf = ({ model, key = "" }: PerformanceRow): string => model ?? keyName(keys?.data, key);
   return (
     <Card
       title={by === "model" ? "Models" : "Keys"}

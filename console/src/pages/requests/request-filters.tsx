@@ -5,6 +5,7 @@ import { useState } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
 import { ratesQuery } from "../../data/models.ts";
+import { PLAYGROUND } from "../../keys/key-names.ts";
 import { OUTCOME_NAMES } from "../../requests/outcome.tsx";
 import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
@@ -32,9 +33,6 @@ const SORTS: { value: RequestSort; label: string }[] = [
 ];
 /** By cost and duration the API puts in order what lies within a month. */
 const SORTED_RANGE = "30d";
-
-/** The playground has a key for each session, which no list shows: they are one choice. */
-const PLAYGROUND = { value: "playground", label: "Playground" };
 
 export function RequestFilters({ filter, labels, onChange, onFound }: Props) {
   const { data: rates } = useQuery(ratesQuery);

@@ -1,10 +1,12 @@
 /** How a builder's requests went, out of the rollups. */
 import type { performanceRoutes } from "@tollgate/api/console/performance.ts";
-import { parseId, publicId } from "../../base/ids.ts";
+import { PLAYGROUND } from "@tollgate/api/console/playground.ts";
+import { publicId } from "../../base/ids.ts";
 import { seconds } from "../../base/time.ts";
 import { type PerformanceSum, slotsOf } from "../../history/performance.ts";
 import type { Parts } from "../parts.ts";
 import type { Handlers } from "../routes.ts";
+import { namedKeys } from "./named-keys.ts";
 
 const NOTHING: Figures = {
   requests: 0,
@@ -18,15 +20,18 @@ const NOTHING: Figures = {
 };
 
 export function performanceHandlers(
-  parts: Pick<Parts, "performance" | "catalogue" | "now">,
+  parts: Pick<Parts, "performance" | "catalogue" | "sessionKeys" | "now">,
 ): Handlers<typeof performanceRoutes> {
-  const { performance, catalogue, now } = parts;
+  const { performance, catalogue, sessionKeys, now } = parts;
   return {
     async getPerformance({ account, query: { range, by, model, key }, refuse }) {
       if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
       const slots = slotsOf(range, now());
-      const keyId = key === undefined ? undefined : parseId("key", key);
-      const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyId };
+      const [keyIds, ofPlayground] = await Promise.all([
+        namedKeys(sessionKeys, account.id, key),
+        by === "key" ? sessionKeys.ofAccount(account.id) : [],
+      ]);
+      const asked = { scope: "account" as const, subjects: [account.id], ...slots, model, keyIds, asOne: ofPlayground };
       const { total, rows, points } = await performance.each(asked, { total: [], rows: [by], points: ["slot"] });
       return {
         object: "performance",
@@ -38,7 +43,7 @@ export function performanceHandlers(
         total: figures(total[0] ?? NOTHING),
         data: rows.map((sum) => ({
           ...(sum.model !== null && { model: sum.model }),
-          ...(sum.key !== null && { key: publicId("key", sum.key) }),
+          ...(sum.key !== null && { key: sum.key === ofPlayground[0] ? PLAYGROUND : publicId("key", sum.key) }),
           ...figures(sum),
         })),
         series: points.flatMap((sum) => (sum.slot === null ? [] : [{ at: seconds(sum.slot), ...figures(sum) }])),

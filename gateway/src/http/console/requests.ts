@@ -1,5 +1,5 @@
 /** A builder's request history: pages with filters, one record, all of it as CSV, and signed receipts. */
-import { PLAYGROUND, type Request, type RequestsQuery, type requestRoutes } from "@tollgate/api/console/requests.ts";
+import type { Request, RequestsQuery, requestRoutes } from "@tollgate/api/console/requests.ts";
 import { RequestOutcome } from "@tollgate/api/values.ts";
 import type { z } from "zod";
 import { parseId, publicId, type Uuid } from "../../base/ids.ts";
@@ -12,6 +12,7 @@ import { page } from "../lists/pages.ts";
 import type { Parts } from "../parts.ts";
 import type { Asked, Handlers } from "../routes.ts";
 import { type Columns, csvFile } from "./csv.ts";
+import { namedKeys } from "./named-keys.ts";
 
 type Named = Omit<z.output<typeof RequestsQuery>, "cursor" | "limit" | "sort">;
 
@@ -34,12 +35,7 @@ export function requestHandlers(
     if (model !== undefined && !catalogue().entries.some(({ id }) => id === model)) throw refuse("unknown_model");
     const known = RequestOutcome.safeParse(outcome);
     if (outcome !== undefined && !known.success) throw refuse("unknown_outcome");
-    const keyId = key === undefined ? undefined : parseId("key", key);
-    if (key !== undefined && key !== PLAYGROUND && keyId === undefined) {
-      throw invalidRequest("key", `key must be a key's id (key_…) or ${PLAYGROUND}`);
-    }
-    const named = keyId === undefined ? undefined : [keyId];
-    const keyIds = key === PLAYGROUND ? await sessionKeys.ofAccount(accountId) : named;
+    const keyIds = await namedKeys(sessionKeys, accountId, key);
     return { model, keyIds, outcome: known.data, label, from, to };
   };
   const find = async (accountId: Uuid, text: string): Promise<RequestRecord | undefined> => {

@@ -1,0 +1,21 @@
+/** Which keys lost requests for want of credit. */
+import type { Unfunded } from "../api/types.ts";
+import { countText } from "../locale.ts";
+
+const KEYS_MAX = 3;
+
+export const sum = (rows: Pick<Unfunded, "requests">[]): number =>
+  rows.reduce((total, { requests }) => total + requests, 0);
+
+/**
+ * "production: 12, staging: 3, nightly: 1 and 2 more keys", those that lost most first. By name: the playground has a key
+ * for each session.
+ */
+export function keysText(rows: Pick<Unfunded, "key" | "requests">[], nameOf: (id: string) => string): string {
+  const most = [...Map.groupBy(rows, ({ key }) => nameOf(key))]
+    .map(([name, of]) => ({ name, requests: sum(of) }))
+    .sort((a, b) => b.requests - a.requests);
+  const named = most.slice(0, KEYS_MAX).map(({ name, requests }) => `${name}: ${countText(requests)}`);
+  const more = most.length - named.length;
+  return `${named.join(", ")}${more === 0 ? "" : ` and ${more} more ${more === 1 ? "key" : "keys"}`}`;
+}

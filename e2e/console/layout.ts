@@ -1,0 +1,132 @@
+/**
+ * How a page that is open is laid out, measured as it stands: an amount is not broken in two, the figure of a row of figures is on
+ * one line, a dialog shades what it was opened from.
+ */
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+
+/**
+ * Runs in the page. Words are what has no white space in it, also where it goes through several elements of one line (an amount's
+ * digits below a cent are smaller); a run is the words that a block breaks into lines.
+ */
+const IN_PAGE = `
+  const blocks = new Map();
+  const blockOf = (element) => {
+    if (!blocks.has(element)) blocks.set(element, getComputedStyle(element).display === "inline" ? blockOf(element.parentElement) : element);
+    return blocks.get(element);
+  };
+  const runsOf = (element) => {
+    const runs = [];
+    let [run, block, open] = [undefined, undefined, false];
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    while (walker.nextNode()) {
+      const node = walker.currentNode;
+      if (node.nodeType === Node.ELEMENT_NODE) {
+        if (node.tagName === "BR") block = undefined;
+        continue;
+      }
+      if (blockOf(node.parentElement) !== block) {
+        block = blockOf(node.parentElement);
+        run = [];
+        runs.push(run);
+        open = false;
+      }
+      for (const { 0: text, index } of node.data.matchAll(/\\s+|\\S+/g)) {
+        if (/\\s/.test(text)) {
+          open = false;
+          continue;
+        }
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + text.length);
+        const rects = [...range.getClientRects()].filter(({ width }) => width > 0);
+        if (rects.length === 0) continue;
+        if (open) {
+          run.at(-1).text += text;
+          run.at(-1).rects.push(...rects);
+        } else run.push({ text, rects });
+        open = true;
+      }
+    }
+    return runs;
+  };
+  const besides = (a, b) => {
+    const middle = ({ top, bottom }) => (top + bottom) / 2;
+    return (middle(a) > b.top && middle(a) < b.bottom) || (middle(b) > a.top && middle(b) < a.bottom);
+  };
+  const isWhole = ({ rects }) => rects.every((rect) => besides(rects[0], rect));
+  const said = (element) => element.textContent.trim().slice(0, 80);
+`;
+
+/** A number with what may stand around it. */
+const AMOUNT = String.raw`/^[(+\-−]*\$?\d[\d,.]*%?[),.;:]*$/`;
+/** What belongs to the number before it. */
+const END = "/^%?[),.;:]*$/";
+
+const BROKEN_AMOUNTS = `(() => {
+  ${IN_PAGE}
+  const found = [];
+  for (const cell of document.querySelectorAll("td, li, dd")) {
+    if (!/[\\d%]/.test(cell.textContent) || cell.querySelector("td, li, dd") !== null) continue;
+    for (const run of runsOf(cell)) {
+      for (const [i, word] of run.entries()) {
+        const ofLast = i > 0 && ${END}.test(word.text) && /\\d$/.test(run[i - 1].text);
+        const alone = ofLast && !besides(run[i - 1].rects.at(-1), word.rects[0]);
+        if (alone || (${AMOUNT}.test(word.text) && !isWhole(word))) found.push(word.text + " in: " + said(cell));
+      }
+    }
+  }
+  return found;
+})()`;
+
+/** What is broken in two in cells, entries and values of the page as it stands. */
+export const brokenAmounts = (page: Page): Promise<string[]> => page.evaluate(BROKEN_AMOUNTS);
+
+const WRAPPED_FIGURES = `(() => {
+  ${IN_PAGE}
+  const rows = [...document.querySelectorAll("dl[aria-label]")];
+  const figures = rows.flatMap((row) => [...row.children].map((figure) => figure.querySelector("dd"))).filter(Boolean);
+  const isWrapped = (figure) => runsOf(figure).some((run) => !isWhole({ rects: run.flatMap(({ rects }) => rects) }));
+  // The digits below a cent: after a few requests they are fewer than they will be.
+  const finer = figures.flatMap((figure) => [...figure.querySelectorAll("data > span:last-child")]).map(({ firstChild }) => firstChild);
+  const before = finer.map(({ data }) => data);
+  for (const text of finer) text.data = "12345678";
+  const wrapped = figures.filter(isWrapped).map(said);
+  for (const [i, text] of finer.entries()) text.data = before[i];
+  return { figures: figures.length, amounts: finer.length, wrapped };
+})()`;
+
+interface Figures {
+  figures: number;
+  /** How many of them are amounts with digits below a cent. */
+  amounts: number;
+  wrapped: string[];
+}
+
+/** The figures of the page's rows of figures stand on one line each, amounts among them, and would with longer amounts. */
+export async function assertFiguresOnOneLine(page: Page, where: string): Promise<void> {
+  const { figures, amounts, wrapped } = await page.evaluate<Figures>(WRAPPED_FIGURES);
+  assert.ok(figures > 0 && amounts > 0, `${where}: ${figures} figures, ${amounts} amounts`);
+  assert.deepEqual(wrapped, [], `${where}: figures on two lines`);
+}
+
+const UNSHADED = `(() => {
+  const [drawer, dialog] = document.querySelectorAll("[role=dialog]");
+  const [below, above] = [drawer, dialog].map((one) => one.getBoundingClientRect());
+  const [x, y] = [
+    [below.left + 4, below.top + 4],
+    [below.right - 4, below.bottom - 4],
+  ].find(([x, y]) => x < above.left || x > above.right || y < above.top || y > above.bottom);
+  // What is covered takes no clicks, and what takes no clicks is not found at a point.
+  const before = drawer.style.pointerEvents;
+  drawer.style.setProperty("pointer-events", "auto", "important");
+  const top = document.elementFromPoint(x, y);
+  drawer.style.pointerEvents = before;
+  return drawer.contains(top);
+})()`;
+
+/** The drawer that the open dialog was opened from lies below the dialog's shade, where the dialog leaves it to be seen. */
+export async function assertDrawerIsShaded(page: Page): Promise<void> {
+  assert.equal(await page.locator("[role=dialog]").count(), 2, "a drawer, and a dialog over it");
+  assert.equal(await page.evaluate(UNSHADED), false, "the drawer lies above the dialog's shade");
+}
