@@ -92,18 +92,21 @@ async function choose(
   { pending }: Standing,
   mode: AfterPhase,
 ): Promise<{ now: Migration[]; left: Migration[] }> {
+  const all = pending.length;
   const needed = pending.findLastIndex(({ phase }) => phase === "before") + 1;
-  const wanted = mode === "leave" ? needed : pending.length;
-  const newest = pending.slice(0, wanted).findLast(({ phase }) => phase === "after");
-  if (newest === undefined) return { now: pending.slice(0, wanted), left: pending.slice(wanted) };
-  const older = (await connectedPrograms(client)).filter(({ schema }) => schema < newest.version);
-  if (older.length === 0) return { now: pending.slice(0, wanted), left: pending.slice(wanted) };
-  const isNeededNow = pending.slice(0, needed).some(({ phase }) => phase === "after");
-  if (mode !== "insist" && !isNeededNow) return { now: pending.slice(0, needed), left: pending.slice(needed) };
-  throw new MigrationError(
-    `Migration ${newest.name} takes away what older gateways need, and some are connected: ${shownPrograms(older)}. ` +
-      "Stop them first; nothing was changed.",
-  );
+  const counts = { leave: [needed], "if alone": [all, needed], insist: [all] }[mode];
+  const programs = await connectedPrograms(client);
+  let refusal: MigrationError | undefined;
+  for (const count of counts) {
+    const newest = pending.slice(0, count).findLast(({ phase }) => phase === "after");
+    const older = newest === undefined ? [] : programs.filter(({ schema }) => schema < newest.version);
+    if (older.length === 0) return { now: pending.slice(0, count), left: pending.slice(count) };
+    refusal = new MigrationError(
+      `Migration ${newest?.name} takes away what older gateways need, and some are connected: ${shownPrograms(older)}. ` +
+        "Stop them first; nothing was changed.",
+    );
+  }
+  throw refusal;
 }
 
 /** Returns the names of the functions that changed. */

@@ -116,6 +116,18 @@ describe("the phase after", () => {
     assert.deepEqual((await run(t, files, "leave")).migrations, ["0002_add.sql", "0003_drop.sql", "0004_next.sql"]);
   });
 
+  test("that an upgrade left undone runs beside the gateways that know it, and the next one is left", async (t) => {
+    await run(t, FIRST);
+    await connect("tollgate 0.2.0 schema 3");
+    const files = { ...FIRST, ...ADD, ...DROP, ...NEXT, "0005_drop.sql": "-- phase: after\ndrop table other;" };
+    assert.deepEqual(await run(t, files, "if alone"), {
+      migrations: ["0002_add.sql", "0003_drop.sql", "0004_next.sql"],
+      functions: [],
+      left: ["0005_drop.sql"],
+    });
+    await assert.rejects(run(t, files, "insist"), /0005_drop\.sql takes away.*: 0\.2\.0 \(schema 3\), 1 connection\./);
+  });
+
   test("a word that is neither is refused", async (t) => {
     await assert.rejects(
       run(t, { "0001_a.sql": "-- phase: later\nselect 1;" }),
