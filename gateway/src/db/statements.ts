@@ -1,6 +1,6 @@
 /** Cuts SQL into its statements. Comments are left out; quoted text and the bodies of functions stay as they are. */
 
-export interface Statement {
+interface Statement {
   /** Its first line in the file, from 1. */
   line: number;
   /** In one line, without the semicolon; quoted text as it was. */

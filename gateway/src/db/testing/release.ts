@@ -32,7 +32,7 @@ const Release = z.strictObject({
   migrations: z.record(z.string(), z.string()),
   functions: z.array(Form),
 });
-export type Release = z.infer<typeof Release>;
+type Release = z.infer<typeof Release>;
 
 export const RELEASES: string = join(SQL, "releases");
 
