@@ -2,11 +2,11 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
-import { readFileSync } from "node:fs";
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
 import { sparingLog } from "./base/sparing-log.ts";
+import { VERSION } from "./base/version.ts";
 import { type AccountParts, openAccountParts } from "./build/accounts.ts";
 import { openCatalogue, openMeters } from "./build/catalogue.ts";
 import { type BuildOptions, type Context, derived, type Stop } from "./build/context.ts";
@@ -53,8 +53,6 @@ import { loadSecretCanaries } from "./trust/canaries.ts";
 
 /** Nodes of a shared plane are asked for their state when a gateway starts, and have so long to tell it. */
 const NODES_REPORT_MS = 1_000;
-const VERSION = (JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string })
-  .version;
 
 export interface App extends AccountParts {
   ledger: Ledger;

@@ -197,3 +197,13 @@ test("a secret key goes over plain HTTP only on this machine", () => {
   ];
   for (const url of bad) assert.throws(() => at(url), /STRIPE_API_BASE must be https/, url);
 });
+
+test("a private database is brought up to date by its gateway, and connections have Tollgate's names", () => {
+  const given = { DATABASE_URL: "postgres://db/tollgate", KEY_PEPPER: "p".repeat(32) };
+  assert.equal(parseConfig(given).migrate, "auto");
+  assert.equal(parseConfig({ ...given, MIGRATE: "check" }).migrate, "check");
+  assert.throws(() => parseConfig({ MIGRATE: "check" }), /MIGRATE must be auto without DATABASE_URL/);
+  assert.throws(() => parseConfig({ ...given, MIGRATE: "no" }), /MIGRATE must be auto or check/);
+  const named = { ...given, DATABASE_URL: "postgres://db/tollgate?sslmode=require&application_name=mine" };
+  assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
+});

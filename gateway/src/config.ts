@@ -88,8 +88,11 @@ const Environment = z.object({
   DATABASE_URL: z
     .string()
     .regex(/^postgres(ql)?:\/\//, "must begin with postgres:// or postgresql://")
+    // By the names of their connections gateways know of each other, and of which version they are.
+    .refine((url) => !/[?&]application_name=/.test(url), "must not set application_name: Tollgate does")
     .optional(),
   DATABASE_POOL_MAX: z.coerce.number("must be a number").int().min(2, "must be 2 or more").max(100).default(10),
+  MIGRATE: z.enum(["auto", "check"], "must be auto or check").default("auto"),
   VALKEY_URL: z
     .string()
     .regex(
@@ -228,6 +231,8 @@ export interface Config {
   /** Undefined: the private PostgreSQL under the data directory. */
   databaseUrl: string | undefined;
   databasePoolMax: number;
+  /** At the start: `auto` brings the database up to date; `check` only looks whether it can be worked with. */
+  migrate: "auto" | "check";
   /** Where limits are counted. Undefined: in memory, for one gateway. */
   valkeyUrl: string | undefined;
   /** While the limits' store is away: nothing is admitted, or each gateway counts alone with its share. */
@@ -329,6 +334,9 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
     );
   }
+  if (variables.MIGRATE === "check" && variables.DATABASE_URL === undefined) {
+    mistakes.push("MIGRATE must be auto without DATABASE_URL: nobody else brings a private database up to date");
+  }
   if ((variables.STRIPE_SECRET_KEY === undefined) !== (variables.STRIPE_WEBHOOK_SECRET === undefined)) {
     mistakes.push("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together");
   }
@@ -347,6 +355,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
     databasePoolMax: e.DATABASE_POOL_MAX,
+    migrate: e.MIGRATE,
     valkeyUrl: e.VALKEY_URL,
     limitsWhenAway: e.LIMITS_WHEN_AWAY,
     keyPepper: e.KEY_PEPPER,
