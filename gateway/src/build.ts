@@ -141,7 +141,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   onClose(() => verdict.stop());
   if (config.provesBooks) onClose(keepProving(books, { pool, clock, log }));
   const metrics = openMetrics({
-    about: { instance: context.gatewayId, version: VERSION },
+    about: { gateway: context.gatewayId, version: VERSION },
     isReady: () => health.ready().status === "ready",
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,

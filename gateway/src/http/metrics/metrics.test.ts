@@ -13,7 +13,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     return made;
   };
   const metrics = openMetrics({
-    about: { instance: "gw1", version: "1.2.3" },
+    about: { gateway: "gw1", version: "1.2.3" },
     isReady: () => true,
     waitingFor: () => 4,
     pool: () => ({ max: 10, total: 6, idle: 2, waiting: 1 }),
@@ -102,7 +102,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ["tollgate_settlements_short_microdollars_total", 2.5],
     ["tollgate_holds_expired_total", 6],
     ["tollgate_settlements_waiting", 11],
-    ['tollgate_build_info{instance="gw1",version="1.2.3"}', 1],
+    ['tollgate_build_info{gateway="gw1",version="1.2.3"}', 1],
     ["tollgate_ready", 1],
     ['tollgate_requests_queued{model="tiny-3b"}', 4],
     ['tollgate_http_answers_total{method="POST",route="/v1/chat/completions",status="200"}', 2],
@@ -110,6 +110,7 @@ test("what ended and what was refused, in sums; nodes and slots as they are", as
     ['tollgate_http_answers_total{method="GET",route="",status="404"}', 1],
     ['tollgate_refusals_total{code="rate_limit_requests",status="429"}', 1],
     ['tollgate_refusals_total{code="invalid_request_error",status="404"}', 1],
+    ['tollgate_refusals_total{code="internal_error",status="500"}', 0],
     ['tollgate_pool_connections{state="busy"}', 4],
     ['tollgate_pool_connections{state="idle"}', 2],
     ["tollgate_pool_connections_max", 10],

@@ -6,7 +6,7 @@ import { micro, openTraffic, type Traffic } from "./traffic.ts";
 
 interface MetricFacts {
   /** Who speaks: its name among the gateways, and what it runs. */
-  about: { instance: string; version: string };
+  about: { gateway: string; version: string };
   /** Whether `/readyz` says so. */
   isReady: () => boolean;
   /** Connected nodes. */

@@ -2,6 +2,7 @@
  * What passes through this gateway, counted as it passes: requests by how they ended, HTTP answers by route, refusals by code. No
  * label is a client's to choose: models are the catalogue's, routes the declared ones, codes those of the API.
  */
+import { faults } from "@tollgate/api/faults.ts";
 import { Counts, Distribution, PerWord } from "../../base/figures.ts";
 import type { Pico } from "../../base/money.ts";
 import type { EndedRequest, Watch } from "../../inference/gateway.ts";
@@ -44,6 +45,8 @@ export function openTraffic(page: Page): Traffic {
   const answers = new PerWord(() => new Counts());
   const refusals = new Counts();
   const unanswered = new Counts();
+  // From the start, so that the first of a kind is seen as an increase.
+  for (const [code, { status }] of Object.entries(faults)) refusals.add(`${code}${GAP}${status}`, 0);
 
   /** Each count under several labels, which were joined to count it. */
   const labelled = (counts: Counts, names: string[]) =>
