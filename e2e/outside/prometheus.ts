@@ -14,7 +14,7 @@ const RULES = fileURLToPath(new URL("../../deploy/prometheus/alerts.yml", import
 export const skipWithoutPrometheus =
   spawnSync("prometheus", ["--version"]).error === undefined ? false : "prometheus is not installed";
 
-export interface Rule {
+interface Rule {
   name: string;
   query: string;
   health: string;
