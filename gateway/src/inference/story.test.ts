@@ -1,6 +1,7 @@
 /** One line a request: what it says, at which level, and how many of a flood. */
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Away } from "../base/dependency.ts";
 import type { Uuid } from "../base/ids.ts";
 import { createLog } from "../base/log.ts";
 import { manualClock } from "../base/testing.ts";
@@ -118,4 +119,17 @@ test("a flood of one key's refusals is ten lines a minute and a number; at debug
     story.end(fault("rate_limit_requests"));
     assert.equal(lines.at(-1)?.unsaid, 40);
   }
+});
+
+test("what is refused because something is away is one line a minute, whoever asked", () => {
+  const { lines, begin } = open("info");
+  for (let n = 0; n < 50; n++) {
+    const story = begin();
+    story.by({ id: `${KEY.slice(0, -2)}${n + 10}` as Uuid, accountId: ACCOUNT });
+    story.end(n % 2 === 0 ? new Away("database", "no words of it") : fault("no_capacity"));
+  }
+  assert.deepEqual(
+    lines.map(({ msg, status }) => [msg, status]),
+    [["a request ended: no_capacity", 503]],
+  );
 });

@@ -2,7 +2,8 @@
  * What operators are told of one request: a line in the log, and a trace where traces are on. Never a word of a prompt or an answer.
  *
  * A request that ended well is a line at `debug`; any other is one at `info`. Of those that one key causes in a flood only the first
- * are written, and how many were not.
+ * are written, and how many were not. What is refused because something that we need is away is no key's doing: one line a minute, of
+ * them all.
  */
 
 import type { Clock } from "../base/clock.ts";
@@ -53,15 +54,19 @@ export interface Telling {
 
 export function openTelling({ log, clock, tracing }: { log: Log; clock: Clock; tracing: Tracing }): Telling {
   const sparing = sparingLog(log, clock, { linesOfOne: LINES_OF_ONE });
+  const outages = sparingLog(log, clock);
   return {
     begin: (endpoint, call) =>
-      new OneStory({ log, sparing, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
+      new OneStory({ log, sparing, outages, clock, trace: tracing.begin(endpoint, call.headers) }, endpoint, call),
   };
 }
 
 interface Means {
   log: Log;
+  /** Of what one key causes. */
   sparing: SparingLog;
+  /** Of what nobody caused. */
+  outages: SparingLog;
   clock: Clock;
   trace: Trace;
 }
@@ -98,7 +103,7 @@ class OneStory implements Story {
   }
 
   end(error?: unknown): void {
-    const { log, sparing, clock, trace } = this.#means;
+    const { log, clock, trace } = this.#means;
     const { outcome, status } = this.#ending(error);
     const isOk = outcome === "ok";
     const isWritten = log.isLevelEnabled(isOk ? "debug" : "info");
@@ -117,9 +122,16 @@ class OneStory implements Story {
     trace.end(isOk ? undefined : outcome);
     if (!isWritten) return;
     const line = trace.id === undefined ? facts : { ...facts, trace: trace.id };
-    const who = this.#caller?.id ?? "nobody";
     // At debug every request has its line, those of a flood too.
-    if (isOk || !sparing.info(who, line, `a request ended: ${outcome}`)) log.debug(line, "a request ended");
+    if (isOk || !this.#tell(line, outcome)) log.debug(line, "a request ended");
+  }
+
+  /** Whether it was written. */
+  #tell(line: object, outcome: string): boolean {
+    const { sparing, outages } = this.#means;
+    const message = `a request ended: ${outcome}`;
+    if (this.#ended === undefined && outcome === "no_capacity") return outages.info("everybody", line, message);
+    return sparing.info(this.#caller?.id ?? "nobody", line, message);
   }
 
   /** An ending that still had a status to tell it by was thrown as a fault; whatever else was thrown came after it. */
