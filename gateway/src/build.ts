@@ -14,6 +14,7 @@ import { openDispatch, openTrust } from "./build/fleet.ts";
 import { openAlerting, openLimits, openMoney, openPurchases } from "./build/money.ts";
 import { openDeployment, openPlane } from "./build/plane.ts";
 import { openStore } from "./build/store.ts";
+import { openTracing } from "./build/tracing.ts";
 import { ACCOUNT_TOPIC, NODE_TOPIC, openBroadcast, TEAM_TOPIC } from "./db/broadcast.ts";
 import { type Fleet, openFleet } from "./fleet/fleet.ts";
 import { openAvailability } from "./history/availability.ts";
@@ -29,12 +30,13 @@ import { openBodyBudget } from "./http/body-budget.ts";
 import { Live } from "./http/console/live.ts";
 import { healthOf } from "./http/health.ts";
 import { openCursors } from "./http/lists/cursors.ts";
-import { openMetrics } from "./http/metrics.ts";
+import { openMetrics } from "./http/metrics/metrics.ts";
 import type { ConnectedNodes, Parts } from "./http/parts.ts";
 import { openReading } from "./http/reading.ts";
 import { internalServer, publicServer } from "./http/server.ts";
 import type { Gateway } from "./inference/gateway.ts";
 import { runPrivately } from "./inference/private-job.ts";
+import { openTelling } from "./inference/story.ts";
 import { UnderWay } from "./inference/under-way.ts";
 import { openHostMoney } from "./ledger/host-money.ts";
 import type { Ledger } from "./ledger/ledger.ts";
@@ -83,12 +85,16 @@ export async function build(options: BuildOptions): Promise<App> {
   };
   const { clock = systemClock, random = systemRandom() } = options;
   const newId = newIds(clock, random);
+  const gatewayId = suffixOf(newId());
   const context = {
     ...options,
+    // Lines of several gateways end up in one place.
+    log: options.log.child({ instance: gatewayId, version: VERSION }),
     clock,
     random,
     newId,
-    gatewayId: suffixOf(newId()),
+    gatewayId,
+    version: VERSION,
     onClose: (stop: Stop) => stack.push(stop),
   };
   try {
@@ -104,6 +110,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
+  const tracing = await openTracing(context);
   const store = await openStore(context);
   const { pool } = store;
   const secrets = await serverSecrets({
@@ -134,13 +141,22 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // Before those who wait for it.
   onClose(() => books.close());
   const metrics = openMetrics({
+    about: { gateway: context.gatewayId, version: VERSION },
+    isReady: () => health.ready().status === "ready",
     nodes: () => roster.nodes().length,
     holds: () => money.leases.alive,
     models: () => catalogue.current().active.keys(),
     capacityOf: (model) => roster.capacity(model),
+    waitingFor: (model) => dispatcher.waiting(model),
     dependencies: () => [store.guard.health, limits.health, plane.health],
+    pool: () => ({
+      max: config.databasePoolMax,
+      total: pool.totalCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     clockOffsetMs: () => store.guard.clocks.offsetMs,
-    settlements: () => money.ledger.tallies,
+    ledger: () => money.ledger,
     settlementsWaiting: () => money.ledger.unsettled().length,
     verdict: verdict.current,
     now: () => clock.now(),
@@ -166,6 +182,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
         money.rollups.soon();
       },
     },
+    telling: openTelling({ log, clock, tracing }),
     ...money,
   };
   // From here on nodes are told things: not before it is sure that the plane is this database's own.
@@ -205,6 +222,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
       cors: config.corsOrigins,
       trustedProxies: config.trustedProxies,
+      watch: metrics.http,
     },
     pool,
     log,

@@ -207,3 +207,25 @@ test("a private database is brought up to date by its gateway, and connections h
   const named = { ...given, DATABASE_URL: "postgres://db/tollgate?sslmode=require&application_name=mine" };
   assert.throws(() => parseConfig(named), /DATABASE_URL must not set application_name/);
 });
+
+test("traces: off, or sent where the standard's variables say; what cannot be kept to is a mistake", () => {
+  const tracingOf = (env: Record<string, string>) => parseConfig(env).tracing;
+  const OTEL_EXPORTER_OTLP_ENDPOINT = "http://127.0.0.1:4318";
+  assert.equal(tracingOf({}), undefined);
+  assert.deepEqual(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT }), { encoding: "protobuf" });
+  const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector.example/v1/traces" };
+  assert.deepEqual(tracingOf({ ...traces, OTEL_EXPORTER_OTLP_PROTOCOL: "http/json" }), { encoding: "json" });
+  const both = { OTEL_EXPORTER_OTLP_PROTOCOL: "http/json", OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: "http/protobuf" };
+  assert.deepEqual(tracingOf({ ...traces, ...both }), { encoding: "protobuf" });
+  assert.equal(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SDK_DISABLED: "true" }), undefined);
+  assert.equal(tracingOf({ OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_TRACES_EXPORTER: "none" }), undefined);
+  for (const [name, value] of [
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_TRACES_EXPORTER", "zipkin"],
+    ["OTEL_TRACES_SAMPLER", "sometimes"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2"],
+  ] as const) {
+    assert.throws(() => tracingOf({ [name]: value }), new RegExp(`${name} must`));
+  }
+});

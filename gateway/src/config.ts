@@ -78,6 +78,22 @@ const CorsOrigins = z.string().transform((text, context): "any" | string[] => {
   return z.NEVER;
 });
 
+const WebAddress = z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" });
+
+/** Of OpenTelemetry's own variables those are checked here that its packages would pass over in silence; they read the rest. */
+const OtlpProtocol = z.enum(
+  ["http/protobuf", "http/json"],
+  "must be http/protobuf or http/json: traces are not sent by gRPC",
+);
+const SAMPLERS = [
+  "always_on",
+  "always_off",
+  "traceidratio",
+  "parentbased_always_on",
+  "parentbased_always_off",
+  "parentbased_traceidratio",
+] as const;
+
 const Environment = z.object({
   HOST: z.string().min(1).default("127.0.0.1"),
   PORT: Port.default(8080),
@@ -213,6 +229,21 @@ const Environment = z.object({
     .refine((seconds) => 3_600 % seconds === 0, "must divide an hour evenly")
     .default(60),
   BOOKS_PROVE: z.enum(["on", "off"], "must be on or off").default("on"),
+  OTEL_EXPORTER_OTLP_ENDPOINT: WebAddress.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: WebAddress.optional(),
+  OTEL_EXPORTER_OTLP_PROTOCOL: OtlpProtocol.optional(),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: OtlpProtocol.optional(),
+  OTEL_TRACES_EXPORTER: z.enum(["otlp", "none"], "must be otlp or none").default("otlp"),
+  OTEL_SDK_DISABLED: z
+    .string()
+    .regex(/^(true|false)$/i, "must be true or false")
+    .default("false"),
+  OTEL_TRACES_SAMPLER: z.enum(SAMPLERS, `must be one of ${SAMPLERS.join(", ")}`).optional(),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce
+    .number("must be a number from 0 to 1")
+    .min(0, "must be 0 or more")
+    .max(1, "must be 1 or less")
+    .optional(),
   LOG_LEVEL: z.enum(["trace", "debug", "info", "warn", "error", "silent"]).default("info"),
 });
 
@@ -278,6 +309,8 @@ export interface Config {
   status: { isPublic: boolean; sampleEveryMs: number };
   /** Prove the books once a day without being asked. */
   provesBooks: boolean;
+  /** How traces are encoded on their way to the collector. Undefined: there are none. */
+  tracing: { encoding: "json" | "protobuf" } | undefined;
   logLevel: string;
 }
 
@@ -390,6 +423,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     payoutHoldDays: e.PAYOUT_HOLD_DAYS,
     status: { isPublic: e.STATUS_PAGE === "on", sampleEveryMs: e.STATUS_SAMPLE_S * 1000 },
     provesBooks: e.BOOKS_PROVE === "on",
+    tracing: tracingConfig(e),
     logLevel: e.LOG_LEVEL,
   };
 }
@@ -435,6 +469,14 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
     nats: isNats ? { url, operatorSeed, system: { jwt, seed } } : undefined,
   };
+}
+
+function tracingConfig(e: z.infer<typeof Environment>): Config["tracing"] {
+  const endpoint = e.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? e.OTEL_EXPORTER_OTLP_ENDPOINT;
+  const isOff = e.OTEL_TRACES_EXPORTER === "none" || e.OTEL_SDK_DISABLED.toLowerCase() === "true";
+  if (endpoint === undefined || isOff) return undefined;
+  const protocol = e.OTEL_EXPORTER_OTLP_TRACES_PROTOCOL ?? e.OTEL_EXPORTER_OTLP_PROTOCOL;
+  return { encoding: protocol === "http/json" ? "json" : "protobuf" };
 }
 
 function paymentsConfig(e: z.infer<typeof Environment>): PaymentsConfig | undefined {

@@ -28,6 +28,8 @@ export interface Context extends BuildOptions {
   random: Random;
   newId: NewId;
   gatewayId: string;
+  /** Of this gateway's software. */
+  version: string;
   onClose: (stop: Stop) => void;
 }
 

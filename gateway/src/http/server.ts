@@ -72,7 +72,7 @@ export function internalServer(health: Health): FastifyInstance {
  */
 export function bareServer(door?: DoorOptions, patience = PATIENCE): FastifyInstance {
   const { headersMs, requestMs, everyMs } = patience;
-  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId });
+  const broken = brokenRequests({ clock: door?.clock ?? systemClock, newId: door?.newId, watch: door?.watch });
   const app = Fastify({
     logger: false,
     exposeHeadRoutes: false,
@@ -120,6 +120,8 @@ function refuseBrokenPath(door: DoorOptions) {
   return (_error: Error, { raw: request }: { raw: IncomingMessage }, reply: FastifyReply): void => {
     const call = openCall(door, { request, response: reply.raw });
     const known = notFound("No such path: it is not a valid address.");
+    door.watch?.refused(known);
+    door.watch?.answered({ method: request.method ?? "", route: "", status: known.status });
     reply.code(known.status).headers(faultHeaders(known)).send(known.body());
     call.close();
   };
