@@ -3,6 +3,7 @@
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
 import { readFileSync } from "node:fs";
+import { type LiveCertificate, openCertificate } from "./base/certificate.ts";
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
@@ -106,6 +107,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   // Read once before anything is started, so that a mistake in them leaves nothing to clean up.
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
+  const certificate = await openPublicCertificate(context);
   const store = await openStore(context);
   const { pool } = store;
   const secrets = await serverSecrets({
@@ -205,6 +207,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       bodies: { budget: openBodyBudget(config.bodyBudget), parseForm: reading.parseForm },
       cors: config.corsOrigins,
       trustedProxies: config.trustedProxies,
+      publicUrl: config.publicUrl,
     },
     pool,
     log,
@@ -212,6 +215,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     now: () => clock.now(),
     cursors: openCursors(derived(secrets, "cursors")),
     publicUrl: config.publicUrl,
+    certificate,
     ...accounts,
     ...money,
     statement: openStatement({ pool }),
@@ -290,4 +294,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
 function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
+}
+
+/** Undefined where the public listener speaks plain HTTP. */
+async function openPublicCertificate({ config, clock, log, onClose }: Context): Promise<LiveCertificate | undefined> {
+  if (config.tls === undefined) return undefined;
+  const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
+  const certificate = await openCertificate({ files: config.tls, settings, clock, log });
+  onClose(certificate.stop);
+  return certificate;
 }

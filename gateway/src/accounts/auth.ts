@@ -90,8 +90,10 @@ interface AuthOptions {
   log: Log;
   /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   letters: Letters | undefined;
   /** Whether an e-mail address must be confirmed before its first sign-in. */
@@ -104,13 +106,13 @@ export type Auth = ReturnType<typeof openAuth>;
 
 // The return type is inferred: it carries the additional fields.
 export function openAuth(options: AuthOptions) {
-  const { pool, newId, secret, publicUrl, letters, verifyEmails, passwordHash } = options;
+  const { pool, newId, secret, publicUrl, isSecure = false, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
     // Its scheme and its links matter; the path is what requests are matched by.
-    baseURL: originOf(publicUrl),
+    baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
       enabled: true,
@@ -154,7 +156,7 @@ export function openAuth(options: AuthOptions) {
       database: { generateId: () => newId() },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER], ipv6Subnet: 128 },
       cookiePrefix: COOKIE_PREFIX,
-      useSecureCookies: publicUrl?.startsWith("https:") ?? false,
+      useSecureCookies: originOf(publicUrl, isSecure).startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
       disableCSRFCheck: true,
     },
@@ -163,8 +165,8 @@ export function openAuth(options: AuthOptions) {
   });
 }
 
-export function originOf(publicUrl: string | undefined): string {
-  return publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
+export function originOf(publicUrl: string | undefined, isSecure = false): string {
+  return publicUrl === undefined ? `${isSecure ? "https" : "http"}://localhost` : new URL(publicUrl).origin;
 }
 
 /** What a provider lets us do in a person's name is nothing we do: none of it is kept. */

@@ -72,8 +72,10 @@ export interface IdentitiesOptions {
   log: Log;
   /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   mail?: Mail | undefined;
   /** Where links in letters lead; by default to the public address. */
@@ -86,11 +88,12 @@ export interface IdentitiesOptions {
 }
 
 export async function openIdentities(options: IdentitiesOptions): Promise<Identities> {
-  const { pool, newId, log, secret, publicUrl, mail, verifyEmails = false, providers = [] } = options;
-  const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
+  const { pool, newId, log, secret, publicUrl, isSecure = false, mail, verifyEmails = false, providers = [] } = options;
+  const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
   const witness = openWitness(pool);
-  const library = { pool, witness, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash };
+  const sources = { pool, witness, newId, log, secret };
+  const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
   const auth = openAuth(library);
   // Awaited, so that a mistake in the options or the tables stops the start rather than the first sign-in.
   const { checkSchema } = await auth.$context;
