@@ -129,8 +129,9 @@ describe("gateways behind proxies", { skip }, () => {
       asked.on("error", reject);
       asked.end(body === undefined || typeof body === "string" ? body : JSON.stringify(body));
     });
-  const ofAll = (what: (proxy: RunningProxy, nth: number) => Promise<void>): Promise<unknown> =>
-    Promise.all(proxies.map(what));
+  const ofAll = async (what: (proxy: RunningProxy, nth: number) => Promise<void>): Promise<void> => {
+    await Promise.all(proxies.map(what));
+  };
 
   test("a stream arrives chunk by chunk, while it is being made", () =>
     ofAll(async (proxy) => {
