@@ -2,6 +2,7 @@
  * Puts the gateway together from its configuration: the only place that knows which adapter stands behind a port. What
  * was started is stopped in reverse order, also when a later step fails, so nothing is left half-started.
  */
+import { type LiveCertificate, openCertificate } from "./base/certificate.ts";
 import { sleep, systemClock } from "./base/clock.ts";
 import { type NewId, newIds, parseId, suffixOf } from "./base/ids.ts";
 import { systemRandom } from "./base/random.ts";
@@ -111,6 +112,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const listed = await loadCatalogue(config.catalogueFile ?? CATALOGUE_FILE);
   const secretCanaries = await loadSecretCanaries(config.canariesFile, listed);
   const tracing = await openTracing(context);
+  const certificate = await openPublicCertificate(context);
   const store = await openStore(context);
   const { pool } = store;
   const secrets = await serverSecrets({
@@ -223,6 +225,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
       cors: config.corsOrigins,
       trustedProxies: config.trustedProxies,
       watch: metrics.http,
+      publicUrl: config.publicUrl,
     },
     pool,
     log,
@@ -230,6 +233,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
     now: () => clock.now(),
     cursors: openCursors(derived(secrets, "cursors")),
     publicUrl: config.publicUrl,
+    certificate,
     ...accounts,
     ...money,
     statement: openStatement({ pool }),
@@ -308,4 +312,13 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
 function seenNode({ id: text, slots, outstanding }: { id: string; slots: number; outstanding: number }): SeenNode[] {
   const id = parseId("node", text);
   return id === undefined ? [] : [{ id, slots, busy: Math.min(slots, outstanding) }];
+}
+
+/** Undefined where the public listener speaks plain HTTP. */
+async function openPublicCertificate({ config, clock, log, onClose }: Context): Promise<LiveCertificate | undefined> {
+  if (config.tls === undefined) return undefined;
+  const settings = { cert: "TLS_CERT", key: "TLS_KEY" };
+  const certificate = await openCertificate({ files: config.tls, settings, clock, log });
+  onClose(certificate.stop);
+  return certificate;
 }

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { ConfigError, parseConfig } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
@@ -227,5 +230,38 @@ test("traces: off, or sent where the standard's variables say; what cannot be ke
     ["OTEL_TRACES_SAMPLER_ARG", "2"],
   ] as const) {
     assert.throws(() => tracingOf({ [name]: value }), new RegExp(`${name} must`));
+  }
+});
+
+test("the API's certificate: both files or none, and a public address that fits", () => {
+  const tls = { TLS_CERT: "c.pem", TLS_KEY: "k.pem" };
+  assert.equal(parseConfig({}).tls, undefined);
+  assert.deepEqual(parseConfig(tls).tls, { certFile: "c.pem", keyFile: "k.pem" });
+  assert.equal(parseConfig({ ...tls, PUBLIC_URL: "https://a.test" }).publicUrl, "https://a.test");
+  for (const alone of ["TLS_CERT", "TLS_KEY"]) {
+    assert.throws(() => parseConfig({ [alone]: "x.pem" }), /TLS_CERT and TLS_KEY must be set together/);
+  }
+  const clear = { ...tls, PUBLIC_URL: "http://a.test" };
+  assert.throws(() => parseConfig(clear), /PUBLIC_URL must begin with https:\/\/ beside TLS_CERT/);
+});
+
+test("a secret may stand in a file, and every mistake about it names the setting and the file", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "tollgate-secrets-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  };
+  const pepper = file("pepper", `${"p".repeat(43)}\n`);
+  assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper }).keyPepper, "p".repeat(43));
+  const url = file("url", "postgres://a.test/books");
+  assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper, DATABASE_URL_FILE: url }).databaseUrl, "postgres://a.test/books");
+  for (const [env, words] of [
+    [{ KEY_PEPPER_FILE: join(folder, "none") }, /KEY_PEPPER_FILE: .*none cannot be read \(ENOENT\)/],
+    [{ KEY_PEPPER_FILE: file("empty", "\n") }, /KEY_PEPPER_FILE: .*empty is empty/],
+    [{ KEY_PEPPER_FILE: pepper, KEY_PEPPER: "x" }, /KEY_PEPPER and KEY_PEPPER_FILE must not both be set/],
+    [{ DATABASE_URL_FILE: pepper, KEY_PEPPER_FILE: pepper }, /DATABASE_URL must begin with postgres:/],
+  ] as const) {
+    assert.throws(() => parseConfig(env), words);
   }
 });

@@ -1,6 +1,8 @@
 /** The environment, parsed once. Every mistake is reported, not only the first. Nothing else reads process.env. */
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import type { CertificateFiles } from "./base/certificate.ts";
+import { SECRET_FILES, withSecretFiles } from "./base/secret-files.ts";
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -99,6 +101,8 @@ const Environment = z.object({
   PORT: Port.default(8080),
   INTERNAL_HOST: z.string().min(1).default("127.0.0.1"),
   INTERNAL_PORT: Port.default(9090),
+  TLS_CERT: z.string().min(1).optional(),
+  TLS_KEY: z.string().min(1).optional(),
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: "must begin with http:// or https://" }).optional(),
   DATA_DIR: z.string().min(1).default("./data"),
   DATABASE_URL: z
@@ -248,7 +252,7 @@ const Environment = z.object({
 });
 
 /** The names of every variable that is read here. */
-export const SETTINGS: string[] = Object.keys(Environment.shape);
+export const SETTINGS: string[] = [...Object.keys(Environment.shape), ...SECRET_FILES];
 
 export interface Config {
   host: string;
@@ -256,7 +260,9 @@ export interface Config {
   /** Where health and metrics are told. Loopback unless somebody else is to read them. */
   internalHost: string;
   internalPort: number;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** The files of the certificate that API and console are served under. Undefined: over plain HTTP. */
+  tls: CertificateFiles | undefined;
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
   dataDir: string;
   /** Undefined: the private PostgreSQL under the data directory. */
@@ -343,7 +349,7 @@ interface PlaneConfig {
   /** Where the embedded hub listens, and the files of its certificate. */
   host: string;
   port: number;
-  tls: { certFile: string; keyFile: string } | undefined;
+  tls: CertificateFiles | undefined;
   /** Servers to use instead of the embedded hub. */
   nats: { url: string; operatorSeed: string; system: { jwt: string; seed: string } } | undefined;
 }
@@ -359,9 +365,10 @@ export class ConfigError extends Error {
 
 export function parseConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is one that is not set, as container files write it.
-  const variables = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ""));
+  const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");
+  const { variables, mistakes } = withSecretFiles(Object.fromEntries(set));
   const result = Environment.safeParse(variables);
-  const mistakes = result.success ? [] : result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  if (!result.success) mistakes.push(...result.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`));
   if (variables.DATABASE_URL !== undefined && variables.KEY_PEPPER === undefined) {
     mistakes.push(
       "KEY_PEPPER must be set beside DATABASE_URL: several gateways have to share it, and it must not be lost",
@@ -376,7 +383,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
     mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
   }
-  mistakes.push(...planeMistakes(variables), ...signInMistakes(variables));
+  mistakes.push(...planeMistakes(variables), ...certificateMistakes(variables), ...signInMistakes(variables));
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -384,6 +391,7 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     port: e.PORT,
     internalHost: e.INTERNAL_HOST,
     internalPort: e.INTERNAL_PORT,
+    tls: certificateFiles(e.TLS_CERT, e.TLS_KEY),
     publicUrl: e.PUBLIC_URL,
     dataDir: resolve(e.DATA_DIR),
     databaseUrl: e.DATABASE_URL,
@@ -446,17 +454,26 @@ function signInMistakes(variables: Record<string, string | undefined>): string[]
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function planeMistakes(variables: Record<string, string | undefined>): string[] {
-  const mistakes: string[] = [];
-  if ((variables.PLANE_TLS_CERT === undefined) !== (variables.PLANE_TLS_KEY === undefined)) {
-    mistakes.push("PLANE_TLS_CERT and PLANE_TLS_KEY must be set together");
-  }
-  if (variables.NATS_URL === undefined) return mistakes;
+  if (variables.NATS_URL === undefined) return [];
   const missing = BESIDE_NATS_URL.filter((name) => variables[name] === undefined);
-  return [...mistakes, ...missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`)];
+  return missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
 }
 
+function certificateMistakes(variables: Record<string, string | undefined>): string[] {
+  const mistakes = ["TLS", "PLANE_TLS"]
+    .filter((name) => (variables[`${name}_CERT`] === undefined) !== (variables[`${name}_KEY`] === undefined))
+    .map((name) => `${name}_CERT and ${name}_KEY must be set together`);
+  // Cookies and links follow it, and nothing would answer them.
+  if (variables.TLS_CERT !== undefined && variables.PUBLIC_URL?.startsWith("http:")) {
+    mistakes.push("PUBLIC_URL must begin with https:// beside TLS_CERT");
+  }
+  return mistakes;
+}
+
+const certificateFiles = (certFile: string | undefined, keyFile: string | undefined): CertificateFiles | undefined =>
+  certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined;
+
 function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
-  const { PLANE_TLS_CERT: certFile, PLANE_TLS_KEY: keyFile } = e;
   const { NATS_URL: url, NATS_OPERATOR_SEED: operatorSeed, NATS_SYSTEM_JWT: jwt, NATS_SYSTEM_SEED: seed } = e;
   const isNats = url !== undefined && operatorSeed !== undefined && jwt !== undefined && seed !== undefined;
   return {
@@ -466,7 +483,7 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
     credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
     host: e.PLANE_HOST ?? e.HOST,
     port: e.PLANE_PORT,
-    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    tls: certificateFiles(e.PLANE_TLS_CERT, e.PLANE_TLS_KEY),
     nats: isNats ? { url, operatorSeed, system: { jwt, seed } } : undefined,
   };
 }

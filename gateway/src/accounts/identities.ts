@@ -73,8 +73,10 @@ export interface IdentitiesOptions {
   log: Log;
   /** Signs session cookies and encrypts secrets. Another one ends every session and every second factor. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   mail?: Mail | undefined;
   /** Where links in letters lead; by default to the public address. */
@@ -98,15 +100,17 @@ export async function openIdentities(options: IdentitiesOptions): Promise<Identi
     log,
     secret,
     publicUrl,
+    isSecure = false,
     mail,
     verifyEmails = false,
     providers = [],
     loadedLate = false,
   } = options;
-  const { linkOrigin = originOf(publicUrl), passwordHash = scryptHash } = options;
+  const { linkOrigin = originOf(publicUrl, isSecure), passwordHash = scryptHash } = options;
   const letters = mail === undefined ? undefined : openLetters({ mail, log, origin: linkOrigin });
   const witness = openWitness(pool);
-  const library = { pool, witness, newId, log, secret, publicUrl, letters, verifyEmails, providers, passwordHash };
+  const sources = { pool, witness, newId, log, secret };
+  const library = { ...sources, publicUrl, isSecure, letters, verifyEmails, providers, passwordHash };
   let loading: Promise<Auth> | undefined;
   const loaded = (): Promise<Auth> => {
     // What failed, because the store was away, say, is tried again.

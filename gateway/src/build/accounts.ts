@@ -14,8 +14,8 @@ import type { ServerSecrets } from "../server-secrets.ts";
 import { type Context, derived } from "./context.ts";
 
 /** Where links in letters lead. */
-export const linkOriginOf = ({ publicUrl, host, port }: Context["config"]): string =>
-  publicUrl === undefined ? `http://${host}:${port}` : new URL(publicUrl).origin;
+export const linkOriginOf = ({ publicUrl, tls, host, port }: Context["config"]): string =>
+  publicUrl === undefined ? `${tls === undefined ? "http" : "https"}://${host}:${port}` : new URL(publicUrl).origin;
 
 const SIGN_IN_SWEEP_EVERY_MS = 60 * 60 * 1000;
 
@@ -68,6 +68,7 @@ async function openSignIn(
     log,
     secret,
     publicUrl,
+    isSecure: config.tls !== undefined,
     mail,
     linkOrigin: publicUrl === undefined ? linkOriginOf(config) : undefined,
     verifyEmails: config.mail !== undefined,

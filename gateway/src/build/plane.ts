@@ -1,7 +1,7 @@
 /** The dispatch plane: the hub inside the gateway, or NATS servers, which belong to one deployment. */
 
-import { readFile } from "node:fs/promises";
 import type pg from "pg";
+import { openCertificate } from "../base/certificate.ts";
 import { invariant } from "../base/invariant.ts";
 import { absentPlane } from "../dispatch/absent-plane.ts";
 import { joinPlane } from "../dispatch/deployment/join.ts";
@@ -25,14 +25,18 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
     onClose(() => plane.close());
     return plane;
   }
+  const settings = { cert: "PLANE_TLS_CERT", key: "PLANE_TLS_KEY" };
+  const certificate = tls === undefined ? undefined : await openCertificate({ files: tls, settings, clock, log });
   const hub = await openHub({
     ...common,
     host,
     port,
     ...(accountSeed !== undefined && { accountSeed }),
-    ...(tls !== undefined && { tls: await readCertificate(tls) }),
+    ...(certificate !== undefined && { tls: certificate.current() }),
   });
   onClose(() => hub.close());
+  certificate?.onRenewal((renewed) => hub.renewCertificate(renewed));
+  if (certificate !== undefined) onClose(certificate.stop);
   await secrets.keepPlaneSeed(hub.accountSeed);
   return hub;
 }
@@ -47,12 +51,4 @@ export async function openDeployment(
   const { deployment, leave } = await joinPlane({ plane, record, gatewayId, clock, log, refused: onLost });
   onClose(leave);
   return deployment;
-}
-
-async function readCertificate({ certFile, keyFile }: { certFile: string; keyFile: string }) {
-  const read = (file: string, variable: string): Promise<string> =>
-    readFile(file, "utf8").catch((cause) => {
-      throw new Error(`${variable}: ${file} cannot be read (${cause.code})`, { cause });
-    });
-  return { cert: await read(certFile, "PLANE_TLS_CERT"), key: await read(keyFile, "PLANE_TLS_KEY") };
 }

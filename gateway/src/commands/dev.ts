@@ -102,7 +102,7 @@ class DevPlatform {
       development: true,
     });
     this.#gateway = gateway;
-    const baseUrl = `http://${config.host}:${gateway.port}`;
+    const baseUrl = `${config.tls === undefined ? "http" : "https"}://${config.host}:${gateway.port}`;
     this.#payments?.deliveries.to(`${baseUrl}/webhooks/stripe`);
     const accounts = await devAccounts(gateway, dataDir);
     const consoleUrl = `${baseUrl}/console`;

@@ -28,6 +28,7 @@ import { clientAddress } from "./client-address.ts";
 import { type CorsOrigins, corsHeaders } from "./cors.ts";
 import { watchForLeaving } from "./half-close.ts";
 import { faultHeaders, HttpReply } from "./reply.ts";
+import { schemeOf, transportHeaders } from "./scheme.ts";
 
 /** Who is told of every answer, and keeps nothing of them but sums. */
 export interface HttpWatch {
@@ -49,6 +50,8 @@ export interface DoorOptions {
   /** How many proxies before us add to X-Forwarded-For. */
   trustedProxies?: number;
   watch?: HttpWatch;
+  /** How the gateway is known: where that is by HTTPS alone, browsers are told so. */
+  publicUrl?: string | undefined;
   /** In tests: an answer or a refusal that its route does not declare is a fault of ours. */
   checkAnswers?: boolean;
 }
@@ -147,7 +150,8 @@ export function openCall(door: DoorOptions, sockets: { request: IncomingMessage;
   const id = door.newId();
   const gone = new AbortController();
   const reply = new HttpReply(response, { id, clock: door.clock });
-  reply.setHeaders(corsHeaders(door.cors ?? [], request));
+  const transport = transportHeaders(schemeOf(request, door.trustedProxies), door.publicUrl);
+  reply.setHeaders({ ...transport, ...corsHeaders(door.cors ?? [], request) });
   const stopWatching = watchForLeaving(request, door.clock, () => reply.probe());
   response.on("close", () => {
     stopWatching();

@@ -57,7 +57,7 @@ async function open(t: TestContext, patience = PATIENT): Promise<Door> {
       hold: () => assert.fail("nothing is held for a request that never came"),
     },
   } as unknown as Gateway;
-  const app = bareServer(door, patience);
+  const app = bareServer(door, { patience });
   const finish = refuseTheRest(app);
   openAiRoutes(app, { gateway, base64Compat: false });
   const stream = Promise.withResolvers<OpenCall>();

@@ -4,6 +4,7 @@
  */
 import { createServer, isIPv6, type Server, type Socket } from "node:net";
 import { createSecureContext, type SecureContext, TLSSocket } from "node:tls";
+import type { Certificate } from "../../base/certificate.ts";
 import type { Clock } from "../../base/clock.ts";
 import { alwaysThere } from "../../base/dependency.ts";
 import { invariant } from "../../base/invariant.ts";
@@ -40,7 +41,7 @@ export interface HubOptions {
   /** Where agents reach the hub, if not at host and port. */
   publicUrl?: string;
   /** PEM texts. With them every connection must upgrade to TLS. */
-  tls?: { cert: string; key: string };
+  tls?: Certificate;
   limits?: Partial<HubLimits>;
 }
 
@@ -49,6 +50,8 @@ export interface Hub extends Plane {
   url: string;
   /** A secret. */
   accountSeed: string;
+  /** For connections from now on. */
+  renewCertificate(tls: Certificate): void;
 }
 
 /** Throws one line that names host and port if it cannot listen there. */
@@ -72,7 +75,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   readonly #options: HubOptions;
   readonly #account: SigningKey;
   readonly #credentialTtlMs: number;
-  readonly #secureContext: SecureContext | undefined;
+  #secureContext: SecureContext | undefined;
   readonly #server: Server;
   readonly #connections: ConnectionLimits<Connection>;
   readonly #nodes = new Map<string, Set<Connection>>();
@@ -100,6 +103,10 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
     this.port = options.port;
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
+  }
+
+  renewCertificate(tls: Certificate): void {
+    this.#secureContext = readCertificate(tls);
   }
 
   get url(): string {
@@ -255,7 +262,7 @@ class EmbeddedHub implements Hub, ConnectionHub {
   }
 }
 
-function readCertificate(tls: { cert: string; key: string }): SecureContext {
+function readCertificate(tls: Certificate): SecureContext {
   try {
     return createSecureContext(tls);
   } catch (cause) {

@@ -67,7 +67,7 @@ export function referenceRoutes(
     const tag = once(() => etagOf(made()));
     for (const url of [one.pageUrl, `${one.pageUrl}/`])
       app.get(url, async (request, reply) => {
-        const address = addressOf(request.headers, known);
+        const address = addressOf(request.raw, known);
         const etag = etagOf(`${tag()} ${address}`);
         return sendCached(request, reply.headers(SAFETY), {
           body: () => made().replaceAll(ADDRESS, html`${address}`.text),
@@ -81,7 +81,7 @@ export function referenceRoutes(
     method: ["GET", "HEAD"],
     url: "/",
     handler: async (request, reply) => {
-      const places = placesOf(addressOf(request.headers, known), hasStatus);
+      const places = placesOf(addressOf(request.raw, known), hasStatus);
       const shown = wantsHtml(request.headers.accept)
         ? { body: homePage(places), type: HTML }
         : { body: `${JSON.stringify(places)}\n` };
