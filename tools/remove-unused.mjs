@@ -1,0 +1,19 @@
+// Removes what packages carry and nothing here reads: 130 MB of an install. Node's C headers and the sources of llama.cpp are for
+// compilers, and nothing is compiled; source maps are for debuggers of other people's code.
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** @param {string} root of the workspace */
+export function removeUnused(root) {
+  const modules = join(root, "node_modules");
+  rmSync(join(modules, "node-llama-cpp", "llama", "gitRelease.bundle"), { force: true });
+  const ofNode = join(modules, "node", "node_modules");
+  for (const name of existsSync(ofNode) ? readdirSync(ofNode) : []) {
+    rmSync(join(ofNode, name, "include"), { recursive: true, force: true });
+  }
+  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
+    if (entry.isFile() && /\.(js|cjs|mjs|ts|cts|mts|css)\.map$/.test(entry.name)) {
+      rmSync(join(entry.parentPath, entry.name));
+    }
+  }
+}
