@@ -3,17 +3,19 @@
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 
-/** @param {string} root of the workspace */
 export function removeUnused(root) {
   const modules = join(root, "node_modules");
   rmSync(join(modules, "node-llama-cpp", "llama", "gitRelease.bundle"), { force: true });
   const ofNode = join(modules, "node", "node_modules");
-  for (const name of existsSync(ofNode) ? readdirSync(ofNode) : []) {
-    rmSync(join(ofNode, name, "include"), { recursive: true, force: true });
+  for (const entry of existsSync(ofNode) ? readdirSync(ofNode, { withFileTypes: true }) : []) {
+    if (entry.isDirectory()) rmSync(join(ofNode, entry.name, "include"), { recursive: true, force: true });
   }
-  for (const entry of readdirSync(modules, { recursive: true, withFileTypes: true })) {
-    if (entry.isFile() && /\.(js|cjs|mjs|ts|cts|mts|css)\.map$/.test(entry.name)) {
-      rmSync(join(entry.parentPath, entry.name));
-    }
+  removeSourceMaps(modules);
+}
+
+function removeSourceMaps(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) removeSourceMaps(join(folder, entry.name));
+    else if (entry.isFile() && /\.(js|cjs|mjs|ts|cts|mts|css)\.map$/.test(entry.name)) rmSync(join(folder, entry.name));
   }
 }
