@@ -1,12 +1,12 @@
 /** The frame of every page behind the sign-in: navigation at the side, or behind a button where the screen is narrow. */
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { BookOpen, Menu as MenuIcon, X } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { Suspense, useEffect, useRef, useState } from "react";
 import type { Me } from "../api/types.ts";
 import { useBuilderLive } from "../data/live.ts";
 import { useActing, useMe } from "../data/session.ts";
 import { IconButton } from "../ui/button.tsx";
+import { BookOpen, Menu as MenuIcon, X } from "../ui/icons.tsx";
 import { Loading } from "../ui/states.tsx";
 import { useFetchAhead } from "./fetch-ahead.ts";
 import { GatewayBanner } from "./gateway-banner.tsx";
