@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConfigError, parseConfig } from "./config.ts";
+import { ConfigError, databaseUrlOf, parseConfig } from "./config.ts";
 import { NODE_RULES } from "./fleet/rules.ts";
 import { HOLD_LEASE_MS } from "./ledger/ledger.ts";
 
@@ -256,6 +256,13 @@ test("a secret may stand in a file, and every mistake about it names the setting
   assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper }).keyPepper, "p".repeat(43));
   const url = file("url", "postgres://a.test/books");
   assert.equal(parseConfig({ KEY_PEPPER_FILE: pepper, DATABASE_URL_FILE: url }).databaseUrl, "postgres://a.test/books");
+  assert.equal(databaseUrlOf({ DATABASE_URL_FILE: url }), "postgres://a.test/books");
+  assert.equal(databaseUrlOf({ DATABASE_URL: "postgres://b.test/books" }), "postgres://b.test/books");
+  assert.throws(() => databaseUrlOf({ DATABASE_URL: "" }), /DATABASE_URL must name the database/);
+  assert.throws(
+    () => databaseUrlOf({ DATABASE_URL_FILE: join(folder, "none") }),
+    /DATABASE_URL_FILE: .*cannot be read/,
+  );
   for (const [env, words] of [
     [{ KEY_PEPPER_FILE: join(folder, "none") }, /KEY_PEPPER_FILE: .*none cannot be read \(ENOENT\)/],
     [{ KEY_PEPPER_FILE: file("empty", "\n") }, /KEY_PEPPER_FILE: .*empty is empty/],

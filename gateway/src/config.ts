@@ -363,6 +363,20 @@ export class ConfigError extends Error {
   }
 }
 
+/** For a command that needs nothing but the database: DATABASE_URL, or what its file says. */
+export function databaseUrlOf({
+  DATABASE_URL = "",
+  DATABASE_URL_FILE = "",
+}: Record<string, string | undefined>): string {
+  const { variables, mistakes } = withSecretFiles({
+    ...(DATABASE_URL !== "" && { DATABASE_URL }),
+    ...(DATABASE_URL_FILE !== "" && { DATABASE_URL_FILE }),
+  });
+  if (mistakes.length > 0) throw new ConfigError(mistakes);
+  if (variables.DATABASE_URL === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
+  return variables.DATABASE_URL;
+}
+
 export function parseConfig(env: Record<string, string | undefined>): Config {
   // An empty variable is one that is not set, as container files write it.
   const set = Object.entries(env).filter((pair): pair is [string, string] => pair[1] !== undefined && pair[1] !== "");

@@ -1,6 +1,6 @@
 /** `tollgate migrate`: brings a database up to date and exits; or finishes an upgrade, or tells what would be done. */
 import { createErrorLog } from "../base/log.ts";
-import { ConfigError } from "../config.ts";
+import { databaseUrlOf } from "../config.ts";
 import { type Applied, migrate } from "../db/migrate.ts";
 import { SQL_DIRECTORY } from "../db/migrations.ts";
 import { planMigration } from "../db/plan.ts";
@@ -30,8 +30,7 @@ export const migrateOnly: Command = {
 async function run({ switches }: Given): Promise<number> {
   if (switches.has("plan") && switches.has("finish")) throw new UsageError("--plan and --finish exclude each other");
   if (switches.has("json") && !switches.has("plan")) throw new UsageError("--json goes with --plan");
-  const { DATABASE_URL: connectionString } = process.env;
-  if (connectionString === undefined) throw new ConfigError(["DATABASE_URL must name the database to migrate"]);
+  const connectionString = databaseUrlOf(process.env);
   const log = createErrorLog("warn");
   const pool = openPool({ connectionString }, { log, sizeMax: 2 });
   try {
