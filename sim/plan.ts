@@ -121,6 +121,8 @@ export function makePlan(seed: number, options: PlanOptions): Plan {
   for (let i = 0; i < asks; i++)
     plan.items.push({ atMs: chance.below(endMs), do: "ask", ask: askPlan(chance, { gateways, accounts, isCalm }) });
   for (let i = 0; i < faults; i++) plan.items.push(faultPlan(chance, plan));
+  // What is answered while the store is away is on one disk alone, and then its gateway dies.
+  if (faults > 0 && chance.oneIn(2)) plan.items.push(...doubleFault(chance, plan));
   const operations = chance.between(0, 6);
   for (let i = 0; i < operations; i++) plan.items.push(operationPlan(chance, plan));
   plan.items.sort((a, b) => a.atMs - b.atMs);
@@ -137,14 +139,14 @@ function nodePlan(chance: Chance, { hosts, isHonest }: { hosts: number; isHonest
 }
 
 function accountPlan(chance: Chance): AccountPlan {
-  const isPoor = chance.oneIn(3);
+  const isPoor = chance.oneIn(4);
   // A token costs some 40,000 picodollars; a poor account has a few requests' worth.
   const credit = isPoor ? BigInt(chance.between(0, 60)) * 1_000_000n : 5_000_000_000_000n;
   return {
     credit: String(credit),
     inFlight: chance.oneIn(4) ? chance.between(1, 4) : null,
-    requestsPerMinute: chance.oneIn(4) ? chance.between(3, 20) : null,
-    budgetDay: chance.oneIn(4) ? String(BigInt(chance.between(1, 60)) * 1_000_000n) : null,
+    requestsPerMinute: chance.oneIn(6) ? chance.between(3, 20) : null,
+    budgetDay: chance.oneIn(6) ? String(BigInt(chance.between(1, 60)) * 1_000_000n) : null,
   };
 }
 
@@ -153,7 +155,7 @@ function askPlan(
   { gateways, accounts, isCalm }: { gateways: number; accounts: number; isCalm: boolean },
 ): Ask {
   const words = chance.pick([0, 1, 5, 20, 60, 200]);
-  const everyMs = chance.pick([5, 20, 50, 200]);
+  const everyMs = chance.pick([5, 20, 50, 200, 200, 600]);
   const mayFail = !isCalm && chance.oneIn(5);
   return {
     account: chance.below(accounts),
@@ -221,6 +223,19 @@ function faultPlan(chance: Chance, { endMs, gateways, nodes }: Plan): Item {
     default:
       return { atMs, do: "disk full", gateway, forMs: chance.pick([1_000, 30_000]) };
   }
+}
+
+function doubleFault(chance: Chance, { endMs, gateways }: Plan): Item[] {
+  const atMs = chance.below(Math.max(1, endMs - 20_000));
+  const forMs = chance.pick([15_000, 90_000]);
+  const crashMs = atMs + chance.between(3_000, 12_000);
+  const gateway = chance.below(gateways.length);
+  const fuse = chance.pick([0, 3, 20]);
+  const downMs = chance.pick([10, 5_000, 100_000]);
+  return [
+    { atMs, do: "store away", forMs },
+    { atMs: crashMs, do: "crash gateway", gateway, fuse, downMs, powerLoss: chance.oneIn(2) },
+  ];
 }
 
 function operationPlan(chance: Chance, { endMs, accounts, hosts, nodes }: Plan): Item {

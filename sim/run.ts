@@ -14,6 +14,7 @@ const USAGE = `npm run sim -- [--seed N | --seeds FROM-TO | --fresh COUNT | --so
   --once          each world once; without it twice, and both must be the same to the last line
   --trace         prints everything that happened
   --all           goes on after a world that went wrong, with a line for each
+  --quiet         of a world that went wrong, one line and no file
   --no-shrink     does not look for a shorter plan that fails the same way
   --out FILE      where a failing plan is written (sim-failure.json)`;
 
@@ -30,6 +31,7 @@ const OPTIONS = {
   once: { type: "boolean", default: false },
   trace: { type: "boolean", default: false },
   all: { type: "boolean", default: false },
+  quiet: { type: "boolean", default: false },
   "no-shrink": { type: "boolean", default: false },
   out: { type: "string", default: "sim-failure.json" },
   help: { type: "boolean", default: false },
@@ -91,6 +93,8 @@ async function main(): Promise<number> {
       wrong += 1;
       console.log(`seed ${plan.seed}, step ${outcome.steps}: ${outcome.violation.message}`);
     } else if (outcome.violation !== undefined) {
+      console.log(`seed ${plan.seed} fails at step ${outcome.steps}: ${outcome.violation.message}`);
+      if (flags.quiet) return 1;
       const run = (one: Plan): Promise<Outcome> => simulate(one, tokens, { keepsTrace: true });
       await report(plan, outcome, { shrinks: !flags["no-shrink"], run, out: flags.out });
       return 1;
@@ -144,7 +148,6 @@ async function report(
   outcome: Outcome,
   { shrinks, run, out }: { shrinks: boolean; run: (plan: Plan) => Promise<Outcome>; out: string },
 ): Promise<void> {
-  console.log(`seed ${plan.seed} fails at step ${outcome.steps}: ${outcome.violation?.message}`);
   const short = shrinks ? await shrink(plan, outcome, run) : plan;
   const last = await run(short);
   writeFileSync(out, `${JSON.stringify(short, null, 1)}\n`);

@@ -2,7 +2,8 @@
 import type { Uuid } from "../gateway/src/base/ids.ts";
 import type { Meter } from "../gateway/src/metering/meter.ts";
 import { BooksAudit } from "./audit/books.ts";
-import { auditLimits } from "./audit/limits.ts";
+import { auditLeases } from "./audit/leases.ts";
+import { auditLimits, auditWindows } from "./audit/limits.ts";
 import { auditNodes } from "./audit/nodes.ts";
 import { auditRequests } from "./audit/requests.ts";
 import type { Plan } from "./plan.ts";
@@ -15,6 +16,8 @@ import { type Violation, World } from "./world/world.ts";
 const LEAD_MS = 3_000;
 /** After the plan everything is healed, and whatever is still owed has this long: leases, sweeps, the spools of others. */
 const HEALING_MS = 330_000;
+/** So often a node is believed that the plane lost it. */
+const EXCUSES_MAX = 3;
 
 export interface Outcome {
   violation: Violation | undefined;
@@ -56,11 +59,14 @@ export async function simulate(plan: Plan, tokens: Tokens, { keepsTrace = false 
 async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promise<void> {
   const { world } = stage;
   const { scheduler, books } = world;
+  const has = (pattern: RegExp): boolean => plan.items.some(({ do: what }) => pattern.test(what));
+  const storeWasWell = !has(/^store/);
   const booksAudit = new BooksAudit(world);
   /** Holds that were taken, whatever became of them. */
   const held = new Set<Uuid>();
   world.committed = (text) => {
     if (text.includes("ledger_hold")) for (const id of books.holds.keys()) held.add(id);
+    if (text.includes("ledger_expire")) auditLeases(stage);
     if (text.includes("ledger_")) booksAudit.look();
   };
   for (const machine of stage.machines) machine.start();
@@ -69,13 +75,15 @@ async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promi
   scheduler.after(LEAD_MS + plan.endMs, () => stage.heal());
   const isWrong = (): boolean => world.violation !== undefined;
   await scheduler.until(LEAD_MS + plan.endMs + HEALING_MS, () => {
-    auditLimits(stage);
+    auditLimits(stage, { storeWasWell });
     return isWrong();
   });
   if (isWrong()) return;
   booksAudit.lookAtAll();
-  auditRequests({ stage, templateTokens, held });
-  const storeWasWell = !plan.items.some(({ do: what }) => what.startsWith("store"));
+  const cuts = plan.items.filter(({ do: what }) => what === "cut node").length;
+  const calmPlane = !has(/cut gateway|slow plane/) && cuts <= EXCUSES_MAX;
+  auditRequests({ stage, templateTokens, held, calmPlane, diskWasFull: has(/disk full/) });
+  auditWindows(stage, { storeWasWell });
   auditNodes(stage, { storeWasWell });
 }
 

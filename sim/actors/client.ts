@@ -25,6 +25,8 @@ export interface Sight {
   code: string | null;
   text: string;
   usage: { prompt_tokens: number; completion_tokens: number } | null;
+  /** When its gateway's process ended, crashed or drained; null while it lives. */
+  gatewayEndedMs: number | null;
   /** Something was said after the end. */
   saidAfterEnd: boolean;
 }
@@ -43,6 +45,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     code: null,
     text: "",
     usage: null,
+    gatewayEndedMs: null,
     saidAfterEnd: false,
   };
   const who = `client ${id.slice(-6)}`;
@@ -58,6 +61,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
   };
   const hears = (): boolean => life.hears && !gone.signal.aborted;
   life.onEnd(() => {
+    sight.gatewayEndedMs = world.scheduler.nowMs;
     if (sight.end === null) end("connection lost");
   });
   const reply: Reply = {

@@ -7,6 +7,9 @@ import type { World } from "../world/world.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
 
+/** The one loss that the platform admits: nothing that lasts could be written (ledger/settling.ts). */
+const UNSAFE = "a request is answered and its settlement is in memory alone";
+
 export function logOf(world: World, life: Life, name: string): Log {
   const write =
     (level: Level) =>
@@ -15,6 +18,7 @@ export function logOf(world: World, life: Life, name: string): Log {
       if (!life.hears || level === "debug") return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
+      if (message === UNSAFE) world.toldUnsafe.add((fields as { request: string }).request);
       const error = (fields as { err?: unknown }).err;
       if (level === "error" && error instanceof Error && !isExpected(error))
         world.fail("nothing fails on our side", `${name}: ${message}: ${error.stack}`);

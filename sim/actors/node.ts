@@ -21,6 +21,9 @@ export interface JobFacts {
   said: string;
   /** What went wrong was its own doing. */
   isAtFault: boolean;
+  /** Its last sign of life: the acceptance, or output. */
+  aliveMs: number;
+  endedMs: number | null;
   end: "done" | "failed" | "broken" | "silent" | "dropped" | "cancelled" | "busy" | "running";
 }
 
@@ -147,6 +150,8 @@ export class SimNode {
       accepted: false,
       said: "",
       isAtFault: false,
+      aliveMs: this.#world.scheduler.nowMs,
+      endedMs: null,
       end: "running",
     };
     this.jobs.set(job, facts);
@@ -246,7 +251,9 @@ export class SimNode {
     const times = { firstMs: atMs, lastMs: atMs };
     this.#say(gateway, { kind: "timed", deltas: [{ job, seq: running.seq, channel: "answer", text, ...times }] });
     running.seq += 1;
-    if (counts) running.facts.said += text;
+    if (!counts || text === "") return;
+    running.facts.said += text;
+    running.facts.aliveMs = this.#world.scheduler.nowMs;
   }
 
   #done(running: Running): void {
@@ -258,6 +265,7 @@ export class SimNode {
   #end(running: Running, end: JobFacts["end"]): void {
     running.stop();
     running.facts.end = end;
+    running.facts.endedMs = this.#world.scheduler.nowMs;
     this.#running.delete(running.header.job);
     this.#tell();
   }

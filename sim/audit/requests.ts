@@ -1,7 +1,7 @@
 /** What must be true of every request once all is over: one ending, told and billed alike, of one attempt's output. */
 
 import type { Uuid } from "../../gateway/src/base/ids.ts";
-import { suffixOf } from "../../gateway/src/base/ids.ts";
+import { publicId, suffixOf } from "../../gateway/src/base/ids.ts";
 import type { Sight } from "../actors/client.ts";
 import { uuidOfNode } from "../actors/fleet.ts";
 import type { JobFacts } from "../actors/node.ts";
@@ -13,6 +13,9 @@ interface Facts {
   stage: Stage;
   /** Tokens that the template puts around a prompt. */
   templateTokens: number;
+  /** No gateway lost the plane, and no node more often than it is believed. */
+  calmPlane: boolean;
+  diskWasFull: boolean;
   /** Holds that were taken, whatever became of them. */
   held: ReadonlySet<Uuid>;
 }
@@ -29,6 +32,12 @@ const TOLD: Record<string, string[]> = {
 /** Nothing was held, or what was is given back without a record. */
 const NO_RECORD = [400, 401, 402, 404, 413, 429, 503];
 
+/** A cancellation is on its way for a moment; silence counts from 2.3 s on, and is noticed a moment later. */
+const STOPPED_MS_MAX = 1_000;
+const SILENCE_MS_MAX = 4_000;
+/** A job that lasts longer ends as a stall, and nobody is blamed. */
+const JOB_MS_MAX = 119_000;
+
 export function auditRequests(facts: Facts): void {
   const { stage, templateTokens } = facts;
   const { world, sights, nodes } = stage;
@@ -43,6 +52,7 @@ export function auditRequests(facts: Facts): void {
   for (const sight of sights) {
     const of = (jobs.get(suffixOf(sight.id)) ?? []).sort((a, b) => (a.job < b.job ? -1 : 1));
     auditSight(world, sight, of);
+    if (facts.calmPlane) auditJobs(world, sight, of);
     const record = world.books.requests.get(sight.id);
     const refusal = world.store.tables.refusals.get(sight.id);
     // Where the store was lost after it had the record, the client was told that instead.
@@ -53,7 +63,8 @@ export function auditRequests(facts: Facts): void {
       auditUnrecorded(facts, sight, of);
       continue;
     }
-    auditTold(world, sight, record.outcome);
+    auditTold(facts, sight, record.outcome);
+    auditBlame(facts, record.outcome, of);
     const served = of.filter(({ nodeId }) => record.node !== null && uuidOfNode(nodeId) === record.node);
     const host = served[0] === undefined ? null : stage.hostOf(served[0].nodeId);
     const promptTokens = templateTokens + sight.ask.promptWords;
@@ -81,8 +92,34 @@ function auditUnrecorded({ stage: { world }, held }: Facts, sight: Sight, jobs: 
     world.fail("a lost request leaves a record", `${sight.id} was held and dispatched`);
 }
 
-function auditTold(world: World, sight: Sight, outcome: string): void {
+/** Who left is not worked for any longer, and nobody waits for a node that says nothing. */
+function auditJobs(world: World, sight: Sight, jobs: JobFacts[]): void {
+  if (sight.gatewayEndedMs !== null) return;
+  for (const { job, endedMs, aliveMs, accepted } of jobs) {
+    if (!accepted || endedMs === null) continue;
+    if (sight.end === "left" && sight.endedMs !== null && endedMs - sight.endedMs > STOPPED_MS_MAX)
+      world.fail("who left is not worked for any longer", `${job} went on for ${endedMs - sight.endedMs} ms`);
+    if (endedMs - aliveMs > SILENCE_MS_MAX)
+      world.fail("nobody waits for a node that says nothing", `${job}: ${endedMs - aliveMs} ms`);
+  }
+}
+
+/** What nodes did not do is never told of them. A node that the plane loses again and again is believed three times. */
+function auditBlame({ stage, calmPlane }: Facts, outcome: string, jobs: JobFacts[]): void {
+  if (outcome !== "upstream_failed" && !(outcome === "upstream_stall" && calmPlane)) return;
+  const isTooLong = ({ offeredMs, endedMs }: JobFacts): boolean => (endedMs ?? 0) - offeredMs >= JOB_MS_MAX;
+  const isBlamed = jobs.some((job) => job.isAtFault || isTooLong(job) || !stage.isHonest(job.nodeId));
+  if (!isBlamed && calmPlane)
+    stage.world.fail("nobody is blamed for what the plane lost", `${jobs[0]?.job} ended as ${outcome}`);
+}
+
+function auditTold({ stage: { world }, diskWasFull }: Facts, sight: Sight, outcome: string): void {
   if (sight.end === "left" || sight.end === "connection lost") return;
+  // Refused, and its gateway ended before it could give back what the store may have held.
+  if (outcome === "gateway_lost" && sight.status === 503 && sight.gatewayEndedMs !== null) return;
+  // Neither store nor disk could be written to, which its gateway said, and then it died.
+  const isAdmitted = diskWasFull && world.toldUnsafe.has(publicId("req", sight.id));
+  if (outcome === "gateway_lost" && isAdmitted && sight.gatewayEndedMs !== null) return;
   const told = sight.end === "answered" ? "answered" : (sight.code ?? "");
   if (!(TOLD[outcome] ?? []).includes(told))
     world.fail("a client is told how its request ended", `${sight.id} ended as ${outcome} and was told ${told}`);

@@ -14,7 +14,7 @@ import type { World } from "../world/world.ts";
 import { Machine } from "./machines.ts";
 
 /** No request lasts longer, whatever happens to it. */
-const REQUEST_MS_MAX = 150_000;
+const REQUEST_MS_MAX = 200_000;
 /** Answers after which a node is trusted. */
 const TRUSTED = 20;
 const PLANE_MS = 8;
@@ -92,6 +92,10 @@ export class Stage {
       machine.start();
     }
     for (const node of this.nodes) node.connect();
+  }
+
+  isHonest(nodeId: string): boolean {
+    return this.nodes.find(({ id }) => id === nodeId)?.plan.kind === "honest";
   }
 
   hostOf(nodeId: string): Uuid {

@@ -28,6 +28,8 @@ export class World {
   readonly newId: () => Uuid;
   /** Runs after every statement that the store did. */
   committed: (text: string) => void = () => {};
+  /** Requests (`req_…`) that a gateway answered while neither store nor disk took what they owe, and said so. */
+  readonly toldUnsafe = new Set<string>();
   /** The first thing that went wrong. */
   violation: Violation | undefined;
 
