@@ -80,8 +80,10 @@ async function live(stage: Stage, plan: Plan, { templateTokens }: Tokens): Promi
   });
   if (isWrong()) return;
   booksAudit.lookAtAll();
-  const cuts = plan.items.filter(({ do: what }) => what === "cut node").length;
-  const calmPlane = !has(/cut gateway|slow plane/) && cuts <= EXCUSES_MAX;
+  // What nobody noticed is silence to whoever waits; that nobody is barred for it is looked at with the nodes.
+  const cuts = plan.items.filter((item) => item.do === "cut node");
+  const areBelieved = cuts.length <= EXCUSES_MAX && cuts.every((item) => item.how !== "moved");
+  const calmPlane = !has(/cut gateway|slow plane/) && areBelieved;
   auditRequests({ stage, templateTokens, held, calmPlane, diskWasFull: has(/disk full/) });
   auditWindows(stage, { storeWasWell });
   auditNodes(stage, { storeWasWell });
