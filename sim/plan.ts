@@ -5,7 +5,7 @@
 import { Chance } from "./world/random.ts";
 
 /** How nodes behave. All but the first are the lies and failures of e2e/hostile. */
-export const NODE_KINDS = [
+const NODE_KINDS = [
   "honest",
   "silent",
   "failing",
@@ -28,7 +28,7 @@ export interface NodePlan {
   models: string[];
 }
 
-export interface AccountPlan {
+interface AccountPlan {
   /** Picodollars, as text. */
   credit: string;
   inFlight: number | null;
@@ -96,7 +96,7 @@ export interface PlanOptions {
   nodes?: number | undefined;
 }
 
-export const MODELS = ["tiny-3b", "small-8b"];
+const MODELS = ["tiny-3b", "small-8b"];
 
 export function makePlan(seed: number, options: PlanOptions): Plan {
   const chance = new Chance(`plan ${seed}`);

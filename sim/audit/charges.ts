@@ -9,7 +9,7 @@ import type { Request } from "../world/store/books.ts";
 import { wordsIn } from "../world/words.ts";
 
 /** What is known of one request when all is over. */
-export interface Case {
+interface Case {
   sight: Sight;
   record: Request;
   promptTokens: number;

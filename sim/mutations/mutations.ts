@@ -1,6 +1,6 @@
 /** Bugs to plant, one at a time: each is a change of one place in the sources that the simulator must notice. */
 
-export interface Mutation {
+interface Mutation {
   name: string;
   /** From the root. */
   file: string;

@@ -20,7 +20,7 @@ const TRUSTED = 20;
 const PLANE_MS = 8;
 const STORE_MS = 6;
 
-export interface Builder {
+interface Builder {
   id: Uuid;
   key: Key;
   token: string;

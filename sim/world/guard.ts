@@ -6,12 +6,12 @@ import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import timers from "node:timers";
 
-export class OutsideWorld extends Error {
+class OutsideWorld extends Error {
   override name = "OutsideWorld";
 }
 
 /** Every attempt, also one whose error was caught. */
-export interface Guard {
+interface Guard {
   readonly attempts: string[];
   lift(): void;
 }

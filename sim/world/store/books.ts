@@ -4,11 +4,11 @@
  */
 import { timeOf, type Uuid } from "../../../gateway/src/base/ids.ts";
 
-export const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
-export const OUTSIDE = "00000000-0000-0000-0000-000000000002" as Uuid;
+const PLATFORM = "00000000-0000-0000-0000-000000000001" as Uuid;
+const OUTSIDE = "00000000-0000-0000-0000-000000000002" as Uuid;
 const HOST_TENTHS = 7n;
 
-export interface Account {
+interface Account {
   id: Uuid;
   kind: "builder" | "host" | "platform" | "outside";
   balance: bigint;
@@ -27,7 +27,7 @@ export interface Order {
   priceVersion: number;
 }
 
-export interface Hold extends Order {
+interface Hold extends Order {
   gateway: string;
   expiresMs: number;
 }
@@ -65,7 +65,7 @@ interface Budget {
 }
 
 /** A statement that the database refuses, with its SQLSTATE. */
-export class Refused extends Error {
+class Refused extends Error {
   readonly code: string;
   constructor(code: string, message: string) {
     super(message);
