@@ -21,6 +21,8 @@ export interface JobFacts {
   said: string;
   /** What went wrong was its own doing. */
   isAtFault: boolean;
+  /** It said that it cannot take the prompt, which is the prompt's fault for all that anybody knows. */
+  refusedPrompt: boolean;
   /** Its last sign of life: the acceptance, or output. */
   aliveMs: number;
   endedMs: number | null;
@@ -150,6 +152,7 @@ export class SimNode {
       accepted: false,
       said: "",
       isAtFault: false,
+      refusedPrompt: false,
       aliveMs: this.#world.scheduler.nowMs,
       endedMs: null,
       end: "running",
@@ -235,6 +238,7 @@ export class SimNode {
 
   #strike(running: Running, kind: NonNullable<Script["fault"]>["kind"]): void {
     running.facts.isAtFault = true;
+    running.facts.refusedPrompt = kind === "prompt";
     const { job, gateway } = running.header;
     if (kind === "stall") running.stop = this.#world.scheduler.after(60_000, () => this.#end(running, "silent"));
     else if (kind === "drop") this.crash(500);
