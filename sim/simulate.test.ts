@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { before, describe, test } from "node:test";
 import { makePlan, type Plan } from "./plan.ts";
 import { shrink } from "./shrink.ts";
@@ -38,6 +39,23 @@ describe("a world", () => {
     assert.equal(violation, undefined);
     assert.deepEqual(outcomes, { ok: 8, "client: answered": 8 });
   });
+});
+
+/** Plans that once made the auditor speak up, as short as they could be made; each name says what it came to. */
+const FOUND: [string, Record<string, number>][] = [
+  // Store away, disk full, power lost (seed 67): answered after two seconds with what it owes in memory alone. The platform says so.
+  ["admitted-loss", { gateway_lost: 1, "told 502": 1 }],
+];
+
+describe("what was found", () => {
+  for (const [name, outcomes] of FOUND) {
+    test(name, async () => {
+      const plan = JSON.parse(readFileSync(new URL(`./found/${name}.json`, import.meta.url), "utf8")) as Plan;
+      const outcome = await simulate(plan, tokens);
+      assert.equal(outcome.violation, undefined);
+      assert.deepEqual(outcome.outcomes, outcomes);
+    });
+  }
 });
 
 describe("the guard", () => {
