@@ -95,6 +95,7 @@ export function ask(world: World, running: RunningGateway, order: Ask, token: st
     arrivedAt: gateway.clock.monotonic(),
     authorization: `Bearer ${token}`,
     client: "simulated",
+    headers: {},
     sdk: null,
     checkDeclaredLength() {},
     readBody: () => Promise.resolve({ isSmall: true, json: () => body, pieces: [], keep() {} }),

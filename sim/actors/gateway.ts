@@ -2,12 +2,15 @@
  * A gateway: the real request path on simulated handles. It is put together as build.ts does it, with the same parts in the same
  * order; what differs is what stands behind the ports. A machine keeps its disk when its gateway dies, and nothing else.
  */
+
 import { type NewId, newIds, suffixOf } from "../../gateway/src/base/ids.ts";
+import { noTracing } from "../../gateway/src/base/tracing.ts";
 import type { Context } from "../../gateway/src/build/context.ts";
 import { openDispatch, openTrust } from "../../gateway/src/build/fleet.ts";
 import { openRefusals } from "../../gateway/src/history/refusals.ts";
 import { openUnfunded } from "../../gateway/src/history/unfunded.ts";
 import type { Gateway } from "../../gateway/src/inference/gateway.ts";
+import { openTelling } from "../../gateway/src/inference/story.ts";
 import { UnderWay } from "../../gateway/src/inference/under-way.ts";
 import { openApiKeys } from "../../gateway/src/keys/api-keys.ts";
 import { keepLeases } from "../../gateway/src/ledger/leases.ts";
@@ -117,6 +120,7 @@ export async function startGateway(
     dispatcher,
     underWay: new UnderWay(),
     watch: { ended: () => {}, refused: () => {} },
+    telling: openTelling({ log, clock, tracing: noTracing }),
   };
   await openTrust(context, { gateway, plane, fleet, roster, peers, broadcast, enforce, secretCanaries: new Map() });
   world.trace.add(name, `takes requests as ${gatewayId}`);
