@@ -15,7 +15,7 @@ export function logOf(world: World, life: Life, name: string): Log {
     (level: Level) =>
     (fields: unknown, message?: string): void => {
       // A process that ended writes nothing; `hears`, because writing a line is nothing that anybody else sees.
-      if (!life.hears || level === "debug") return;
+      if (!life.hears || !isWritten(level)) return;
       const said = typeof fields === "string" ? fields : `${message} ${JSON.stringify(plain(fields as object))}`;
       world.trace.add(name, `${level} ${said}`);
       if (message === UNSAFE) world.toldUnsafe.add((fields as { request: string }).request);
@@ -24,8 +24,11 @@ export function logOf(world: World, life: Life, name: string): Log {
         world.fail("nothing fails on our side", `${name}: ${message}: ${error.stack}`);
     };
   const log = { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
-  return Object.assign(log, { child: () => log }) as unknown as Log;
+  return Object.assign(log, { child: () => log, isLevelEnabled: isWritten }) as unknown as Log;
 }
+
+/** As a gateway's log is set where nobody says otherwise. */
+const isWritten = (level: string): boolean => level !== "debug";
 
 /** Something that the world does to gateways; all else is a fault of theirs. */
 const isExpected = (error: Error): boolean => isStorageTrouble(error) || error.message === PLANE_AWAY;
