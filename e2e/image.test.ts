@@ -153,8 +153,9 @@ describe("the image's trees", { skip }, () => {
     const check = run({ role: "gateway", command: ["/node", "/app/healthcheck.mjs"], env });
     assert.equal(check.status, 0, check.stderr);
     const base_url = `http://127.0.0.1:${port}`;
-    const page = await fetch(`${base_url}/console`);
-    assert.equal(page.status, 200, "the console is in it");
+    for (const path of ["/console", "/docs/guide", "/docs/guide/pictures/overview.webp"]) {
+      assert.equal((await fetch(`${base_url}${path}`)).status, 200, `${path} is in it`);
+    }
 
     const { token: api_key } = await makeKey(query, await openBuilder(query, 1_000_000_000_000n));
     const { token } = await openHost(query);

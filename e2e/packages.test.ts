@@ -164,7 +164,7 @@ suite("packages", { timeout: 300_000 }, () => {
     const { rows } = await database.query("select charge_pico from request where charge_pico > 0");
     await database.end();
     assert.equal(rows.length, 1);
-    for (const path of ["/console/", "/docs", "/status"]) {
+    for (const path of ["/console/", "/docs", "/docs/guide/operators", "/status"]) {
       const page = await fetch(new URL(path, ready.base_url));
       assert.equal(page.status, 200, path);
       assert.match(await page.text(), /<!doctype html>/i);

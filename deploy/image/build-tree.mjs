@@ -1,5 +1,5 @@
 // Builds the file tree of a role, gateway or host, as the image has it under /app: the sources without their tests, what they need
-// to run, and the built console. `node deploy/image/build-tree.mjs gateway DIRECTORY` is what the Dockerfile calls; the directory serves
+// to run, the built console and the built guide. `node deploy/image/build-tree.mjs gateway DIRECTORY` is what the Dockerfile calls; the directory serves
 // just as well without an image (systemd/). Plain JavaScript: it runs on whatever Node the machine has.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,11 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const ROLES = {
   gateway: {
     folders: ["api", "protocol", "gateway"],
-    files: { "deploy/image/healthcheck.mjs": "healthcheck.mjs", "console/dist": "console/dist" },
+    files: {
+      "deploy/image/healthcheck.mjs": "healthcheck.mjs",
+      "console/dist": "console/dist",
+      "docs/dist": "docs/dist",
+    },
     // The private PostgreSQL is for one machine: an image is given a DATABASE_URL.
     npm: ["--workspace", "gateway", "--omit", "optional"],
   },
@@ -65,7 +69,7 @@ for (const folder of role.folders) {
 for (const file of ["LICENSE", "NOTICE"]) copy(file, file);
 for (const [from, to] of Object.entries(role.files)) {
   if (!existsSync(join(root, from))) {
-    console.error(`build-tree: ${from} is missing: npm run build -w console makes the console`);
+    console.error(`build-tree: ${from} is missing: npm run build -w console makes the console, npm run docs the guide`);
     process.exit(1);
   }
   copy(from, to);

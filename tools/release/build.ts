@@ -72,7 +72,7 @@ function copyFiles(spec: PackageSpec, root: string, folder: string): void {
   );
   found.forEach((files, i) => {
     if (files.length === 0)
-      throw new Error(`${spec.name}: there is nothing at ${spec.files[i]}; is the console built?`);
+      throw new Error(`${spec.name}: there is nothing at ${spec.files[i]}; are console and guide built?`);
   });
   for (const file of [...found.flat(), "LICENSE", "NOTICE"]) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
