@@ -32,6 +32,7 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
     host,
     port,
     ...(accountSeed !== undefined && { accountSeed }),
+    ...(secrets.planeSeedOld !== undefined && { oldAccountSeed: secrets.planeSeedOld }),
     ...(certificate !== undefined && { tls: certificate.current() }),
   });
   onClose(() => hub.close());

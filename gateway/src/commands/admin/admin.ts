@@ -19,6 +19,7 @@ import { operatorCommands } from "./operators.ts";
 import { DAYS_MAX, overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
+import { secretCommands } from "./secrets.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -40,6 +41,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...operatorCommands,
   ...payoutCommands,
   ...auditCommands,
+  ...secretCommands,
 };
 
 const EVERYWHERE: Record<string, Flag> = {

@@ -97,8 +97,8 @@ const claimsSchema = z.object({
 const headerSchema = z.object({ typ: z.string().regex(/^jwt$/i), alg: z.literal("ed25519-nkey") });
 const issuerSchema = z.object({ iss: z.string() });
 
-/** Says whether `account` signed this text for now, and for what. Possession of the user key is for the caller to check. */
-export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): JwtVerdict {
+/** Says whether one of the accounts signed this text for now, and for what. Possession of the user key is for the caller to check. */
+export function verifyJwt(accounts: VerifyingKey[], jwt: string, nowMs: number): JwtVerdict {
   const refuse = (refusal: JwtRefusal): JwtVerdict => ({ ok: false, refusal });
   const [header, body, signature, ...rest] = jwt.length > JWT_CHARS_MAX ? [] : jwt.split(".");
   if (header === undefined || body === undefined || signature === undefined || rest.length > 0) {
@@ -107,7 +107,8 @@ export function verifyJwt(account: VerifyingKey, jwt: string, nowMs: number): Jw
   const unverified = readSegment(body);
   const issuer = issuerSchema.safeParse(unverified);
   if (!headerSchema.safeParse(readSegment(header)).success || !issuer.success) return refuse("malformed");
-  if (issuer.data.iss !== account.publicKey) return refuse("foreign_account");
+  const account = accounts.find(({ publicKey }) => publicKey === issuer.data.iss);
+  if (account === undefined) return refuse("foreign_account");
   const genuine = account.verify(Buffer.from(`${header}.${body}`), Buffer.from(signature, "base64url"));
   if (!genuine) return refuse("bad_signature");
 

@@ -81,6 +81,8 @@ const ACTIONS: Record<string, Words> = {
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
+  "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
+  "secret.forget": plain("Forget an old secret", "forgot the old secret", "forget the old secret"),
   "deployment.adopt": plain("Adopt the plane", "adopted the plane for", "adopt the plane for"),
 };
 
