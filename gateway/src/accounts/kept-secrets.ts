@@ -16,6 +16,8 @@ export interface KeptSecrets {
   makeReadable(identityId: string): Promise<void>;
   /** How many are encrypted with another secret than the current one. */
   others(): Promise<number>;
+  /** How many any of the secrets reads, and how many none does. */
+  count(): Promise<{ readable: number; unreadable: number }>;
   /** Encrypts these anew. */
   sweep(): Promise<void>;
 }
@@ -29,19 +31,19 @@ export function openKeptSecrets({
   secret: string;
   others: string[];
 }): KeptSecrets {
-  /** Undefined where the current secret reads it; unchanged where none does, which the library tells. */
-  const decrypted = async ({ secret: first, codes }: Kept): Promise<[string, string] | undefined> => {
+  const decryptedBy = async (key: string, { secret: first, codes }: Kept): Promise<[string, string] | undefined> => {
     const { symmetricDecrypt } = await import("better-auth/crypto");
-    const by = async (key: string): Promise<[string, string] | undefined> => {
-      try {
-        return [await symmetricDecrypt({ key, data: first }), await symmetricDecrypt({ key, data: codes })];
-      } catch {
-        return undefined; // The cipher's own mark does not fit: it was another key.
-      }
-    };
-    if ((await by(secret)) !== undefined) return undefined;
+    try {
+      return [await symmetricDecrypt({ key, data: first }), await symmetricDecrypt({ key, data: codes })];
+    } catch {
+      return undefined; // The cipher's own mark does not fit: it was another key.
+    }
+  };
+  /** Undefined where the current secret reads it, and where none does. */
+  const decrypted = async (kept: Kept): Promise<[string, string] | undefined> => {
+    if ((await decryptedBy(secret, kept)) !== undefined) return undefined;
     for (const other of others) {
-      const found = await by(other);
+      const found = await decryptedBy(other, kept);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -66,6 +68,14 @@ export function openKeptSecrets({
       let count = 0;
       for (const kept of await queryRows(pool, Kept, KEPT)) if ((await decrypted(kept)) !== undefined) count += 1;
       return count;
+    },
+    async count() {
+      const counts = { readable: 0, unreadable: 0 };
+      for (const kept of await queryRows(pool, Kept, KEPT)) {
+        const isRead = (await decryptedBy(secret, kept)) !== undefined || (await decrypted(kept)) !== undefined;
+        counts[isRead ? "readable" : "unreadable"] += 1;
+      }
+      return counts;
     },
     async sweep() {
       if (others.length === 0) return;

@@ -106,6 +106,12 @@ function signed(record: RequestRecord, keyId: string, privateKey: KeyObject): Re
   return { ...facts, signature: sign(null, canonical(facts), privateKey).toString("base64url") };
 }
 
+/** For a proof that a seed signs what it should; gateways use `openReceipts`. */
+export function signReceipt(record: RequestRecord, seed: Buffer): Receipt {
+  const { keyId, privateKey } = receiptKeyOf(seed);
+  return signed(record, keyId, privateKey);
+}
+
 type Verdict = { valid: true } | { valid: false; why: string };
 
 /** Checks a receipt against published keys. Needs nothing else: no network, no database. */
