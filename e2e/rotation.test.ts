@@ -5,7 +5,10 @@
 import assert from "node:assert/strict";
 import type { ChildProcess } from "node:child_process";
 import { after, before, describe, test } from "node:test";
+import { sleep, systemClock } from "../gateway/src/base/clock.ts";
+import { systemRandom } from "../gateway/src/base/random.ts";
 import { openTestDatabase, type TestDatabase } from "../gateway/src/db/testing.ts";
+import { createKey, keyFromSeed } from "../gateway/src/dispatch/credentials/nkeys.ts";
 import { type Balancer, startBalancer } from "./balancer.ts";
 import { ConsoleClient } from "./console-client.ts";
 import { PEPPER, urlOf } from "./database.ts";
@@ -18,6 +21,9 @@ import { ask, CHAT, startSteadyLoad } from "./steady-load.ts";
 const NEW_PEPPER = "the pepper that takes its place, in these tests";
 const SESSION = "a secret of sessions that is not drawn from the pepper";
 const RECEIPT_SEEDS = ["a", "b"].map((letter) => Buffer.alloc(32, letter).toString("base64url")) as [string, string];
+const newPlaneKey = (): string => createKey("account", systemRandom()).seed;
+/** Nodes have new credentials after this long. */
+const CREDENTIALS_S = 20;
 const PERSON = { email: "ada@example.test", password: "correct horse battery" };
 
 interface Told {
@@ -50,6 +56,7 @@ describe("replacing secrets", { skip }, () => {
       DATABASE_URL: urlOf(db.connection),
       KEY_PEPPER: PEPPER,
       RECEIPT_SEED: RECEIPT_SEEDS[0],
+      PLANE_CREDENTIAL_TTL_S: String(CREDENTIALS_S),
       DRAIN_DELAY_S: "2",
       AUTO_QUARANTINE: "false",
       PROBATION_ANSWERS: "0",
@@ -88,7 +95,7 @@ describe("replacing secrets", { skip }, () => {
     return { ...(JSON.parse(asked.output()) as Told), code };
   }
 
-  test("pepper, session secret and receipt key: no client sees an error, keys and sessions go on", async () => {
+  test("pepper, session secret, receipt key and the plane's: no client sees an error, keys and sessions go on", async () => {
     const person = new ConsoleClient({ ready: { base_url: balancer.url } });
     await person.send("POST", "auth/sign-up/email", { ...PERSON, name: "Ada" });
     const stays = async (): Promise<void> => {
@@ -110,8 +117,17 @@ describe("replacing secrets", { skip }, () => {
         await stays();
       }
     };
-    await roll({ KEY_PEPPER_NEXT: NEW_PEPPER });
-    await roll({ KEY_PEPPER: NEW_PEPPER, KEY_PEPPER_OLD: PEPPER, KEY_PEPPER_NEXT: "" });
+    const [first, second] = [newPlaneKey(), newPlaneKey()];
+    const { PLANE_SEED: seed = "" } = env;
+    await roll({ KEY_PEPPER_NEXT: NEW_PEPPER, PLANE_SIGNING_SEED: `${seed},${first}` });
+    await roll({
+      KEY_PEPPER: NEW_PEPPER,
+      KEY_PEPPER_OLD: PEPPER,
+      KEY_PEPPER_NEXT: "",
+      PLANE_SIGNING_SEED: first,
+      PLANE_SEED: "",
+      PLANE_ACCOUNT: keyFromSeed(seed).publicKey,
+    });
     const during = await secrets();
     assert.deepEqual(
       [during.code, during.old_needed, during.pepper.replacing, during.pepper.api_keys?.unseen],
@@ -126,8 +142,25 @@ describe("replacing secrets", { skip }, () => {
     });
     // Who signed in under the old pepper would be asked to do so again from here on.
     await person.signIn(PERSON);
-    await roll({ KEY_PEPPER_OLD: "", RECEIPT_SEED: RECEIPT_SEEDS[1], SESSION_SECRET_NEXT: SESSION });
-    await roll({ SESSION_SECRET: SESSION, SESSION_SECRET_OLD: "derived", SESSION_SECRET_NEXT: "" });
+    await roll({
+      KEY_PEPPER_OLD: "",
+      RECEIPT_SEED: RECEIPT_SEEDS[1],
+      SESSION_SECRET_NEXT: SESSION,
+      PLANE_SIGNING_SEED: `${first},${second}`,
+    });
+    await roll({
+      SESSION_SECRET: SESSION,
+      SESSION_SECRET_OLD: "derived",
+      SESSION_SECRET_NEXT: "",
+      PLANE_SIGNING_SEED: `${second},${first}`,
+    });
+    const signedAnew = sleep(systemClock, CREDENTIALS_S * 1_000);
+    await roll({ PLANE_SIGNING_SEED: second });
+    await signedAnew;
+    const retired = tollgate(["admin", "plane", "retire-keys", "--yes"], env);
+    assert.equal(await retired.ended, 0, retired.output());
+    assert.ok(retired.output().includes(keyFromSeed(first).publicKey), retired.output());
+    await load.more(50);
     assert.equal((await secrets()).receipts.published, 2);
     assert.equal((await ask(balancer.url, quietKey, { path: "/v1/models" })).status, 200);
     await load.endsWell();

@@ -94,6 +94,8 @@ test("a secret that is being replaced stands beside the one before it or the one
       /must not both be set: one replacement/,
     ],
     [{ SESSION_SECRET_OLD: one }, /SESSION_SECRET must be set beside SESSION_SECRET_OLD/],
+    [{ PLANE_SIGNING_SEED: `SA${"A".repeat(56)}` }, /PLANE_SIGNING_SEED is for NATS servers/],
+    [{ NATS_URL: "nats://a.test", PLANE_ACCOUNT: `A${"A".repeat(55)}` }, /PLANE_SEED must be set beside NATS_URL/],
     [{ PLANE_SEED_OLD: `SA${"A".repeat(56)}` }, /PLANE_SEED must be set beside PLANE_SEED_OLD/],
   ];
   for (const [env, message] of wrong) assert.throws(() => parseConfig(env), message);

@@ -138,6 +138,14 @@ const Environment = z.object({
     .optional(),
   PLANE_SEED: Seed("A", "account").optional(),
   PLANE_SEED_OLD: Seed("A", "account").optional(),
+  PLANE_SIGNING_SEED: z
+    .string()
+    .regex(/^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/, "must be an nkey account seed (SA…), or several separated by commas")
+    .optional(),
+  PLANE_ACCOUNT: z
+    .string()
+    .regex(/^A[A-Z2-7]{55}$/, "must be the public key of an account (A…)")
+    .optional(),
   PLANE_TLS_CERT: z.string().min(1).optional(),
   PLANE_TLS_KEY: z.string().min(1).optional(),
   PLANE_CREDENTIAL_TTL_S: z.coerce
@@ -367,6 +375,9 @@ interface PlaneConfig {
   seed: string | undefined;
   /** The one before it: what it signed is taken as long as it lives. */
   seedOld: string | undefined;
+  /** On NATS servers: the account's public key, and keys that sign for it in the place of its own. */
+  account: string | undefined;
+  signingSeeds: string[];
   credentialTtlMs: number;
   /** Where the embedded hub listens, and the files of its certificate. */
   host: string;
@@ -522,9 +533,21 @@ function rotationMistakes(variables: Record<string, string | undefined>): string
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function planeMistakes(variables: Record<string, string | undefined>): string[] {
-  if (variables.NATS_URL === undefined) return [];
-  const missing = BESIDE_NATS_URL.filter((name) => variables[name] === undefined);
-  return missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  const { NATS_URL, PLANE_SEED, PLANE_SIGNING_SEED, PLANE_ACCOUNT } = variables;
+  if (NATS_URL === undefined) {
+    return PLANE_SIGNING_SEED === undefined
+      ? []
+      : ["PLANE_SIGNING_SEED is for NATS servers: NATS_URL must be set beside it"];
+  }
+  const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
+  const missing = BESIDE_NATS_URL.filter(
+    (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
+  );
+  const mistakes = missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
+    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: the second stands in the place of the first");
+  }
+  return mistakes;
 }
 
 function certificateMistakes(variables: Record<string, string | undefined>): string[] {
@@ -549,6 +572,8 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
     publicUrl: e.PLANE_PUBLIC_URL,
     seed: e.PLANE_SEED,
     seedOld: e.PLANE_SEED_OLD,
+    account: e.PLANE_ACCOUNT,
+    signingSeeds: e.PLANE_SIGNING_SEED?.split(",") ?? [],
     credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
     host: e.PLANE_HOST ?? e.HOST,
     port: e.PLANE_PORT,

@@ -20,6 +20,7 @@ import { operatorCommands } from "./operators.ts";
 import { DAYS_MAX, overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
+import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
 import { restoreDrill } from "./restore-drill.ts";
 import { secretCommands } from "./secrets.ts";
 
@@ -60,6 +61,8 @@ export const adminCommands: Record<string, Command> = {
     ]),
   ),
   "admin plane init": planeInit,
+  "admin plane new-key": planeNewKey,
+  "admin plane retire-keys": planeRetireKeys,
   "admin restore-drill": restoreDrill,
 };
 

@@ -88,7 +88,8 @@ async function show(run: AdminRun): Promise<number> {
     },
     receipts: { key_id: keyId, published: published.length },
     plane: {
-      account: secrets.planeSeed === undefined ? null : accountOf(secrets.planeSeed),
+      account: config.plane.account ?? (secrets.planeSeed === undefined ? null : accountOf(secrets.planeSeed)),
+      signed_by: config.plane.signingSeeds.map(accountOf),
       old_account: secrets.planeSeedOld === undefined ? null : accountOf(secrets.planeSeedOld),
     },
     old_needed: isNeeded,
@@ -115,7 +116,7 @@ function sentences(
     pepper: { fingerprint: string; replacing: string | null; other?: string };
     session: { from: string; replacing: string | null };
     receipts: { key_id: string; published: number };
-    plane: { account: string | null; old_account: string | null };
+    plane: { account: string | null; signed_by: string[]; old_account: string | null };
     old_needed: boolean;
   },
   left: Left,
@@ -136,6 +137,7 @@ function sentences(
     "Second factors": session.replacing === "old" ? `${left.secondFactors} encrypted with the old secret` : undefined,
     Receipts: `${receipts.key_id}; ${receipts.published} ${receipts.published === 1 ? "key" : "keys"} published`,
     Plane: told.plane.account ?? "no key yet: the first gateway makes one",
+    "Signed by": told.plane.signed_by.join(", "),
     "Plane before":
       told.plane.old_account === null
         ? undefined

@@ -21,6 +21,8 @@ export const isNodeId = (text: string): boolean => NODE_ID.test(text);
 export interface Grant {
   /** A node's id; for a gateway a name that cannot be one. */
   name: string;
+  /** Whose user it is, where another key than the account's own signs for it. */
+  issuerAccount?: string | undefined;
   /** The public key whose owner may use the credential. */
   userKey: string;
   issuedAtS: number;
@@ -48,6 +50,7 @@ export function mintUserJwt(account: SigningKey, grant: Grant): string {
       payload: grant.payloadBytesMax,
       // Not as a leaf node, not through a gateway of another protocol.
       allowed_connection_types: ["STANDARD"],
+      ...(grant.issuerAccount !== undefined && { issuer_account: grant.issuerAccount }),
       type: "user",
       version: 2,
     },
