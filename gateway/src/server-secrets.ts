@@ -8,7 +8,6 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readIfThere } from "./base/files.ts";
-import type { Config } from "./config.ts";
 
 const Pepper = z.string().min(32);
 const SecretsFile = z.object({
@@ -33,9 +32,15 @@ export interface ServerSecrets {
   keepPlaneSeed(seed: string): Promise<void>;
 }
 
-type Configured = Pick<Config, "dataDir" | "keyPepper" | "keyPepperOld" | "keyPepperNext" | "receiptSeed"> & {
-  plane: Pick<Config["plane"], "seed" | "seedOld">;
-};
+/** As the configuration has them. */
+interface Configured {
+  dataDir: string;
+  keyPepper: string | undefined;
+  keyPepperOld: string | undefined;
+  keyPepperNext: string | undefined;
+  receiptSeed: string | undefined;
+  plane: { seed: string | undefined; seedOld: string | undefined };
+}
 
 export async function serverSecrets(configured: Configured): Promise<ServerSecrets> {
   const { keyPepper, keyPepperOld, keyPepperNext: pepperNext, receiptSeed, plane } = configured;

@@ -24,7 +24,7 @@ const BackupManifest = z.object({
   files: z.array(z.object({ name: z.string(), bytes: z.int(), sha256: z.string() })),
   not_taken: z.array(z.object({ what: z.string(), from: z.string() })),
 });
-export type BackupManifest = z.infer<typeof BackupManifest>;
+type BackupManifest = z.infer<typeof BackupManifest>;
 
 const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
