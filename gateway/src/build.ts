@@ -115,12 +115,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const certificate = await openPublicCertificate(context);
   const store = await openStore(context);
   const { pool } = store;
-  const secrets = await serverSecrets({
-    dataDir: config.dataDir,
-    pepper: config.keyPepper,
-    receiptSeed: config.receiptSeed,
-    planeSeed: config.plane.seed,
-  });
+  const secrets = await serverSecrets(config);
   const broadcast = await openBroadcast({ ...store, clock, log });
   onClose(() => broadcast.close());
   const { meter, tables } = await openMeters(context);
@@ -131,7 +126,7 @@ async function assemble(context: Context, close: () => Promise<void>): Promise<A
   const joining = openDeployment(context, { pool, plane });
   // Awaited below; should another step fail before, its own error is the one to tell.
   joining.catch(() => undefined);
-  const accounts = await openAccountParts(context, { pool, broadcast }, secrets);
+  const accounts = await openAccountParts(context, { pool, broadcast, schema: store.schema }, secrets);
   const money = await openMoney(context, store, secrets);
   const fleet = openFleet({ pool, newId, rules: config.nodeRules });
   const { roster, dispatcher, peers, enforce } = openDispatch(context, { plane, fleet, broadcast });

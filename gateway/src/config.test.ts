@@ -79,6 +79,28 @@ test("whose pages may call: anybody's, nobody's, or those of a list, written as 
   }
 });
 
+test("a secret that is being replaced stands beside the one before it or the one after it", () => {
+  const [one, two] = ["1".repeat(32), "2".repeat(32)];
+  assert.equal(parseConfig({ KEY_PEPPER: two, KEY_PEPPER_OLD: one }).keyPepperOld, one);
+  assert.equal(parseConfig({ KEY_PEPPER: one, KEY_PEPPER_NEXT: two }).keyPepperNext, two);
+  assert.equal(parseConfig({ SESSION_SECRET: two, SESSION_SECRET_OLD: "derived" }).sessionSecretOld, "derived");
+  assert.equal(parseConfig({ SESSION_SECRET_NEXT: two }).sessionSecretNext, two);
+  const wrong: [Record<string, string>, RegExp][] = [
+    [{ KEY_PEPPER_OLD: one }, /KEY_PEPPER must be set beside KEY_PEPPER_OLD/],
+    [{ KEY_PEPPER: one, KEY_PEPPER_OLD: one }, /KEY_PEPPER_OLD must not be the same as KEY_PEPPER/],
+    [{ KEY_PEPPER: one, KEY_PEPPER_OLD: "short" }, /KEY_PEPPER_OLD must have 32 characters or more/],
+    [
+      { KEY_PEPPER: one, KEY_PEPPER_OLD: two, KEY_PEPPER_NEXT: "3".repeat(32) },
+      /must not both be set: one replacement/,
+    ],
+    [{ SESSION_SECRET_OLD: one }, /SESSION_SECRET must be set beside SESSION_SECRET_OLD/],
+    [{ PLANE_SIGNING_SEED: `SA${"A".repeat(56)}` }, /PLANE_SIGNING_SEED is for NATS servers/],
+    [{ NATS_URL: "nats://a.test", PLANE_ACCOUNT: `A${"A".repeat(55)}` }, /PLANE_SEED must be set beside NATS_URL/],
+    [{ PLANE_SEED_OLD: `SA${"A".repeat(56)}` }, /PLANE_SEED must be set beside PLANE_SEED_OLD/],
+  ];
+  for (const [env, message] of wrong) assert.throws(() => parseConfig(env), message);
+});
+
 test("a shared database needs a shared pepper", () => {
   assert.throws(() => parseConfig({ DATABASE_URL: "postgres://localhost/x" }), /KEY_PEPPER/);
   assert.ok(parseConfig({ DATABASE_URL: "postgres://localhost/x", KEY_PEPPER: "p".repeat(32) }));
@@ -175,8 +197,14 @@ test("no proxy is trusted unless a number says so", () => {
 test("payments need both of Stripe's secrets or neither", () => {
   assert.equal(parseConfig({}).payments, undefined);
   const [secretKey, webhookSecret] = ["sk_test_1", "whsec_1"];
+  const webhookSecrets = [webhookSecret];
   const both = { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret };
-  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecret, apiBase: undefined, invoices: false });
+  assert.deepEqual(parseConfig(both).payments, { secretKey, webhookSecrets, apiBase: undefined, invoices: false });
+  const two = { ...both, STRIPE_WEBHOOK_SECRET: "whsec_2,whsec_1" };
+  assert.deepEqual(parseConfig(two).payments?.webhookSecrets, ["whsec_2", "whsec_1"]);
+  for (const wrong of ["whsec_2,", "whsec_2, whsec_1", "whsec_2,sk_1"]) {
+    assert.throws(() => parseConfig({ ...both, STRIPE_WEBHOOK_SECRET: wrong }), /STRIPE_WEBHOOK_SECRET must be/);
+  }
   for (const name of Object.keys(both)) {
     const together = /STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET must be set together/;
     assert.throws(() => parseConfig({ ...both, [name]: undefined }), together);

@@ -26,6 +26,8 @@ const Seconds = z.coerce
   .min(0, "must be 0 or more")
   .max(3_600, "must be 3600 or less");
 
+const LongSecret = z.string().min(32, "must have 32 characters or more");
+
 const Seed = (letter: string, whose: string) =>
   z.string().regex(new RegExp(`^S${letter}[A-Z2-7]{56}$`), `must be an nkey ${whose} seed (S${letter}…)`);
 const PLANE_ADDRESS = /^(nats|tls):\/\/[^\s,@/]+(,(nats|tls):\/\/[^\s,@/]+)*$/;
@@ -121,7 +123,12 @@ const Environment = z.object({
     )
     .optional(),
   LIMITS_WHEN_AWAY: z.enum(["refuse", "local"], "must be refuse or local").default("refuse"),
-  KEY_PEPPER: z.string().min(32, "must have 32 characters or more").optional(),
+  KEY_PEPPER: LongSecret.optional(),
+  KEY_PEPPER_OLD: LongSecret.optional(),
+  KEY_PEPPER_NEXT: LongSecret.optional(),
+  SESSION_SECRET: LongSecret.optional(),
+  SESSION_SECRET_OLD: LongSecret.or(z.literal("derived")).optional(),
+  SESSION_SECRET_NEXT: LongSecret.optional(),
   PLANE: z.enum(["on", "off"], "must be on or off").default("on"),
   PLANE_HOST: z.string().min(1).optional(),
   PLANE_PORT: Port.default(4222),
@@ -130,6 +137,15 @@ const Environment = z.object({
     .regex(/^(nats|tls):\/\//, "must begin with nats:// or tls://")
     .optional(),
   PLANE_SEED: Seed("A", "account").optional(),
+  PLANE_SEED_OLD: Seed("A", "account").optional(),
+  PLANE_SIGNING_SEED: z
+    .string()
+    .regex(/^SA[A-Z2-7]{56}(,SA[A-Z2-7]{56})*$/, "must be an nkey account seed (SA…), or several separated by commas")
+    .optional(),
+  PLANE_ACCOUNT: z
+    .string()
+    .regex(/^A[A-Z2-7]{55}$/, "must be the public key of an account (A…)")
+    .optional(),
   PLANE_TLS_CERT: z.string().min(1).optional(),
   PLANE_TLS_KEY: z.string().min(1).optional(),
   PLANE_CREDENTIAL_TTL_S: z.coerce
@@ -208,7 +224,10 @@ const Environment = z.object({
     .optional(),
   STRIPE_WEBHOOK_SECRET: z
     .string()
-    .regex(/^whsec_\S+$/, "must be the signing secret of a Stripe webhook endpoint (whsec_…)")
+    .regex(
+      /^whsec_[^\s,]+(,whsec_[^\s,]+)*$/,
+      "must be the signing secret of a Stripe webhook endpoint (whsec_…), or several separated by commas",
+    )
     .optional(),
   STRIPE_API_BASE: z
     .string()
@@ -276,6 +295,14 @@ export interface Config {
   limitsWhenAway: "refuse" | "local";
   /** Undefined: kept in the data directory. */
   keyPepper: string | undefined;
+  /** While it is being replaced: the one before it, or the one that comes after it. */
+  keyPepperOld: string | undefined;
+  keyPepperNext: string | undefined;
+  /** Signs session cookies. Undefined: drawn from the pepper. */
+  sessionSecret: string | undefined;
+  /** `derived`: the one that is drawn from the pepper. */
+  sessionSecretOld: string | undefined;
+  sessionSecretNext: string | undefined;
   plane: PlaneConfig;
   /** How letters are sent. Undefined: none are. */
   mail: { url: string; from: string } | undefined;
@@ -331,7 +358,8 @@ interface OidcProviderConfig {
 
 interface PaymentsConfig {
   secretKey: string;
-  webhookSecret: string;
+  /** Events are signed with one of these: two while it is being replaced. */
+  webhookSecrets: string[];
   /** Undefined: Stripe's own address. */
   apiBase: string | undefined;
   /** Whether Stripe makes an invoice of every checkout. */
@@ -345,6 +373,11 @@ interface PlaneConfig {
   publicUrl: string | undefined;
   /** Signs credentials. Undefined: kept in the data directory. */
   seed: string | undefined;
+  /** The one before it: what it signed is taken as long as it lives. */
+  seedOld: string | undefined;
+  /** On NATS servers: the account's public key, and keys that sign for it in the place of its own. */
+  account: string | undefined;
+  signingSeeds: string[];
   credentialTtlMs: number;
   /** Where the embedded hub listens, and the files of its certificate. */
   host: string;
@@ -397,7 +430,12 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
   if (result.success && result.data.BODY_BUDGET_ACCOUNT_MB > result.data.BODY_BUDGET_MB) {
     mistakes.push("BODY_BUDGET_ACCOUNT_MB must not be more than BODY_BUDGET_MB");
   }
-  mistakes.push(...planeMistakes(variables), ...certificateMistakes(variables), ...signInMistakes(variables));
+  mistakes.push(
+    ...rotationMistakes(variables),
+    ...planeMistakes(variables),
+    ...certificateMistakes(variables),
+    ...signInMistakes(variables),
+  );
   if (!result.success || mistakes.length > 0) throw new ConfigError(mistakes);
   const e = result.data;
   return {
@@ -414,6 +452,11 @@ export function parseConfig(env: Record<string, string | undefined>): Config {
     valkeyUrl: e.VALKEY_URL,
     limitsWhenAway: e.LIMITS_WHEN_AWAY,
     keyPepper: e.KEY_PEPPER,
+    keyPepperOld: e.KEY_PEPPER_OLD,
+    keyPepperNext: e.KEY_PEPPER_NEXT,
+    sessionSecret: e.SESSION_SECRET,
+    sessionSecretOld: e.SESSION_SECRET_OLD,
+    sessionSecretNext: e.SESSION_SECRET_NEXT,
     plane: planeConfig(e),
     mail: e.SMTP_URL !== undefined && e.MAIL_FROM !== undefined ? { url: e.SMTP_URL, from: e.MAIL_FROM } : undefined,
     oidcProviders: (e.OIDC_PROVIDERS ?? []).map(
@@ -464,13 +507,47 @@ function signInMistakes(variables: Record<string, string | undefined>): string[]
   return mistakes;
 }
 
+/** Secrets that may be replaced while gateways serve: the one before, or the one after, stands beside the present one. */
+function rotationMistakes(variables: Record<string, string | undefined>): string[] {
+  const mistakes: string[] = [];
+  for (const name of ["KEY_PEPPER", "SESSION_SECRET", "PLANE_SEED"]) {
+    const { [name]: current, [`${name}_OLD`]: old, [`${name}_NEXT`]: next } = variables;
+    for (const [other, value] of Object.entries({ [`${name}_OLD`]: old, [`${name}_NEXT`]: next })) {
+      if (value === undefined) continue;
+      // A session's secret may come after the one that is drawn from the pepper.
+      const standsAlone = other === "SESSION_SECRET_NEXT";
+      if (current === undefined && !standsAlone) mistakes.push(`${name} must be set beside ${other}`);
+      if (value === current) mistakes.push(`${other} must not be the same as ${name}`);
+    }
+    if (old !== undefined && next !== undefined) {
+      mistakes.push(`${name}_OLD and ${name}_NEXT must not both be set: one replacement after the other`);
+    }
+  }
+  if (variables.PLANE_SEED_OLD !== undefined && variables.NATS_URL !== undefined) {
+    mistakes.push("PLANE_SEED_OLD must not be set beside NATS_URL: the servers know the account by its key");
+  }
+  return mistakes;
+}
+
 /** What a plane on NATS cannot do without; `tollgate admin plane init` writes all of it. */
 const BESIDE_NATS_URL = ["PLANE_SEED", "NATS_OPERATOR_SEED", "NATS_SYSTEM_JWT", "NATS_SYSTEM_SEED"] as const;
 
 function planeMistakes(variables: Record<string, string | undefined>): string[] {
-  if (variables.NATS_URL === undefined) return [];
-  const missing = BESIDE_NATS_URL.filter((name) => variables[name] === undefined);
-  return missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  const { NATS_URL, PLANE_SEED, PLANE_SIGNING_SEED, PLANE_ACCOUNT } = variables;
+  if (NATS_URL === undefined) {
+    return PLANE_SIGNING_SEED === undefined
+      ? []
+      : ["PLANE_SIGNING_SEED is for NATS servers: NATS_URL must be set beside it"];
+  }
+  const isSigned = PLANE_SIGNING_SEED !== undefined && PLANE_ACCOUNT !== undefined;
+  const missing = BESIDE_NATS_URL.filter(
+    (name) => variables[name] === undefined && !(name === "PLANE_SEED" && isSigned),
+  );
+  const mistakes = missing.map((name) => `${name} must be set beside NATS_URL (tollgate admin plane init)`);
+  if (PLANE_SEED !== undefined && PLANE_ACCOUNT !== undefined) {
+    mistakes.push("PLANE_SEED and PLANE_ACCOUNT must not both be set: the second stands in the place of the first");
+  }
+  return mistakes;
 }
 
 function certificateMistakes(variables: Record<string, string | undefined>): string[] {
@@ -494,6 +571,9 @@ function planeConfig(e: z.infer<typeof Environment>): PlaneConfig {
     absent: e.PLANE === "off",
     publicUrl: e.PLANE_PUBLIC_URL,
     seed: e.PLANE_SEED,
+    seedOld: e.PLANE_SEED_OLD,
+    account: e.PLANE_ACCOUNT,
+    signingSeeds: e.PLANE_SIGNING_SEED?.split(",") ?? [],
     credentialTtlMs: e.PLANE_CREDENTIAL_TTL_S * 1000,
     host: e.PLANE_HOST ?? e.HOST,
     port: e.PLANE_PORT,
@@ -511,7 +591,7 @@ function tracingConfig(e: z.infer<typeof Environment>): Config["tracing"] {
 }
 
 function paymentsConfig(e: z.infer<typeof Environment>): PaymentsConfig | undefined {
-  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_BASE: apiBase } = e;
-  if (secretKey === undefined || webhookSecret === undefined) return undefined;
-  return { secretKey, webhookSecret, apiBase, invoices: e.STRIPE_INVOICES === "true" };
+  const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecrets, STRIPE_API_BASE: apiBase } = e;
+  if (secretKey === undefined || webhookSecrets === undefined) return undefined;
+  return { secretKey, webhookSecrets: webhookSecrets.split(","), apiBase, invoices: e.STRIPE_INVOICES === "true" };
 }

@@ -32,6 +32,8 @@ export const SECTIONS: readonly Section[] = [
       page("docs/operators/failures.md", "When a part is away"),
       page("docs/operators/nats.md", "NATS"),
       page("docs/operators/sign-in.md", "Sign-in"),
+      page("docs/operators/backup.md", "Backup and restore"),
+      page("docs/operators/rotation.md", "Rotating secrets"),
       page("docs/operators/administration.md", "Administration"),
       page("docs/operators/money.md", "Money"),
       page("docs/operators/trust.md", "Trust in nodes"),

@@ -2,7 +2,7 @@
 
 import type pg from "pg";
 import { openCertificate } from "../base/certificate.ts";
-import { invariant } from "../base/invariant.ts";
+import type { Config } from "../config.ts";
 import { absentPlane } from "../dispatch/absent-plane.ts";
 import { joinPlane } from "../dispatch/deployment/join.ts";
 import { openDeploymentRecord } from "../dispatch/deployment/record.ts";
@@ -18,10 +18,9 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   const { planeSeed: accountSeed } = secrets;
   const common = { clock, random, log, credentialTtlMs, ...(publicUrl !== undefined && { publicUrl }) };
   if (nats !== undefined) {
-    invariant(accountSeed !== undefined, "the configuration has an account's seed beside NATS_URL");
     // Loaded where it is used, as every library that few gateways need: a start has enough to read.
     const { openNatsPlane } = await import("../dispatch/nats/plane.ts");
-    const plane = await openNatsPlane({ ...common, ...nats, accountSeed, gatewayId });
+    const plane = await openNatsPlane({ ...common, ...nats, ...signedBy(config.plane), gatewayId });
     onClose(() => plane.close());
     return plane;
   }
@@ -32,6 +31,7 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
     host,
     port,
     ...(accountSeed !== undefined && { accountSeed }),
+    ...(secrets.planeSeedOld !== undefined && { oldAccountSeed: secrets.planeSeedOld }),
     ...(certificate !== undefined && { tls: certificate.current() }),
   });
   onClose(() => hub.close());
@@ -40,6 +40,13 @@ export async function openPlane(context: Context, secrets: ServerSecrets): Promi
   await secrets.keepPlaneSeed(hub.accountSeed);
   return hub;
 }
+
+/** Who signs credentials on NATS servers. */
+export const signedBy = ({ seed: accountSeed, account, signingSeeds }: Config["plane"]) => ({
+  accountSeed,
+  account,
+  signingSeeds,
+});
 
 /** Makes sure that the plane is this database's, before anything is asked of its nodes. Returns the deployment's id. */
 export async function openDeployment(

@@ -137,7 +137,7 @@ class DevPlatform {
     const demo = await openDemoProvider({ clock: systemClock, random: systemRandom(), log, file });
     this.#payments = demo;
     const { url: apiBase, secretKey, webhookSecret } = demo;
-    return { ...config, payments: { apiBase, secretKey, webhookSecret, invoices: true } };
+    return { ...config, payments: { apiBase, secretKey, webhookSecrets: [webhookSecret], invoices: true } };
   }
 
   /** First what is under way, for which the nodes are needed; then they, then the gateway, and with it the database. */

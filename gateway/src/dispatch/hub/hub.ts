@@ -11,7 +11,7 @@ import { invariant } from "../../base/invariant.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { type SparingLog, sparingLog } from "../../base/sparing-log.ts";
-import { createKey, keyFromSeed, parsePublicKey, type SigningKey } from "../credentials/nkeys.ts";
+import { createKey, keyFromSeed, parsePublicKey, type SigningKey, type VerifyingKey } from "../credentials/nkeys.ts";
 import { CREDENTIAL_TTL_MS, checkTtl, issueNodeCredentials } from "../credentials/node-credentials.ts";
 import { isNodeId } from "../credentials/user-jwt.ts";
 import type { NodeCredentials, Plane } from "../plane.ts";
@@ -34,6 +34,8 @@ export interface HubOptions {
   port: number;
   /** Who signs credentials. Kept by the caller, so that credentials outlive a restart; made anew if absent. */
   accountSeed?: string;
+  /** Who signed them before. Its credentials are taken as long as they live. */
+  oldAccountSeed?: string;
   clock: Clock;
   random: Random;
   log: Log;
@@ -94,12 +96,11 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#backoff = new ReconnectBackoff(options.clock);
     this.#rates = new NodeRateLimits(this.limits, options.clock, (nodeId) => this.#nodes.has(nodeId));
     this.#credentialTtlMs = checkTtl(options.credentialTtlMs ?? CREDENTIAL_TTL_MS);
-    const { accountSeed, random, tls } = options;
+    const { accountSeed, oldAccountSeed, random, tls } = options;
     this.#account = accountSeed === undefined ? createKey("account", random) : keyFromSeed(accountSeed, "account");
     this.accountSeed = this.#account.seed;
-    const account = parsePublicKey("account", this.#account.publicKey);
-    invariant(account !== undefined, "an account's public key reads back");
-    this.verifier = { account, revocations: memoryRevocations() };
+    const signers = [this.#account, ...(oldAccountSeed === undefined ? [] : [keyFromSeed(oldAccountSeed, "account")])];
+    this.verifier = { accounts: signers.map(verifyingKeyOf), revocations: memoryRevocations() };
     this.#secureContext = tls === undefined ? undefined : readCertificate(tls);
     this.port = options.port;
     this.#server = createServer({ noDelay: true }, (socket) => this.#accept(socket));
@@ -260,6 +261,12 @@ class EmbeddedHub implements Hub, ConnectionHub {
     this.#options.random.fill(buffer);
     return buffer.toString("base64url");
   }
+}
+
+function verifyingKeyOf({ publicKey }: SigningKey): VerifyingKey {
+  const key = parsePublicKey("account", publicKey);
+  invariant(key !== undefined, "an account's public key reads back");
+  return key;
 }
 
 function readCertificate(tls: Certificate): SecureContext {
