@@ -120,11 +120,14 @@ interface LedgerOptions {
   holdLeaseMs?: number;
   /** Where settlements wait that the store does not take. Without one they wait in memory. */
   spool?: Spool;
+  /** Requests have ended, and the books say so: committed, not merely on their way. */
+  onEnded?: () => void;
   log?: Log;
 }
 
 export function openLedger(options: LedgerOptions): Ledger {
   const { pool, clock, gatewayId, holdLeaseMs = HOLD_LEASE_MS, spool, log = createLog("silent") } = options;
+  const { onEnded = () => {} } = options;
   const common = { clock, sizeMax: BATCH_SIZE_MAX, isConnectionLoss };
   const lease = `${holdLeaseMs} milliseconds`;
   const credit = openCredit({
@@ -145,13 +148,17 @@ export function openLedger(options: LedgerOptions): Ledger {
     { ...common, waitMaxMs: HOLD_WAIT_MAX_MS, undo: ({ id }) => releases.doubtful(id) },
   );
 
-  const settlements = new Batcher<Settlement, SettleOutcome>((batch) => settleBatch(pool, batch), common);
+  const andTell = <Result>(result: Result): Result => {
+    onEnded();
+    return result;
+  };
+  const settlements = new Batcher<Settlement, SettleOutcome>((batch) => settleBatch(pool, batch).then(andTell), common);
   const settling = openSettling({
     clock,
     log,
     spool,
     settle: (settlement) => settlements.add(settlement),
-    settleLate: (settlement) => settleLate(pool, settlement),
+    settleLate: (settlement) => settleLate(pool, settlement).then(andTell),
   });
 
   const voids = new Batcher<Uuid, boolean>(async (ids) => {
@@ -200,6 +207,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     async expire() {
       const { expired } = await queryOne(pool, Expired, "select ledger_expire(1000, $1::interval) as expired", [lease]);
       tallies.expired += expired;
+      if (expired > 0) onEnded();
       return expired;
     },
     get tallies() {
