@@ -4,6 +4,8 @@
  */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, before, describe, mock, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -422,6 +424,34 @@ describe("on a live platform", () => {
     await good("key", "revoke", made.id);
     await eventually("it is refused", async () => (await status()) === 401, 10_000);
   });
+
+  test("secrets of the data directory are replaced beside the old ones, which go when nothing depends on them", async () => {
+    const file = join(dataDir, "secrets.json");
+    const before = await readFile(file, "utf8");
+    try {
+      assert.match(
+        await good("secrets"),
+        /^Pepper +[0-9a-f]{16}\nSessions +signed with what is drawn from the pepper\n/,
+      );
+      assert.match(await good("secrets", "rotate", "pepper"), /^Replaced\. Next: restart the gateway/);
+      const { code, out } = await run("secrets");
+      assert.deepEqual([code, /^API keys +(\d+) of \1 not shown since/m.test(out)], [3, true], out);
+      assert.match(out, /^Pepper +[0-9a-f]{16}, in place of [0-9a-f]{16}$[\s\S]*The old secret is needed still\.$/m);
+      const again = await run("secrets", "rotate", "pepper");
+      assert.deepEqual(again, { code: 1, out: "the pepper is being replaced already: forget the old one first" });
+      const early = await run("secrets", "forget", "pepper");
+      assert.deepEqual([early.code, / depend on the old pepper and would end/.test(early.out)], [1, true], early.out);
+      assert.match(await good("secrets", "forget", "pepper", "--force"), /^Forgotten/);
+      assert.deepEqual(await run("secrets", "forget", "plane"), { code: 1, out: "there is no old plane" });
+      assert.deepEqual(Object.keys(await said<object>("secrets", "rotate", "receipts")), ["rotated", "next"]);
+      const to = join(dataDir, "taken");
+      const taken = await said<{ deployment: string; files: { name: string }[] }>("backup", "--to", to);
+      const names = taken.files.map(({ name }) => name.replace(/^spool.*/, "spool"));
+      assert.deepEqual(names.slice(0, 2), ["secrets.json", "gateway.env"]);
+    } finally {
+      await writeFile(file, before);
+    }
+  });
 });
 
 test("a grant that the books of an account cannot hold is refused, and the record says so", async () => {
@@ -519,6 +549,9 @@ describe("bad input: one clear line, exit code 2 where the command line shows it
     [["payout", "create", "--minimum-usd", "none"], /^--minimum-usd must be dollars/],
     [["payout", "create", "--note", "x".repeat(201)], /^--note must have at most 200 characters/],
     [["payout", "paid", builder], /is not a batch's id \(pay_…\)$/],
+    [["secrets", "rotate", "salt"], /^SECRET must be one of pepper, plane, receipts$/],
+    [["secrets", "forget", "receipts"], /^SECRET must be pepper or plane$/],
+    [["backup"], /^--to is missing: the folder to make; it is secret$/],
     [["payout", "refund"], /^there is no command 'admin payout refund'; there are create, list, show, export, paid$/],
   ];
 

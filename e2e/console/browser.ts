@@ -34,8 +34,11 @@ export const NEEDS_CHROMIUM =
 
 /** The journeys look at what is built from the sources as they are. */
 export function buildConsole(): void {
-  spawnSync(process.execPath, [join(ROOT, "tools/build-console.mjs")], { cwd: ROOT, stdio: "inherit" });
+  for (const tool of ["build-console", "build-guide"]) {
+    spawnSync(process.execPath, [join(ROOT, `tools/${tool}.mjs`)], { cwd: ROOT, stdio: "inherit" });
+  }
   assert.ok(existsSync(join(ROOT, "console/dist/index.html")), "the console could not be built");
+  assert.ok(existsSync(join(ROOT, "docs/dist/index.html")), "the guide could not be built");
 }
 
 export type Theme = "light" | "dark";

@@ -38,6 +38,12 @@ const INSIDE = [
   { path: "/accounts", heading: "Accounts", there: "Your accounts" },
   { path: "/team", heading: "Team", there: "Recent changes" },
 ];
+/** The gateway's own pages. Those of the second list are made of the same parts as the others, and long. */
+const OWN = {
+  inDetail: ["/", "/docs", "/status", "/docs/guide", "/docs/guide/operators", "/docs/guide/operators/settings"],
+  byShape: ["/docs/node", "/docs/console", "/docs/guide/console", "/docs/guide/clients", "/docs/guide/threats"],
+};
+
 /** What a program prints, run where the suite's own packages are. */
 async function said(program: string, args: string[]): Promise<string> {
   const cwd = fileURLToPath(new URL("..", import.meta.url));
@@ -144,12 +150,11 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
   test("the gateway's own pages", () =>
     inOneBrowser(async (browser) => {
       const { page } = browser;
-      for (const [index, path] of ["/", "/docs", "/docs/node", "/docs/console", "/status"].entries()) {
+      for (const [index, path] of [...OWN.inDetail, ...OWN.byShape].entries()) {
         await takeScreen(browser, index);
         await page.goto(path);
         await page.getByRole("heading", { level: 1 }).waitFor();
-        // The other two are made of the same parts, and long.
-        if (["/", "/docs", "/status"].includes(path)) await assertLooksRightEverywhere(browser, path);
+        if (OWN.inDetail.includes(path)) await assertLooksRightEverywhere(browser, path);
         else await assertFitsEverywhere(browser, path);
       }
       await takeScreen(browser, 0);
@@ -197,6 +202,41 @@ describe("how the console looks", NEEDS_CHROMIUM, () => {
       assert.equal(await page.locator("html").getAttribute("data-theme"), "dark", "the theme is the console's too");
       await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Docs" }).click();
       await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+      assert.deepEqual(browser.complaints(), []);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test("the guide: from the first page to a page of it, its headings, code to copy, and back to docs and console", async () => {
+    const browser = await openBrowser({ baseUrl: platform.ready.base_url });
+    const { page } = browser;
+    try {
+      await page.goto("/");
+      await page.getByRole("main").getByRole("link", { name: "Guide" }).click();
+      await page.getByRole("main").getByRole("link", { name: "For operators" }).click();
+      await page.getByRole("heading", { level: 1, name: "For operators" }).waitFor();
+      const contents = page.getByRole("navigation", { name: "Contents" });
+      await contents.locator('[aria-current="page"]').getByText("For operators").waitFor();
+      await contents.getByRole("link", { name: "Upgrading" }).click();
+      await contents.locator('[aria-current="location"]').getByText("Upgrading").waitFor();
+      await page.getByRole("button", { name: "Copy: Shell, in 1. Install" }).click();
+      await page.getByRole("status").getByText("Copied: Shell").waitFor();
+      assert.equal(
+        await page.evaluate("navigator.clipboard.readText()"),
+        "mkdir tollgate && cd tollgate\nnpm install tollgate",
+      );
+      await contents.getByRole("link", { name: "The console" }).click();
+      const picture = page.getByRole("img", { name: /^Overview: credit/ });
+      await picture.scrollIntoViewIfNeeded();
+      await page.evaluate(`document.querySelector("img[src$='/overview.webp']").decode()`);
+      await page.getByRole("navigation", { name: "Docs" }).getByRole("link", { name: "Public API" }).click();
+      await page.getByRole("heading", { name: "Tollgate API" }).waitFor();
+      await openSession(page, platform.ready.builder);
+      await page.getByRole("link", { name: "Console", exact: true }).click();
+      await page.getByRole("navigation", { name: "Console" }).getByRole("link", { name: "Guide" }).click();
+      await page.getByRole("heading", { level: 1, name: "Guide" }).waitFor();
+      assert.equal((await page.request.get("/docs/guide/no-such-page")).status(), 404);
       assert.deepEqual(browser.complaints(), []);
     } finally {
       await browser.close();

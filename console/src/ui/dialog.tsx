@@ -1,5 +1,5 @@
 /** Dialogs. The focus goes in when they open, stays in, and goes back where it was. */
-import { X } from "lucide-react";
+
 import { Dialog as Radix } from "radix-ui";
 import type { ReactNode } from "react";
 import { sentenceOf } from "../api/fault.ts";
@@ -7,6 +7,7 @@ import { Button, IconButton } from "./button.tsx";
 import { classes } from "./classes.ts";
 import { useFocusBack } from "./focus-back.ts";
 import { Problem } from "./form.tsx";
+import { X } from "./icons.tsx";
 
 interface DialogProps {
   open: boolean;

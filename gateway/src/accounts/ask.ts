@@ -2,6 +2,7 @@
 import type { Auth } from "./auth.ts";
 import { AUTH_PATH, CLIENT_ADDRESS_HEADER } from "./auth-names.ts";
 import { type RefusalReason, SignInRefusal } from "./refusals.ts";
+import type { Resigning } from "./resigning.ts";
 import type { Witness } from "./witness.ts";
 
 /** Who asks. */
@@ -60,13 +61,13 @@ const REASONS: Record<string, RefusalReason> = {
   PROVIDER_AWAY: "provider_away",
 };
 
-export function openAsk(loaded: () => Promise<Auth>, witness: Witness): Ask {
+export function openAsk(loaded: () => Promise<Auth>, witness: Witness, resigning?: Resigning): Ask {
   return async (caller, { path, query, body }) => {
     const url = new URL(`http://localhost${AUTH_PATH}${path}`);
     if (query !== undefined) url.search = query.toString();
     // A new request rather than a copy: no other header of the caller's can mean anything.
     const headers = new Headers({ [CLIENT_ADDRESS_HEADER]: caller.address });
-    if (caller.cookie !== undefined) headers.set("cookie", caller.cookie);
+    if (caller.cookie !== undefined) headers.set("cookie", resigning?.cookies(caller.cookie) ?? caller.cookie);
     if (caller.userAgent !== undefined) headers.set("user-agent", caller.userAgent);
     if (body !== undefined) headers.set("content-type", "application/json");
     const request = new Request(

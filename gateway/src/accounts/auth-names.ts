@@ -8,6 +8,6 @@ export const COOKIE_PREFIX = "tollgate";
 /** Where it is asked whose second step it is: answers `{identity}`, or refuses where nobody's code is asked for. */
 export const CHALLENGE_PATH = "/two-factor/challenge";
 
-export function originOf(publicUrl: string | undefined): string {
-  return publicUrl === undefined ? "http://localhost" : new URL(publicUrl).origin;
+export function originOf(publicUrl: string | undefined, isSecure = false): string {
+  return publicUrl === undefined ? `${isSecure ? "https" : "http"}://localhost` : new URL(publicUrl).origin;
 }

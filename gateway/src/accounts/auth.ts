@@ -85,8 +85,10 @@ interface AuthOptions {
   log: Log;
   /** Signs session cookies and encrypts the second factor's secrets. Another secret ends every session. */
   secret: string;
-  /** How browsers reach the gateway. Undefined: over plain HTTP, by whatever name they used. */
+  /** How browsers reach the gateway. Undefined: by whatever name they used. */
   publicUrl: string | undefined;
+  /** Whether they come over TLS where no URL says so. */
+  isSecure?: boolean;
   /** Undefined: nothing can be mailed. */
   letters: Letters | undefined;
   /** Whether an e-mail address must be confirmed before its first sign-in. */
@@ -99,13 +101,13 @@ export type Auth = ReturnType<typeof openAuth>;
 
 // The return type is inferred: it carries the additional fields.
 export function openAuth(options: AuthOptions) {
-  const { pool, newId, secret, publicUrl, letters, verifyEmails, passwordHash } = options;
+  const { pool, newId, secret, publicUrl, isSecure = false, letters, verifyEmails, passwordHash } = options;
   return betterAuth({
     appName: "Tollgate",
     database: options.witness.pool,
     secret,
     // Its scheme and its links matter; the path is what requests are matched by.
-    baseURL: originOf(publicUrl),
+    baseURL: originOf(publicUrl, isSecure),
     basePath: AUTH_PATH,
     emailAndPassword: {
       enabled: true,
@@ -149,7 +151,7 @@ export function openAuth(options: AuthOptions) {
       database: { generateId: () => newId() },
       ipAddress: { ipAddressHeaders: [CLIENT_ADDRESS_HEADER], ipv6Subnet: 128 },
       cookiePrefix: COOKIE_PREFIX,
-      useSecureCookies: publicUrl?.startsWith("https:") ?? false,
+      useSecureCookies: originOf(publicUrl, isSecure).startsWith("https:"),
       defaultCookieAttributes: { httpOnly: true, sameSite: "lax", path: "/console" },
       disableCSRFCheck: true,
     },

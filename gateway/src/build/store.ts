@@ -1,21 +1,20 @@
 /** The store: the private PostgreSQL or the one of the configuration, brought up to date. */
 
-import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { startPrivatePostgres } from "../db/embedded.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
-import { migrate } from "../db/migrate.ts";
 import type { Connection } from "../db/pool.ts";
+import { openSchema, type Schema } from "../db/schema.ts";
 import type { Context } from "./context.ts";
-
-const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 
 export interface Store {
   pool: pg.Pool;
   connection: Connection;
   /** Knows whether the store is there. */
   guard: StoreGuard;
+  /** Which migrations it has had. Parts that need a later one wait for it. */
+  schema: Schema;
   /** Of the private PostgreSQL; null when the store is another. */
   pid: number | null;
 }
@@ -35,8 +34,9 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   onClose(() => guard.stop());
   const pool = openGuardedPool(connection, { guard, log, sizeMax: config.databasePoolMax });
   onClose(() => pool.end());
-  progress("bringing the database up to date");
-  await migrate(pool, { directory: SQL_DIRECTORY, log });
+  progress(config.migrate === "auto" ? "bringing the database up to date" : "looking at the database's schema");
+  const schema = await openSchema({ pool, mode: config.migrate, clock, log, onLost });
   guard.watch();
-  return { pool, connection, guard, pid };
+  onClose(schema.watch());
+  return { pool, connection, guard, schema, pid };
 }

@@ -8,7 +8,7 @@ export const serve: Command = {
   help: "the gateway, configured by environment variables alone",
   more: [
     "PORT and HOST say where it listens, DATABASE_URL and KEY_PEPPER which database it keeps, DATA_DIR where the rest is;",
-    "docs/operators.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
+    "docs/operators/settings.md has all of them. It logs JSON lines to standard output and drains on SIGTERM.",
   ],
   example: "",
   run,

@@ -4,6 +4,7 @@
  */
 import pg from "pg";
 import type { Log } from "../base/log.ts";
+import { connectionName } from "./connected.ts";
 import { isConnectionLoss } from "./errors.ts";
 
 /** Where the store is: the private PostgreSQL's `connection`, or a URL. */
@@ -43,7 +44,7 @@ export const clientConfig = (connection: Connection, applicationName: string): p
 });
 
 export const poolConfig = (connection: Connection, options: Omit<PoolOptions, "log">): pg.PoolConfig => ({
-  ...clientConfig(connection, "tollgate"),
+  ...clientConfig(connection, connectionName()),
   max: options.sizeMax,
   connectionTimeoutMillis: options.connectMsMax ?? CONNECT_MS_MAX,
   idleTimeoutMillis: IDLE_MS_MAX,

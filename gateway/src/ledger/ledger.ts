@@ -11,7 +11,7 @@ import { createLog, type Log } from "../base/log.ts";
 import { type Pico, pico } from "../base/money.ts";
 import type { EndpointName, TransferKind } from "../base/states.ts";
 import { parseBigints, parseNumbers, plainArray, textArray } from "../db/arrays.ts";
-import { Batcher } from "../db/batcher.ts";
+import { Batcher, type BatchFigures } from "../db/batcher.ts";
 import { isConnectionLoss } from "../db/errors.ts";
 import { column, queryOne, queryRow, row } from "../db/rows.ts";
 import { openCredit } from "./credit.ts";
@@ -95,6 +95,7 @@ export interface Ledger {
   /** Ends holds whose lease ran out; returns how many. */
   expire(): Promise<number>;
   readonly tallies: Readonly<LedgerTallies>;
+  readonly batches: Readonly<Record<"hold" | "settle" | "void", BatchFigures>>;
   /** Resolves when every hold has its answer, and every settlement is in the books or on the disk. */
   idle(): Promise<void>;
   /** The same, within seconds whatever is away; nothing is tried after it. */
@@ -212,6 +213,7 @@ export function openLedger(options: LedgerOptions): Ledger {
     get tallies() {
       return { ...settling.tallies, ...tallies };
     },
+    batches: { hold: holds.figures, settle: settlements.figures, void: voids.figures },
     async idle() {
       await Promise.all([holds.idle(), settling.idle(), releases.idle()]);
     },

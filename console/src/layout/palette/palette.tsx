@@ -1,11 +1,11 @@
 /** The command palette (Ctrl-K or ⌘K): one field that leads to any page, key, model, request or account. */
 import { useNavigate } from "@tanstack/react-router";
-import { Search } from "lucide-react";
 import { Dialog } from "radix-ui";
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import type { Me } from "../../api/types.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { useFocusBack } from "../../ui/focus-back.ts";
+import { Search } from "../../ui/icons.tsx";
 import { type Entry, matching, requestEntry } from "./entries.ts";
 import { useEntries } from "./use-entries.ts";
 

@@ -1,6 +1,5 @@
 /** The statement: a row for each day of usage, which unfolds into its requests, and one for each transfer; newest first. */
 import { useInfiniteQuery } from "@tanstack/react-query";
-import { ChevronRight, ReceiptText } from "lucide-react";
 import { useState } from "react";
 import { saveFile } from "../../api/client.ts";
 import type { StatementRow } from "../../api/types.ts";
@@ -9,6 +8,7 @@ import { utcDay } from "../../time.ts";
 import { Badge, type Tone } from "../../ui/badge.tsx";
 import { Card } from "../../ui/card.tsx";
 import { classes } from "../../ui/classes.ts";
+import { ChevronRight, ReceiptText } from "../../ui/icons.tsx";
 import { moneyColumn } from "../../ui/money.tsx";
 import { PagedTable } from "../../ui/paged-table.tsx";
 import { SaveButton } from "../../ui/save-button.tsx";

@@ -1,7 +1,6 @@
 /** One model: what it is, what it costs, how it stands now and did before, and code that calls it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import { actingAccount } from "../../api/acting.ts";
 import type { Model } from "../../api/types.ts";
 import { modelQuery } from "../../data/live-models.ts";
@@ -12,6 +11,7 @@ import { buttonClasses } from "../../ui/button.tsx";
 import { Card, PageHeader, Stat, Stats } from "../../ui/card.tsx";
 import { CodeTabs } from "../../ui/code.tsx";
 import { Fact, Facts } from "../../ui/drawer.tsx";
+import { ArrowLeft } from "../../ui/icons.tsx";
 import { Money } from "../../ui/money.tsx";
 import { Loaded } from "../../ui/states.tsx";
 import { Count, count, Span } from "../../ui/time.tsx";

@@ -1,13 +1,13 @@
 /** How requests ended, and the errors among them by code. */
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { CircleCheck } from "lucide-react";
 import { useMemo } from "react";
 import type { UsageRow } from "../../api/types.ts";
 import { usageQuery } from "../../data/money.ts";
 import { Outcome, outcomeMeaning } from "../../requests/outcome.tsx";
 import { RANGE_WORDS, type SumRange, spanOf } from "../../time-range.ts";
 import { Card } from "../../ui/card.tsx";
+import { CircleCheck } from "../../ui/icons.tsx";
 import { Empty, Loaded } from "../../ui/states.tsx";
 import { Count, useThisHour } from "../../ui/time.tsx";
 

@@ -1,6 +1,5 @@
 /** The filters above the history. Each change goes into the address at once. */
 import { useQuery } from "@tanstack/react-query";
-import { SlidersHorizontal, X } from "lucide-react";
 import { useState } from "react";
 import type { RequestSort } from "../../api/types.ts";
 import { keysQuery } from "../../data/keys.ts";
@@ -11,6 +10,7 @@ import { RANGE_WORDS } from "../../time-range.ts";
 import { Button } from "../../ui/button.tsx";
 import { classes } from "../../ui/classes.ts";
 import { SelectField, TextField } from "../../ui/field.tsx";
+import { SlidersHorizontal, X } from "../../ui/icons.tsx";
 import { Segmented } from "../../ui/segmented.tsx";
 import { FindRequest } from "./find-request.tsx";
 import { filterCount, localDay, REQUEST_RANGES, type RequestsView } from "./search.ts";

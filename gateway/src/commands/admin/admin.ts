@@ -10,6 +10,7 @@ import type { Command, Flag, Given } from "../line/command.ts";
 import { accountCommands } from "./accounts.ts";
 import type { AdminCommand } from "./admin-run.ts";
 import { auditCommands } from "./audit.ts";
+import { backup } from "./backup.ts";
 import { catalogueReload } from "./catalogue-reload.ts";
 import { deploymentCommands } from "./deployment.ts";
 import { keyCommands } from "./keys.ts";
@@ -19,6 +20,9 @@ import { operatorCommands } from "./operators.ts";
 import { DAYS_MAX, overview } from "./overview.ts";
 import { payoutCommands } from "./payouts.ts";
 import { planeInit } from "./plane-init.ts";
+import { planeNewKey, planeRetireKeys } from "./plane-keys.ts";
+import { restoreDrill } from "./restore-drill.ts";
+import { secretCommands } from "./secrets.ts";
 
 const COMMANDS: Record<string, AdminCommand> = {
   overview: {
@@ -33,6 +37,7 @@ const COMMANDS: Record<string, AdminCommand> = {
     example: "--json",
     run: ledgerCheck,
   },
+  backup,
   ...deploymentCommands,
   ...accountCommands,
   ...keyCommands,
@@ -40,6 +45,7 @@ const COMMANDS: Record<string, AdminCommand> = {
   ...operatorCommands,
   ...payoutCommands,
   ...auditCommands,
+  ...secretCommands,
 };
 
 const EVERYWHERE: Record<string, Flag> = {
@@ -55,6 +61,9 @@ export const adminCommands: Record<string, Command> = {
     ]),
   ),
   "admin plane init": planeInit,
+  "admin plane new-key": planeNewKey,
+  "admin plane retire-keys": planeRetireKeys,
+  "admin restore-drill": restoreDrill,
 };
 
 async function withStore(given: Given, run: AdminCommand["run"]): Promise<number> {

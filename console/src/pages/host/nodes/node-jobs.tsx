@@ -1,7 +1,6 @@
 /** The log of a node's jobs: how each ended, its tokens, its times, what it earned. Neither content nor who asked. */
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useNavigate, useSearch } from "@tanstack/react-router";
-import { ListChecks } from "lucide-react";
 import { useState } from "react";
 import type { Job, JobFilter, NodeDetail } from "../../../api/types.ts";
 import { jobsQuery } from "../../../data/host.ts";
@@ -9,6 +8,7 @@ import { Badge, type Tone } from "../../../ui/badge.tsx";
 import { Card } from "../../../ui/card.tsx";
 import { Drawer, DrawerSection, Fact, Facts, IdLine } from "../../../ui/drawer.tsx";
 import { SelectField } from "../../../ui/field.tsx";
+import { ListChecks } from "../../../ui/icons.tsx";
 import { Money, moneyColumn } from "../../../ui/money.tsx";
 import { PagedTable } from "../../../ui/paged-table.tsx";
 import { Empty } from "../../../ui/states.tsx";

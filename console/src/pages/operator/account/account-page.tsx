@@ -1,13 +1,13 @@
 /** One account: what it did, its money, its keys or nodes, its people, and what operators did to it. */
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
-import { ArrowLeft } from "lucide-react";
 import type { PlatformAccount } from "../../../api/types.ts";
 import { accountQuery } from "../../../data/platform-accounts.ts";
 import { SUM_RANGES } from "../../../time-range.ts";
 import { Badge } from "../../../ui/badge.tsx";
 import { Card, PageHeader } from "../../../ui/card.tsx";
 import { Facts, IdLine } from "../../../ui/drawer.tsx";
+import { ArrowLeft } from "../../../ui/icons.tsx";
 import { RangeChoice, useRange } from "../../../ui/range-choice.tsx";
 import { Loaded } from "../../../ui/states.tsx";
 import { AccountActions } from "../accounts/account-actions.tsx";

@@ -80,7 +80,10 @@ const ACTIONS: Record<string, Words> = {
   "payout.paid": plain("Mark a payout as paid", "marked the payout", "mark the payout", { after: "as paid" }),
   "operator.create": plain("Make an operator", "made", "make", { after: "an operator" }),
   "catalogue.reload": plain("Reload the catalogue", "reloaded the catalogue", "reload the catalogue", { alone: true }),
+  "backup.take": plain("Take a backup", "took a backup of the deployment", "take a backup of the deployment"),
   "deployment.fork": plain("Fork the deployment", "forked the deployment", "fork the deployment"),
+  "secret.rotate": plain("Replace a secret", "replaced the secret", "replace the secret"),
+  "secret.forget": plain("Forget an old secret", "forgot the old secret", "forget the old secret"),
   "deployment.adopt": plain("Adopt the plane", "adopted the plane for", "adopt the plane for"),
 };
 

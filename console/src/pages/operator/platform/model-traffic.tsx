@@ -1,9 +1,10 @@
 /** What was asked of each model and how it went, the busiest first. */
-import { ChartColumn } from "lucide-react";
+
 import type { PlatformModel, PlatformPerformance } from "../../../api/types.ts";
 import { decimalText, evenShareText } from "../../../locale.ts";
 import { RANGE_WORDS } from "../../../time-range.ts";
 import { Card } from "../../../ui/card.tsx";
+import { ChartColumn } from "../../../ui/icons.tsx";
 import { moneyColumn } from "../../../ui/money.tsx";
 import { Empty } from "../../../ui/states.tsx";
 import { type Column, Table } from "../../../ui/table.tsx";
