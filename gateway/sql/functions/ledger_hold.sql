@@ -27,6 +27,9 @@ declare
   day_room numeric;
   month_room numeric;
 begin
+  if 0 > any (p_prompt_tokens) then
+    raise exception 'a hold makes no sense';
+  end if;
   -- The next statement's snapshot sees what the lock's last holder committed.
   perform from ledger_account where id = any (p_account) order by id for no key update;
   -- The bounds (of the ids themselves) let PostgreSQL look only into the partition that can hold these ids.

@@ -5,7 +5,6 @@
 
 create or replace function payout_paid(p_id uuid, p_by text) returns smallint language plpgsql as $$
 declare
-  outside constant uuid := '00000000-0000-0000-0000-000000000002';
   batch payout_batch;
   line record;
   code smallint;
@@ -18,7 +17,7 @@ begin
     return 2;
   end if;
   perform from ledger_account
-    where id = outside or id in (select account_id from payout where batch_id = p_id and amount > 0)
+    where id in (select account_id from payout where batch_id = p_id and amount > 0)
     order by id for no key update;
   if exists (select from payout p join ledger_account a on a.id = p.account_id
               where p.batch_id = p_id and a.balance < p.amount) then

@@ -13,9 +13,10 @@ const StatementLine = row({
   id: z.string(),
   kind: z.enum(BUILDER_ENTRY_KINDS),
   amount: column.pico,
-  /** The request or the transfer that moved it. */
+  /** What moved it: a request, a transfer, or all requests of a month whose records are kept no longer. */
+  of: z.enum(["request", "transfer", "closing"]),
   operation: column.uuid,
-  /** Why a transfer was made; null for a request. */
+  /** Why a transfer was made; else null. */
   reason: z.string().nullable(),
   at: column.moment,
 });
@@ -45,7 +46,7 @@ export type StatementRow = z.infer<typeof StatementRow>;
  * account's, to the picodollar, and every row's is the one's before it and its own amount.
  */
 const BY_DAY = `with moved as (
-    select (day + interval '24 hours') at time zone 'UTC' as stands, 0 as rank, 0::bigint as id, 'usage' as kind,
+    select (day + interval '24 hours') at time zone 'UTC' as stands, 0 as rank, ''::text as id, 'usage' as kind,
            to_char(day, 'YYYY-MM-DD') as day, sum(requests)::float8 as requests, sum(prompt_tokens)::float8 as prompt,
            sum(completion_tokens)::float8 as completion, -sum(charge_pico) as amount, null::uuid as transfer,
            null as reason, null::timestamptz as at
@@ -53,12 +54,12 @@ const BY_DAY = `with moved as (
               from usage_hour where account_id = $1) used
      group by used.day
     union all
-    select e.at, 1, e.id, e.kind, null, null, null, null, e.amount, e.operation, t.reason, e.at
+    select e.at, 1, e.position::text, e.kind, null, null, null, null, e.amount, e.operation, t.reason, e.at
       from ledger_entry e join transfer t on t.id = e.operation
      where e.account_id = $1 and e.kind not in ('charge', 'share', 'fee')
   ), summed as (
     select *, sum(amount) over (order by stands, rank, id rows unbounded preceding) as balance,
-           lpad((extract(epoch from stands) * 1000000)::bigint::text, 18, '0') || rank || lpad(id::text, 19, '0') as place
+           lpad((extract(epoch from stands) * 1000000)::bigint::text, 18, '0') || rank || id as place
       from moved
   )
   select place, kind, day, requests, prompt as "promptTokens", completion as "completionTokens", amount, balance,
@@ -77,10 +78,10 @@ export function openStatement({ pool }: { pool: pg.Pool }): Statement {
       queryRows(
         pool,
         StatementLine,
-        `select e.id::text, e.kind, e.amount, e.operation, t.reason, e.at
+        `select e.position::text as id, e.kind, e.amount, e.of, e.operation, t.reason, e.at
            from ledger_entry e left join transfer t on t.id = e.operation
-          where e.account_id = $1 and ($2::bigint is null or e.id < $2)
-          order by e.id desc limit $3`,
+          where e.account_id = $1 and ($2::uuid is null or e.position < $2)
+          order by e.position desc limit $3`,
         [accountId, before ?? null, limit],
       ),
     byDay: (accountId, page) =>

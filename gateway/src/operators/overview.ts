@@ -52,7 +52,7 @@ export function openOverview({ pool }: { pool: pg.Pool }): Overview {
                   coalesce(sum(balance) filter (where kind = 'host'), 0) as "hostsOwed",
                   coalesce(sum(balance) filter (where kind = 'platform'), 0) as "platformRevenue",
                   coalesce(sum(held), 0) as held, (select count(*)::int from hold) as holds
-             from ledger_account`,
+             from ledger_book`,
         ),
         queryOne(
           pool,
