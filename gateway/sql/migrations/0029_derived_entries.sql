@@ -64,10 +64,10 @@ create table ledger_closing (
 
 -- What was entered until now stays under another name until no gateway of the version before runs.
 alter table ledger_entry rename to ledger_entry_stored;
-drop trigger ledger_entries_balance on ledger_entry_stored;
-drop trigger ledger_entries_are_final on ledger_entry_stored;
-drop function ledger_entries_balance;
-drop function ledger_entries_are_final;
+drop trigger if exists ledger_entries_balance on ledger_entry_stored;
+drop trigger if exists ledger_entries_are_final on ledger_entry_stored;
+drop function if exists ledger_entries_balance();
+drop function if exists ledger_entries_are_final();
 
 -- Every line of the books. An operation (`of`) is a request, a transfer or the closing of a month. `id` is for gateways of the
 -- version before: it grows with time, and is as good as unique.

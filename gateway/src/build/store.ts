@@ -6,13 +6,18 @@ import { startPrivatePostgres } from "../db/embedded.ts";
 import { StoreGuard } from "../db/guard.ts";
 import { openGuardedPool } from "../db/guarded-pool.ts";
 import { migrate } from "../db/migrate.ts";
-import type { Connection } from "../db/pool.ts";
+import { type Connection, LEDGER_SESSION } from "../db/pool.ts";
 import type { Context } from "./context.ts";
 
 const SQL_DIRECTORY = fileURLToPath(new URL("../../sql", import.meta.url));
 
+/** One for each kind of batch: holds, settlements, voids; and one for what is renewed, expired or settled late. */
+const LEDGER_CONNECTIONS = 4;
+
 export interface Store {
   pool: pg.Pool;
+  /** For the ledger's functions alone. */
+  ledgerPool: pg.Pool;
   connection: Connection;
   /** Knows whether the store is there. */
   guard: StoreGuard;
@@ -35,8 +40,15 @@ export async function openStore({ config, log, clock, progress, onLost, onClose 
   onClose(() => guard.stop());
   const pool = openGuardedPool(connection, { guard, log, sizeMax: config.databasePoolMax });
   onClose(() => pool.end());
+  const ledgerPool = openGuardedPool(connection, {
+    guard,
+    log,
+    sizeMax: LEDGER_CONNECTIONS,
+    sessionOptions: LEDGER_SESSION,
+  });
+  onClose(() => ledgerPool.end());
   progress("bringing the database up to date");
   await migrate(pool, { directory: SQL_DIRECTORY, log });
   guard.watch();
-  return { pool, connection, guard, pid };
+  return { pool, ledgerPool, connection, guard, pid };
 }

@@ -26,7 +26,8 @@ const Line = row({ line: z.string() });
 
 const DIFFERENCES_SHOWN = 20;
 /** The first moment whose records are all there: those of the months before were dropped, and their closings stand for them. */
-const KEPT_FROM = "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
+const KEPT_FROM =
+  "(select coalesce((max(month) + interval '1 month') at time zone 'UTC', '-infinity') from ledger_closing)";
 
 const CHECKS: Check[] = [
   {

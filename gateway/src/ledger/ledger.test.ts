@@ -371,9 +371,21 @@ describe("the ledger", () => {
     const hold = order(builder, 10n);
     await ledger.hold(hold);
     await ledger.settle(settlement(hold, 10n, host));
-    for (const change of ["charge_pico = 1", "host_pico = 1", "account_id = id", "host_account_id = null", `id = '${newId()}'`])
-      await assert.rejects(db.pool.query(`update request set ${change} where id = $1`, [hold.id]), /append only/, change);
-    await db.pool.query("insert into ledger_closing values ('2020-01-01', $1, 'charge', -5, 1, 1, 1, $1, now())", [builder]);
+    for (const change of [
+      "charge_pico = 1",
+      "host_pico = 1",
+      "account_id = id",
+      "host_account_id = null",
+      `id = '${newId()}'`,
+    ])
+      await assert.rejects(
+        db.pool.query(`update request set ${change} where id = $1`, [hold.id]),
+        /append only/,
+        change,
+      );
+    await db.pool.query("insert into ledger_closing values ('2020-01-01', $1, 'charge', -5, 1, 1, 1, $1, now())", [
+      builder,
+    ]);
     for (const table of ["request", "transfer", "ledger_closing"]) {
       await assert.rejects(db.pool.query(`delete from ${table}`), /append only/, table);
       await assert.rejects(db.pool.query(`truncate ${table} cascade`), /append only/, table);
@@ -428,7 +440,10 @@ describe("the ledger", () => {
     await tamper("update request set host_pico = host_pico + 1 where id = $1", [settled.id], "request");
     const { rows: moved } = await db.pool.query("select id from transfer where account_id = $1", [builder]);
     await tamper("update transfer set amount = amount - 1 where id = $1", [moved[0].id], "transfer");
-    assert.deepEqual(await differing(), ["every balance is the sum of its entries", "all accounts together hold nothing"]);
+    assert.deepEqual(await differing(), [
+      "every balance is the sum of its entries",
+      "all accounts together hold nothing",
+    ]);
     await tamper("update transfer set amount = amount + 1 where id = $1", [moved[0].id], "transfer");
     assert.deepEqual(await tampered("update usage_hour set charge_pico = 0 where account_id = $1", [builder]), [
       "the usage rollups are the sums of their requests",

@@ -145,7 +145,12 @@ export function openLedger(options: LedgerOptions): Ledger {
     async (orders) => {
       const [first] = orders;
       if (first !== undefined && orders.length === 1) {
-        const { code, available } = await queryOne(pool, HoldCode, HOLD_ONE, holdOneParameters(first, gatewayId, lease));
+        const { code, available } = await queryOne(
+          pool,
+          HoldCode,
+          HOLD_ONE,
+          holdOneParameters(first, gatewayId, lease),
+        );
         return [holdOutcome(code, available)];
       }
       const values = holdParameters(orders, gatewayId, lease);

@@ -232,7 +232,7 @@ describe("a store in trouble", () => {
     without(trouble);
     hanging.resolve();
     await eventually("it was taken and given back", () => done.includes("ledger_void"));
-    assert.deepEqual(done, ["ledger_hold", "ledger_void"]);
+    assert.deepEqual(done, ["ledger_hold_one", "ledger_void"]);
     assert.equal((await ledger.balance(builder))?.held, 0n);
     await assertBooks();
   });
